@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Fails when a folder includes what it must not reach.
+
+The rooms and the directions between them are in `rooms` below; the build of the tests runs this over the whole tree.
+Only #include lines are read: what a room may link is in its CMakeLists.txt.
+"""
+
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>: C++ standard headers have no slash and no .h
+
+# Folder -> the project's folders it may include, and patterns of the foreign headers it may include.
+POSIX = r"(sys/|linux/|arpa/|net/|[a-z_]+\.h$)"
+rooms = {
+    "core": (["core"], [r"fmt/", r"nlohmann/"]),
+    "policy": (["policy", "core"], [r"fmt/", r"polkit/", r"gio/", r"glib"]),
+    "dbus": (["dbus", "policy", "core"], [r"fmt/", r"nlohmann/", r"sdbus-c\+\+/", r"systemd/", POSIX]),
+    "service": (
+        ["service", "dbus", "policy", "core"],
+        [r"fmt/", r"nlohmann/", r"sdbus-c\+\+/", r"systemd/", r"glib", r"gio/", r"CLI/", POSIX],
+    ),
+    "client": (
+        ["client", "core", "dbus/contract", "genv"],
+        [r"fmt/", r"nlohmann/", r"sdbus-c\+\+/", r"systemd/", r"CLI/", POSIX],
+    ),
+    "shims": (["shims", "client", "genv"], [r"fmt/", POSIX]),
+}
+
+
+def violations(root: pathlib.Path):
+    for room, (own, foreign) in rooms.items():
+        folder = root / room
+        for path in sorted(p for p in folder.rglob("*") if p.suffix in {".cpp", ".hpp", ".h", ".c"}):
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match:
+                    continue
+                quote, header = match.groups()
+                if quote == '"':
+                    good = any(header.startswith(prefix + "/") for prefix in own) or (path.parent / header).is_file()
+                else:
+                    good = STANDARD.match(header) or any(re.match(pattern, header) for pattern in foreign)
+                if not good:
+                    yield f"{path.relative_to(root)}:{number}: {room} must not include {header}"
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    found = list(violations(root))
+    print("\n".join(found), file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
