@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/bytes.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace genv::core {
+
+namespace {
+
+struct Unit {
+    std::string_view name;
+    std::uint64_t size;
+};
+
+constexpr std::array units{
+    Unit{"b", 1},
+    Unit{"k", 1'000},
+    Unit{"ki", 1ULL << 10},
+    Unit{"m", 1'000'000},
+    Unit{"mi", 1ULL << 20},
+    Unit{"g", 1'000'000'000},
+    Unit{"gi", 1ULL << 30},
+};
+
+// D-Bus clients in many languages and JSON readers hold a signed 64-bit number at best.
+constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+
+const Unit* findUnit(std::string_view suffix) {
+    std::string lower;
+    for (const char c : suffix)
+        lower += (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c;
+    if (lower.empty())
+        return units.data();
+    for (const Unit& unit : units) {
+        if (unit.name == lower)
+            return &unit;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+Bytes parseBytes(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const Unit* unit = nullptr;
+    if (errc == std::errc{})
+        unit = findUnit(text.substr(static_cast<std::size_t>(end - text.data())));
+    if (unit == nullptr && errc != std::errc::result_out_of_range)
+        fail(ErrorCode::InvalidArgs,
+             "\"{}\" is not an amount of memory; write a whole number and a unit (b, k, m, g, ki, mi, gi), "
+             "such as 4g or 512mi",
+             escaped(text));
+    if (errc == std::errc::result_out_of_range || number > largest / unit->size)
+        fail(ErrorCode::InvalidArgs, "\"{}\" is more memory than can be counted", escaped(text));
+    if (number == 0)
+        fail(ErrorCode::InvalidArgs, "an amount of memory must be at least one byte");
+    return {number * unit->size};
+}
+
+std::string formatBytes(Bytes amount) {
+    if (amount.count == 0)
+        return "0";
+    Unit best = units.front();
+    for (const Unit& unit : units) {
+        if (amount.count % unit.size == 0 && unit.size > best.size)
+            best = unit;
+    }
+    if (best.size == 1)
+        return fmt::format("{}b", amount.count);
+    return fmt::format("{}{}", amount.count / best.size, best.name);
+}
+
+std::string formatMebibytes(Bytes amount) {
+    return fmt::format("{}mi", amount.count >> 20);
+}
+
+} // namespace genv::core

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The service's own caps per user, so that one user's flood is that user's problem. Root is exempt. These are no
+// administrator's limits: those are quotas.
+#pragma once
+
+#include <cstddef>
+
+namespace genv::core::caps {
+
+inline constexpr std::size_t environmentsPerUser = 64;
+inline constexpr std::size_t processesPerUser = 256; ///< root processes and kernels
+inline constexpr std::size_t pendingChecksPerUser = 8;
+inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait for a sample
+
+} // namespace genv::core::caps

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/device_table.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace genv::core {
+
+Bytes Device::availableMemory() const {
+    Bytes left = facts.totalMemory;
+    for (const Claim& claim : claims) {
+        const Bytes held = claim.attachment.share.value_or(facts.totalMemory);
+        left = held < left ? left - held : Bytes{0};
+    }
+    return left;
+}
+
+bool Device::isAvailable(std::optional<Bytes> share) const {
+    if (health.state == Health::State::Lost)
+        return false;
+    return share ? availableMemory() >= *share : claims.empty();
+}
+
+const Device* DeviceTable::find(DeviceIndex index) const {
+    const auto found = devices_.find(index);
+    return found == devices_.end() ? nullptr : &found->second;
+}
+
+const Device* DeviceTable::findUuid(std::string_view uuid) const {
+    const auto found = indices_.find(std::string(uuid));
+    return found == indices_.end() ? nullptr : find(found->second);
+}
+
+void DeviceTable::insert(Device device) {
+    const DeviceIndex index = device.facts.index;
+    indices_[device.facts.uuid] = index;
+    devices_.emplace(index, std::move(device));
+}
+
+Device DeviceTable::remove(DeviceIndex index) {
+    auto node = devices_.extract(index);
+    indices_.erase(node.mapped().facts.uuid);
+    return std::move(node.mapped());
+}
+
+void DeviceTable::addClaim(const DeviceUuid& uuid, Claim claim) {
+    const auto index = indices_.find(uuid);
+    if (index == indices_.end())
+        return;
+    auto& claims = devices_.at(index->second).claims;
+    const auto after = std::upper_bound(claims.begin(), claims.end(), claim, [](const Claim& a, const Claim& b) {
+        return a.attachment.sequence < b.attachment.sequence;
+    });
+    claims.insert(after, std::move(claim));
+}
+
+void DeviceTable::removeClaim(const DeviceUuid& uuid, const EnvironmentId& environment) {
+    const auto index = indices_.find(uuid);
+    if (index == indices_.end())
+        return;
+    std::erase_if(devices_.at(index->second).claims,
+                  [&](const Claim& claim) { return claim.environment == environment; });
+}
+
+} // namespace genv::core

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The devices of this machine and who holds them. Facts come from observations, claims from the ledger's
+// environments; the table keeps both views in step and decides nothing.
+#pragma once
+
+#include "core/device.hpp"
+#include "core/environment.hpp"
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace genv::core {
+
+/// One environment's hold on a device.
+struct Claim {
+    EnvironmentId environment;
+    Attachment attachment;
+};
+
+/// A device as it is now.
+struct Device {
+    DeviceFacts facts;
+    Health health;
+    DeviceReading reading;
+    std::optional<WallTime> sampledAt;
+    std::vector<Claim> claims; ///< oldest first
+    bool occupied = false;     ///< a compute process of none of its environments runs on it
+
+    /// Memory that no claim holds; a whole claim holds all.
+    [[nodiscard]] Bytes availableMemory() const;
+
+    /// Whether a share (unset: all of it) can be given without over-subscription.
+    [[nodiscard]] bool isAvailable(std::optional<Bytes> share) const;
+};
+
+/// The devices, by index.
+class DeviceTable {
+  public:
+    [[nodiscard]] const std::map<DeviceIndex, Device>& byIndex() const { return devices_; }
+    [[nodiscard]] const Device* find(DeviceIndex index) const;
+    [[nodiscard]] const Device* findUuid(std::string_view uuid) const;
+
+    /// Adds a device at an index that is free, with the claims given.
+    void insert(Device device);
+    /// Takes a device out and returns it.
+    Device remove(DeviceIndex index);
+    /// A device to change; its facts must stay.
+    Device& at(DeviceIndex index) { return devices_.at(index); }
+
+    void addClaim(const DeviceUuid& uuid, Claim claim);
+    void removeClaim(const DeviceUuid& uuid, const EnvironmentId& environment);
+
+  private:
+    std::map<DeviceIndex, Device> devices_;
+    std::unordered_map<DeviceUuid, DeviceIndex> indices_;
+};
+
+} // namespace genv::core

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The one error type inside genv. A request that is refused throws it before anything changed; its code
+// becomes a D-Bus error name in exactly one place (dbus/errors.cpp) and its text reaches the person, so it
+// says what was wrong and what would be right, and quotes foreign text only through escaped().
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace genv::core {
+
+/// Why a request was refused. Each value has one D-Bus name (dbus/errors.cpp).
+enum class ErrorCode {
+    NoSuchEnvironment,
+    NoSuchDevice,
+    NoSuchProcess,
+    DeviceUnavailable,
+    NotEnoughDevices,
+    AlreadyExists,
+    QuotaExceeded,
+    NotAttached,
+    Busy,
+    AccessDenied,
+    InteractiveAuthorizationRequired,
+    InvalidArgs,
+    LimitsExceeded,
+    NotSupported,
+    Timeout,
+    StorageFailed, ///< the state could not be written; nothing changed
+    Internal,      ///< a fault of the service itself; the text never leaves it
+};
+
+/// A refused request.
+class Error : public std::runtime_error {
+  public:
+    Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+
+    [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+  private:
+    ErrorCode code_;
+};
+
+/// Throws an Error with a formatted text.
+template <typename... Args>
+[[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+    throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+} // namespace genv::core

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the ledger tells once a change is made. The bus, the journal and whatever acts on changes subscribe; no
+// domain object knows them.
+#pragma once
+
+#include "core/environment.hpp"
+#include "core/reason.hpp"
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace genv::core {
+
+struct EnvironmentAdded {
+    EnvironmentId environment;
+    Uid owner = 0;
+    Cause cause;
+};
+
+struct EnvironmentRemoved {
+    EnvironmentId environment;
+    Uid owner = 0;
+    Cause cause;
+};
+
+/// The part of an environment that changed.
+enum class EnvironmentField { Name, Gpus, GpuMemory, Processes, Kernels, Devices };
+
+struct EnvironmentChanged {
+    EnvironmentId environment;
+    EnvironmentField field;
+};
+
+/// An environment got a device.
+struct Attached {
+    EnvironmentId environment;
+    Uid owner = 0;
+    Attachment attachment;
+    Cause cause;
+};
+
+/// An environment lost or gave back a device.
+struct Detached {
+    EnvironmentId environment;
+    Uid owner = 0;
+    Attachment attachment;
+    Cause cause;
+    const Environment* former = nullptr; ///< the environment as it was; valid while the event is told
+};
+
+struct DeviceAdded {
+    DeviceIndex index = 0;
+};
+
+struct DeviceRemoved {
+    DeviceIndex index = 0;
+};
+
+/// The part of a device that changed. Readings are not told: they change with every sample.
+enum class DeviceField { Model, TotalMemory, Attachments, Health };
+
+struct DeviceChanged {
+    DeviceIndex index = 0;
+    DeviceField field;
+};
+
+/// A compute process was sent SIGTERM.
+struct ProcessTerminated {
+    Pid pid = 0;
+    Uid owner = 0;
+    std::optional<EnvironmentId> environment;
+    std::vector<DeviceIndex> devices;
+    Cause cause;
+};
+
+using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached, Detached, DeviceAdded,
+                           DeviceRemoved, DeviceChanged, ProcessTerminated>;
+
+/// Hears every event, right after the change it tells of. It must not change the ledger from within.
+using EventListener = std::function<void(const Event&)>;
+
+/// Where changes are told, and who hears of them.
+class EventHub {
+  public:
+    /// Adds a listener for the hub's lifetime; listeners are told in the order in which they were added.
+    void subscribe(EventListener listener) { listeners_.push_back(std::move(listener)); }
+
+    void tell(const Event& event) const {
+        for (const EventListener& listener : listeners_)
+            listener(event);
+    }
+
+  private:
+    std::vector<EventListener> listeners_;
+};
+
+} // namespace genv::core

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How a change is made: written, committed, told. What changes is in ledger_requests.cpp and ledger_facts.cpp.
+#include "core/ledger.hpp"
+
+#include "core/error.hpp"
+#include "core/state_schema.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+Ledger::Ledger(Store& store, const Clock& clock, const EventHub& events)
+    : store_(store), clock_(clock), events_(events) {}
+
+const Environment* Ledger::find(const EnvironmentId& id) const {
+    const auto sequence = sequences_.find(id);
+    return sequence == sequences_.end() ? nullptr : &environments_.at(sequence->second);
+}
+
+const Environment& Ledger::get(const EnvironmentId& id) const {
+    const Environment* environment = find(id);
+    if (environment == nullptr)
+        fail(ErrorCode::NoSuchEnvironment, "there is no environment \"{}\"", escaped(id));
+    return *environment;
+}
+
+const Device& Ledger::device(DeviceIndex index) const {
+    const Device* device = devices_.find(index);
+    if (device == nullptr)
+        fail(ErrorCode::NoSuchDevice, "there is no device {} on this machine", index);
+    return *device;
+}
+
+const Environment* Ledger::environmentOfRoot(const ProcessIdentity& process) const {
+    const auto found = roots_.find(process);
+    return found == roots_.end() ? nullptr : find(found->second);
+}
+
+EnvironmentId Ledger::freeId(Pid pid) const {
+    EnvironmentId id = std::to_string(pid);
+    for (int suffix = 2; find(id) != nullptr; ++suffix)
+        id = fmt::format("{}-{}", pid, suffix);
+    return id;
+}
+
+void Ledger::write(const Environment& next) {
+    if (next.isAlive())
+        store_.write(next.id, encodeState(next));
+    else
+        store_.remove(next.id);
+    dirty_.erase(next.id);
+}
+
+void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
+    std::size_t written = 0;
+    try {
+        for (; written < nexts.size(); ++written)
+            write(nexts[written]);
+    } catch (const Error& error) {
+        // Nothing is committed yet, so a retry writes the old state over what was written.
+        for (std::size_t i = 0; i < written; ++i)
+            dirty_.insert(nexts[i].id);
+        if (!retryWrites() && unwritten_)
+            unwritten_(error.what());
+        throw;
+    }
+}
+
+void Ledger::apply(std::vector<Environment> nexts, const Cause& cause) {
+    writeAllOrNone(nexts);
+    for (Environment& next : nexts)
+        commit(std::move(next), cause);
+}
+
+void Ledger::applyFact(Environment next, const Cause& cause) {
+    writeFact(next);
+    commit(std::move(next), cause);
+}
+
+void Ledger::writeFact(const Environment& next) {
+    try {
+        write(next);
+    } catch (const Error& error) {
+        dirty_.insert(next.id);
+        if (unwritten_)
+            unwritten_(error.what());
+    }
+}
+
+bool Ledger::retryWrites() {
+    const std::set<EnvironmentId> ids = dirty_;
+    for (const EnvironmentId& id : ids) {
+        try {
+            const Environment* environment = find(id);
+            if (environment != nullptr)
+                write(*environment);
+            else
+                store_.remove(id);
+            dirty_.erase(id);
+        } catch (const Error&) {
+            // Stays in dirty_, for the next time.
+        }
+    }
+    return dirty_.empty();
+}
+
+void Ledger::commit(Environment next, const Cause& cause) {
+    Environment before;
+    before.id = next.id;
+    before.uid = next.uid;
+    if (const auto known = sequences_.find(next.id); known != sequences_.end()) {
+        before = std::move(environments_.extract(known->second).mapped());
+        index(before, false);
+    }
+    Environment ended;
+    ended.id = next.id;
+    ended.uid = next.uid;
+    const Environment* after = &ended;
+    if (next.isAlive()) {
+        index(next, true);
+        after = &environments_.insert_or_assign(next.sequence, std::move(next)).first->second;
+    }
+    tellDifference(before, *after, cause);
+}
+
+void Ledger::index(const Environment& environment, bool present) {
+    UserCounts& user = users_[environment.uid];
+    const std::size_t processes = environment.processes.size() + environment.kernels.size();
+    user.environments += present ? 1 : std::size_t(-1);
+    user.processes += present ? processes : std::size_t(0) - processes;
+    if (user.environments == 0)
+        users_.erase(environment.uid);
+    if (present)
+        sequences_[environment.id] = environment.sequence;
+    else
+        sequences_.erase(environment.id);
+
+    const auto indexRoot = [&](const RootProcess& root) {
+        if (present)
+            roots_[root.identity] = environment.id;
+        else
+            roots_.erase(root.identity);
+    };
+    std::for_each(environment.processes.begin(), environment.processes.end(), indexRoot);
+    for (const Kernel& kernel : environment.kernels)
+        indexRoot(kernel.process);
+
+    for (const Attachment& attachment : environment.attachments) {
+        const DeviceUuid& uuid = attachment.device.uuid;
+        if (present) {
+            holders_[uuid].insert(environment.id);
+            devices_.addClaim(uuid, {environment.id, attachment});
+        } else {
+            holders_[uuid].erase(environment.id);
+            if (holders_[uuid].empty())
+                holders_.erase(uuid);
+            devices_.removeClaim(uuid, environment.id);
+        }
+    }
+}
+
+void Ledger::tellDifference(const Environment& before, const Environment& after, const Cause& cause) {
+    const bool added = !before.isAlive();
+    const bool removed = !after.isAlive();
+    if (added)
+        tell(EnvironmentAdded{after.id, after.uid, cause});
+    tellAttachments(before, after, cause);
+    if (removed)
+        tell(EnvironmentRemoved{after.id, after.uid, cause});
+    if (added || removed)
+        return;
+    const auto tellField = [&](bool differs, EnvironmentField field) {
+        if (differs)
+            tell(EnvironmentChanged{after.id, field});
+    };
+    tellField(before.configuration.name != after.configuration.name, EnvironmentField::Name);
+    tellField(before.configuration.gpus != after.configuration.gpus, EnvironmentField::Gpus);
+    tellField(before.configuration.gpuMemory != after.configuration.gpuMemory, EnvironmentField::GpuMemory);
+    tellField(before.processes != after.processes, EnvironmentField::Processes);
+    tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
+    tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
+}
+
+void Ledger::tellAttachments(const Environment& before, const Environment& after, const Cause& cause) {
+    const auto tellDevice = [&](const Attachment& attachment) {
+        if (const Device* device = devices_.findUuid(attachment.device.uuid))
+            tell(DeviceChanged{device->facts.index, DeviceField::Attachments});
+    };
+    for (const Attachment& attachment : before.attachments) {
+        if (after.attachmentTo(attachment.device.uuid) == nullptr) {
+            tell(Detached{after.id, after.uid, attachment, cause, &before});
+            tellDevice(attachment);
+        }
+    }
+    for (const Attachment& attachment : after.attachments) {
+        if (before.attachmentTo(attachment.device.uuid) == nullptr) {
+            tell(Attached{after.id, after.uid, attachment, cause});
+            tellDevice(attachment);
+        }
+    }
+}
+
+} // namespace genv::core

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The ledger: the set of environments, which is the whole state of genv, and the devices seen through it.
+//
+// Invariants. A change is written, then made, then told: a request whose document cannot be written throws and has
+// changed nothing; a fact (an exit, a lost device) is made at once and its document is written again later. A
+// device is never given twice unless over-subscription was asked for. An environment without a process or kernel
+// does not exist. One thread uses it, the loop's; listeners must not change it from within an event.
+#pragma once
+
+#include "core/device_table.hpp"
+#include "core/environment.hpp"
+#include "core/events.hpp"
+#include "core/placement.hpp"
+#include "core/ports/clock.hpp"
+#include "core/ports/observer.hpp"
+#include "core/ports/store.hpp"
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace genv::core {
+
+/// What a new environment is made of.
+struct NewEnvironment {
+    EnvironmentId id;
+    Uid uid = 0;
+    std::string user;
+    Configuration configuration;
+    std::vector<RootProcess> processes;
+    std::vector<Kernel> kernels;
+};
+
+/// Which part of a configuration changes; an inner nullopt unsets.
+struct ConfigurationChange {
+    std::optional<std::optional<std::string>> name;
+    std::optional<std::optional<std::uint32_t>> gpus;
+    std::optional<std::optional<Bytes>> gpuMemory;
+};
+
+/// Throws Error(NotAttached) unless the environment holds every one of these devices.
+void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices);
+
+class Ledger {
+  public:
+    Ledger(Store& store, const Clock& clock, const EventHub& events);
+
+    // -- reading
+
+    /// The environment with this id, or null. Valid until the next change.
+    [[nodiscard]] const Environment* find(const EnvironmentId& id) const;
+    /// The environment with this id. Throws Error(NoSuchEnvironment).
+    [[nodiscard]] const Environment& get(const EnvironmentId& id) const;
+    /// All environments, oldest first.
+    [[nodiscard]] const std::map<std::uint64_t, Environment>& environments() const { return environments_; }
+    [[nodiscard]] const DeviceTable& devices() const { return devices_; }
+    /// The device at an index. Throws Error(NoSuchDevice).
+    [[nodiscard]] const Device& device(DeviceIndex index) const;
+    /// The environment that a process is registered with itself, as a root process or kernel, or null.
+    [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
+    /// An id for an environment of this process: its pid, suffixed when taken.
+    [[nodiscard]] EnvironmentId freeId(Pid pid) const;
+
+    // -- requests: they throw Error and then nothing changed
+
+    /// Starts an environment, with its devices when a placement is given (one that stillHolds()).
+    void activate(NewEnvironment environment, const std::optional<Placement>& placement, Uid actor);
+    void attach(const EnvironmentId& id, const Placement& placement, Uid actor);
+    /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
+    void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor);
+    /// Takes a device from one environment, or from every one when none is named. Throws Error(NotAttached).
+    void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor);
+    void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor);
+    /// Registers a process, and attaches devices in the same change when a placement is given. A process that is
+    /// registered with this environment already has no effect.
+    void addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
+                    const std::optional<Placement>& placement = std::nullopt);
+    /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
+    void removeProcess(const EnvironmentId& id, Pid pid, Uid actor);
+    /// The same for a kernel.
+    void addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
+                   const std::optional<Placement>& placement = std::nullopt);
+    void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
+    void deactivate(const EnvironmentId& id, Uid actor);
+
+    // -- facts: they happened, so they never throw
+
+    /// A pinned process is gone.
+    void processExited(const ProcessIdentity& process);
+    /// A working driver was observed: devices appear, vanish, move, and are well or not.
+    void observed(const Observation& observation);
+    /// The driver did not answer: what is known is stale, and stays.
+    void driverFailed();
+    /// An environment that was found in the store, its living processes pinned (core/recovery.hpp); one without
+    /// any is over, and only its document goes.
+    void restore(Environment environment);
+    /// Writes the documents that facts changed and that could not be written yet. Returns whether all are now.
+    bool retryWrites();
+
+    /// Told when a fact could not be written, so that somebody calls retryWrites() later.
+    void onUnwritten(std::function<void(const std::string& why)> listener) { unwritten_ = std::move(listener); }
+
+  private:
+    void apply(std::vector<Environment> nexts, const Cause& cause);
+    void applyFact(Environment next, const Cause& cause);
+    void write(const Environment& next);
+    void writeFact(const Environment& next);
+    void writeAllOrNone(const std::vector<Environment>& nexts);
+    void commit(Environment next, const Cause& cause);
+    void index(const Environment& environment, bool present);
+    void tellDifference(const Environment& before, const Environment& after, const Cause& cause);
+    void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
+    void tell(const Event& event) { events_.tell(event); }
+
+    void addAttachments(Environment& environment, const Placement& placement);
+    void join(const EnvironmentId& id, std::optional<RootProcess> process, std::optional<Kernel> kernel, Uid actor,
+              const std::optional<Placement>& placement);
+    void requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const;
+    void requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const;
+
+    void updateDevice(const DeviceSample& sample, WallTime takenAt);
+    void placeDevice(const DeviceSample& sample, WallTime takenAt);
+    void removeDevice(DeviceIndex index);
+    void detachLost(const DeviceUuid& uuid);
+    void rememberFacts(const DeviceFacts& facts);
+    void setHealth(DeviceIndex index, Health health);
+    void markOccupied(const Observation& observation);
+    [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;
+
+    struct UserCounts {
+        std::size_t environments = 0;
+        std::size_t processes = 0;
+    };
+
+    Store& store_;
+    const Clock& clock_;
+    const EventHub& events_;
+    std::map<std::uint64_t, Environment> environments_; ///< by order of creation
+    DeviceTable devices_;
+    std::function<void(const std::string& why)> unwritten_;
+    std::set<EnvironmentId> dirty_; ///< documents that facts changed and that are not written
+    std::uint64_t lastSequence_ = 0;
+
+    // Derived from environments_, so that nothing is searched for.
+    std::unordered_map<EnvironmentId, std::uint64_t> sequences_;
+    std::map<ProcessIdentity, EnvironmentId> roots_;
+    std::unordered_map<DeviceUuid, std::set<EnvironmentId>> holders_;
+    std::unordered_map<Uid, UserCounts> users_;
+};
+
+} // namespace genv::core

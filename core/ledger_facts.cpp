@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What simply happens: processes exit, devices appear, move and get lost, documents are found at start. A fact is
+// applied at once; its document is written as soon as that works.
+#include "core/ledger.hpp"
+#include "core/membership.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace genv::core {
+
+void Ledger::processExited(const ProcessIdentity& process) {
+    const Environment* environment = environmentOfRoot(process);
+    if (environment == nullptr)
+        return;
+    Environment next = *environment;
+    std::erase_if(next.processes, [&](const RootProcess& root) { return root.identity == process; });
+    std::erase_if(next.kernels, [&](const Kernel& kernel) { return kernel.process.identity == process; });
+    applyFact(std::move(next), Cause::fact(Reason::processExit()));
+}
+
+void Ledger::restore(Environment environment) {
+    lastSequence_ = std::max(lastSequence_, environment.sequence);
+    if (!environment.isAlive()) {
+        writeFact(environment);
+        return;
+    }
+    for (const Attachment& attachment : environment.attachments) {
+        lastSequence_ = std::max(lastSequence_, attachment.sequence);
+        // Until the driver answers, the device is what the environment remembers of it.
+        const DeviceFacts& facts = attachment.device;
+        if (devices_.findUuid(facts.uuid) == nullptr && devices_.find(facts.index) == nullptr) {
+            devices_.insert({facts, {Health::State::Stale, 0}, {}, std::nullopt, {}, false});
+            tell(DeviceAdded{facts.index});
+        }
+    }
+    applyFact(std::move(environment), Cause::fact(Reason::user()));
+}
+
+void Ledger::driverFailed() {
+    for (const auto& [index, device] : devices_.byIndex()) {
+        if (device.health.state == Health::State::Ok)
+            setHealth(index, {Health::State::Stale, 0});
+    }
+}
+
+void Ledger::observed(const Observation& observation) {
+    if (!observation.noDriver.empty()) {
+        driverFailed(); // no driver is no working driver: what people hold stays theirs
+        return;
+    }
+    std::unordered_map<DeviceUuid, DeviceIndex> present;
+    std::set<DeviceIndex> taken;
+    std::vector<const DeviceSample*> samples;
+    for (const DeviceSample& sample : observation.devices) {
+        // A driver that names a device or an index twice is not believed the second time.
+        if (!present.contains(sample.facts.uuid) && taken.insert(sample.facts.index).second) {
+            present.emplace(sample.facts.uuid, sample.facts.index);
+            samples.push_back(&sample);
+        }
+    }
+    std::vector<DeviceUuid> lost;
+    for (const auto& [uuid, holders] : holders_) {
+        if (!present.contains(uuid))
+            lost.push_back(uuid);
+    }
+    std::for_each(lost.begin(), lost.end(), [this](const DeviceUuid& uuid) { detachLost(uuid); });
+
+    std::vector<DeviceIndex> gone;
+    for (const auto& [index, device] : devices_.byIndex()) {
+        const auto now = present.find(device.facts.uuid);
+        if (now == present.end() || now->second != index)
+            gone.push_back(index);
+    }
+    // All that move or go leave first, so that two that change places do not collide.
+    std::for_each(gone.begin(), gone.end(), [this](DeviceIndex index) { removeDevice(index); });
+    for (const DeviceSample* sample : samples) {
+        if (devices_.findUuid(sample->facts.uuid) != nullptr)
+            updateDevice(*sample, observation.takenAt);
+        else
+            placeDevice(*sample, observation.takenAt);
+        if (sample->health.state == Health::State::Lost)
+            detachLost(sample->facts.uuid);
+    }
+    markOccupied(observation);
+}
+
+void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
+    const DeviceIndex index = sample.facts.index;
+    Device& device = devices_.at(index);
+    device.reading = sample.reading;
+    device.sampledAt = takenAt;
+    const DeviceFacts before = std::exchange(device.facts, sample.facts);
+    if (before.model != sample.facts.model)
+        tell(DeviceChanged{index, DeviceField::Model});
+    if (before.totalMemory != sample.facts.totalMemory)
+        tell(DeviceChanged{index, DeviceField::TotalMemory});
+    if (before != sample.facts)
+        rememberFacts(sample.facts);
+    setHealth(index, sample.health);
+}
+
+void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
+    devices_.insert({sample.facts, sample.health, sample.reading, takenAt, {}, false});
+    for (const EnvironmentId& holder : holdersOf(sample.facts.uuid))
+        devices_.addClaim(sample.facts.uuid, {holder, *get(holder).attachmentTo(sample.facts.uuid)});
+    tell(DeviceAdded{sample.facts.index});
+    rememberFacts(sample.facts);
+}
+
+void Ledger::removeDevice(DeviceIndex index) {
+    devices_.remove(index);
+    tell(DeviceRemoved{index});
+}
+
+void Ledger::rememberFacts(const DeviceFacts& facts) {
+    for (const EnvironmentId& holder : holdersOf(facts.uuid)) {
+        Environment next = get(holder);
+        bool changed = false;
+        for (Attachment& attachment : next.attachments) {
+            if (attachment.device.uuid == facts.uuid)
+                changed = std::exchange(attachment.device, facts) != facts || changed;
+        }
+        if (changed) // nothing is attached or detached by this, so no event carries the reason
+            applyFact(std::move(next), Cause::fact(Reason::deviceLost()));
+    }
+}
+
+void Ledger::detachLost(const DeviceUuid& uuid) {
+    for (const EnvironmentId& holder : holdersOf(uuid)) {
+        Environment next = get(holder);
+        std::erase_if(next.attachments, [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
+        applyFact(std::move(next), Cause::fact(Reason::deviceLost()));
+    }
+}
+
+void Ledger::setHealth(DeviceIndex index, Health health) {
+    if (std::exchange(devices_.at(index).health, health) != health)
+        tell(DeviceChanged{index, DeviceField::Health});
+}
+
+void Ledger::markOccupied(const Observation& observation) {
+    std::unordered_set<DeviceUuid> occupied;
+    const EnvironmentLookup lookup = lookupIn(*this);
+    for (const ComputeProcess& process : observation.processes) {
+        const Environment* environment = environmentOf(lookup, process);
+        for (const ComputeUse& use : process.uses) {
+            if (environment == nullptr || environment->attachmentTo(use.device) == nullptr)
+                occupied.insert(use.device);
+        }
+    }
+    for (const auto& [index, device] : devices_.byIndex())
+        devices_.at(index).occupied = occupied.contains(device.facts.uuid);
+}
+
+std::vector<EnvironmentId> Ledger::holdersOf(const DeviceUuid& uuid) const {
+    const auto holders = holders_.find(uuid);
+    if (holders == holders_.end())
+        return {};
+    return {holders->second.begin(), holders->second.end()};
+}
+
+} // namespace genv::core

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What people ask of the ledger. Each request works out the environment as it would be and applies it whole.
+#include "core/caps.hpp"
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+namespace {
+
+void requireFresh(const Placement& placement, const DeviceTable& devices, const Environment* environment) {
+    if (!stillHolds(placement, devices, environment))
+        fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
+}
+
+} // namespace
+
+void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices) {
+    const std::vector<DeviceIndex> attached = environment.deviceIndices();
+    for (const DeviceIndex index : indices) {
+        if (!std::binary_search(attached.begin(), attached.end(), index))
+            fail(ErrorCode::NotAttached, "environment {} is not attached to device {}", environment.id, index);
+    }
+}
+
+void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const {
+    if (actor == 0)
+        return;
+    const auto found = users_.find(uid);
+    const UserCounts counts = found == users_.end() ? UserCounts{} : found->second;
+    if (counts.environments + environments > caps::environmentsPerUser)
+        fail(ErrorCode::LimitsExceeded, "a user may have at most {} environments; deactivate one first",
+             caps::environmentsPerUser);
+    if (counts.processes + processes > caps::processesPerUser)
+        fail(ErrorCode::LimitsExceeded,
+             "a user may have at most {} processes registered with environments; remove one first",
+             caps::processesPerUser);
+}
+
+void Ledger::requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const {
+    const Environment* other = environmentOfRoot(process);
+    if (other != nullptr && other->id != id)
+        fail(ErrorCode::AlreadyExists, "process {} is registered with environment {} already", process.pid, other->id);
+}
+
+void Ledger::addAttachments(Environment& environment, const Placement& placement) {
+    std::erase_if(environment.attachments, [&](const Attachment& attachment) {
+        return std::find(placement.detach.begin(), placement.detach.end(), attachment.device.uuid) !=
+               placement.detach.end();
+    });
+    for (const Placement::Device& device : placement.attach) {
+        const Device* now = devices_.findUuid(device.facts.uuid);
+        environment.attachments.push_back({device.facts, placement.share, !now->isAvailable(placement.share),
+                                           clock_.wallNow(), ++lastSequence_});
+    }
+}
+
+void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& placement, Uid actor) {
+    if (const Environment* existing = find(wanted.id))
+        fail(ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}", existing->id, existing->user);
+    for (const RootProcess& process : wanted.processes)
+        requireUnregistered(wanted.id, process.identity);
+    for (const Kernel& kernel : wanted.kernels)
+        requireUnregistered(wanted.id, kernel.process.identity);
+    requireRoom(wanted.uid, actor, 1, wanted.processes.size() + wanted.kernels.size());
+
+    Environment environment;
+    environment.id = std::move(wanted.id);
+    environment.uid = wanted.uid;
+    environment.user = std::move(wanted.user);
+    environment.created = clock_.wallNow();
+    environment.sequence = ++lastSequence_;
+    environment.configuration = std::move(wanted.configuration);
+    environment.processes = std::move(wanted.processes);
+    environment.kernels = std::move(wanted.kernels);
+    if (placement) {
+        requireFresh(*placement, devices_, nullptr);
+        addAttachments(environment, *placement);
+    }
+    const Cause cause = Cause::request(actor, environment.uid);
+    apply({std::move(environment)}, cause);
+}
+
+void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor) {
+    const Environment& environment = get(id);
+    requireFresh(placement, devices_, &environment);
+    if (placement.attach.empty() && placement.detach.empty())
+        return;
+    Environment next = environment;
+    addAttachments(next, placement);
+    apply({std::move(next)}, Cause::request(actor, environment.uid));
+}
+
+void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor) {
+    Environment next = get(id);
+    requireAttached(next, indices);
+    std::erase_if(next.attachments, [&](const Attachment& attachment) {
+        return indices.empty() || std::find(indices.begin(), indices.end(), attachment.device.index) != indices.end();
+    });
+    const Cause cause = Cause::request(actor, next.uid);
+    if (next.attachments.size() != get(id).attachments.size())
+        apply({std::move(next)}, cause);
+}
+
+void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor) {
+    const DeviceUuid uuid = device(index).facts.uuid;
+    std::vector<EnvironmentId> ids = holdersOf(uuid);
+    if (id) {
+        if (get(*id).attachmentTo(uuid) == nullptr)
+            fail(ErrorCode::NotAttached, "environment {} is not attached to device {}", *id, index);
+        ids = {*id};
+    }
+    std::vector<Environment> nexts;
+    bool someOthers = false;
+    for (const EnvironmentId& holder : ids) {
+        Environment next = get(holder);
+        someOthers = someOthers || next.uid != actor;
+        std::erase_if(next.attachments, [&](const Attachment& a) { return a.device.uuid == uuid; });
+        nexts.push_back(std::move(next));
+    }
+    apply(std::move(nexts), {someOthers ? Reason::admin() : Reason::user(), actor});
+}
+
+void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor) {
+    Environment next = get(id);
+    if (change.name)
+        next.configuration.name = *change.name;
+    if (change.gpus)
+        next.configuration.gpus = *change.gpus;
+    if (change.gpuMemory)
+        next.configuration.gpuMemory = *change.gpuMemory;
+    if (next.configuration == get(id).configuration)
+        return;
+    const Cause cause = Cause::request(actor, next.uid);
+    apply({std::move(next)}, cause);
+}
+
+void Ledger::addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
+                        const std::optional<Placement>& placement) {
+    join(id, std::move(process), std::nullopt, actor, placement);
+}
+
+void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor, const std::optional<Placement>& placement) {
+    join(id, std::nullopt, std::move(kernel), actor, placement);
+}
+
+void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process, std::optional<Kernel> kernel, Uid actor,
+                  const std::optional<Placement>& placement) {
+    const Environment& environment = get(id);
+    const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
+    requireUnregistered(id, identity);
+    Environment next = environment;
+    if (environmentOfRoot(identity) == nullptr) {
+        requireRoom(next.uid, actor, 0, 1);
+        if (process)
+            next.processes.push_back(std::move(*process));
+        else
+            next.kernels.push_back(std::move(*kernel));
+    }
+    if (placement) {
+        requireFresh(*placement, devices_, &environment);
+        addAttachments(next, *placement);
+    }
+    if (next == environment)
+        return;
+    const Cause cause = Cause::request(actor, next.uid);
+    apply({std::move(next)}, cause);
+}
+
+void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
+    Environment next = get(id);
+    if (std::erase_if(next.processes, [&](const RootProcess& p) { return p.identity.pid == pid; }) == 0)
+        fail(ErrorCode::NoSuchProcess, "process {} is not registered with environment {}", pid, id);
+    const Cause cause = Cause::request(actor, next.uid);
+    apply({std::move(next)}, cause);
+}
+
+void Ledger::removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor) {
+    Environment next = get(id);
+    if (std::erase_if(next.kernels, [&](const Kernel& k) { return k.id == kernel; }) == 0)
+        fail(ErrorCode::NoSuchProcess, "kernel \"{}\" is not registered with environment {}", escaped(kernel), id);
+    const Cause cause = Cause::request(actor, next.uid);
+    apply({std::move(next)}, cause);
+}
+
+void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
+    Environment next = get(id);
+    next.processes.clear();
+    next.kernels.clear();
+    const Cause cause = Cause::request(actor, next.uid);
+    apply({std::move(next)}, cause);
+}
+
+} // namespace genv::core

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/membership.hpp"
+
+#include "core/ledger.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+namespace {
+
+bool mayDescend(const ProcessFacts& process, const Environment& environment) {
+    return process.uids.areAll(environment.uid) || process.uids.areAll(0);
+}
+
+bool isRootOf(const Environment& environment, const ProcessIdentity& process) {
+    const auto is = [&](const RootProcess& root) { return root.identity == process; };
+    return std::any_of(environment.processes.begin(), environment.processes.end(), is) ||
+           std::any_of(environment.kernels.begin(), environment.kernels.end(),
+                       [&](const Kernel& kernel) { return is(kernel.process); });
+}
+
+} // namespace
+
+EnvironmentLookup lookupIn(const Ledger& ledger) {
+    return {[&ledger](const ProcessIdentity& root) { return ledger.environmentOfRoot(root); },
+            [&ledger](const EnvironmentId& id) { return ledger.find(id); }};
+}
+
+EnvironmentLookup lookupIn(const Ledger& ledger, const Environment& former) {
+    return {[&](const ProcessIdentity& root) {
+                return isRootOf(former, root) ? &former : ledger.environmentOfRoot(root);
+            },
+            [&](const EnvironmentId& id) { return id == former.id ? &former : ledger.find(id); }};
+}
+
+const Environment* environmentOfDescendant(const EnvironmentLookup& lookup, const ProcessFacts& process,
+                                           const std::vector<ProcessIdentity>& ancestors) {
+    if (const Environment* own = lookup.byRoot(process.identity))
+        return own;
+    for (const ProcessIdentity& ancestor : ancestors) {
+        const Environment* environment = lookup.byRoot(ancestor);
+        if (environment != nullptr)
+            return mayDescend(process, *environment) ? environment : nullptr;
+    }
+    return nullptr;
+}
+
+const Environment* environmentOf(const EnvironmentLookup& lookup, const ComputeProcess& process) {
+    if (const Environment* environment = environmentOfDescendant(lookup, process.facts, process.ancestors))
+        return environment;
+    if (!process.environmentHint)
+        return nullptr;
+    const Environment* claimed = lookup.byId(*process.environmentHint);
+    if (claimed == nullptr)
+        return nullptr;
+    const bool believed = mayDescend(process.facts, *claimed) || process.userNamespaceOwner == claimed->uid;
+    return believed ? claimed : nullptr;
+}
+
+} // namespace genv::core

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Port: what time it is.
+#pragma once
+
+#include "core/time.hpp"
+
+namespace genv::core {
+
+class Clock {
+  public:
+    virtual ~Clock() = default;
+    [[nodiscard]] virtual WallTime wallNow() const = 0;
+    [[nodiscard]] virtual BootTime bootNow() const = 0;
+};
+
+} // namespace genv::core

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Port: the log, one line a record. Callers escape what is foreign (core/text.hpp); the adapter never blocks the loop.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace genv::core {
+
+/// As syslog(3) counts them.
+enum class Severity { Error = 3, Warning = 4, Notice = 5, Info = 6, Debug = 7 };
+
+class Log {
+  public:
+    virtual ~Log() = default;
+
+    virtual void write(Severity severity, const std::string& line) = 0;
+
+    template <typename... Args>
+    void error(fmt::format_string<Args...> format, Args&&... args) {
+        write(Severity::Error, fmt::format(format, std::forward<Args>(args)...));
+    }
+    template <typename... Args>
+    void warning(fmt::format_string<Args...> format, Args&&... args) {
+        write(Severity::Warning, fmt::format(format, std::forward<Args>(args)...));
+    }
+    template <typename... Args>
+    void notice(fmt::format_string<Args...> format, Args&&... args) {
+        write(Severity::Notice, fmt::format(format, std::forward<Args>(args)...));
+    }
+    template <typename... Args>
+    void info(fmt::format_string<Args...> format, Args&&... args) {
+        write(Severity::Info, fmt::format(format, std::forward<Args>(args)...));
+    }
+};
+
+} // namespace genv::core

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What genv knows of a process. A pid alone names nothing, since it is recycled: a process is its pid
+// together with its start time, everywhere in genv.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::core {
+
+using Pid = std::uint32_t;
+using Uid = std::uint32_t;
+
+/// One process for as long as the machine is up.
+struct ProcessIdentity {
+    Pid pid = 0;
+    std::uint64_t startTime = 0; ///< clock ticks since boot: field 22 of proc_pid_stat(5)
+
+    friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
+};
+
+/// The four uids of a process, as "Uid:" in proc_pid_status(5).
+struct ProcessUids {
+    Uid real = 0;
+    Uid effective = 0;
+    Uid saved = 0;
+    Uid filesystem = 0;
+
+    /// Whether every one of them is this uid: a process that could still become another user is not its own.
+    [[nodiscard]] bool areAll(Uid uid) const {
+        return real == uid && effective == uid && saved == uid && filesystem == uid;
+    }
+    /// Whose process it is to somebody: theirs when every uid is, else another's.
+    [[nodiscard]] Uid ownerFor(Uid viewer) const {
+        for (const Uid uid : {real, effective, saved, filesystem}) {
+            if (uid != viewer)
+                return uid;
+        }
+        return viewer;
+    }
+    friend bool operator==(const ProcessUids&, const ProcessUids&) = default;
+};
+
+/// A process as seen at one moment.
+struct ProcessFacts {
+    ProcessIdentity identity;
+    ProcessUids uids;
+    Pid parent = 0;
+};
+
+} // namespace genv::core

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Why something changed, and who did it. The texts are a contract: signals, the journal and people read them.
+#pragma once
+
+#include "core/process.hpp"
+
+#include <string>
+#include <utility>
+
+namespace genv::core {
+
+/// Why an environment ended, a device was detached or a process terminated.
+class Reason {
+  public:
+    static Reason user() { return Reason("user"); }
+    static Reason admin() { return Reason("admin"); }
+    static Reason processExit() { return Reason("process-exit"); }
+    static Reason deviceLost() { return Reason("device-lost"); }
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+    friend bool operator==(const Reason&, const Reason&) = default;
+
+  private:
+    explicit Reason(std::string text) : text_(std::move(text)) {}
+    std::string text_;
+};
+
+/// What a change goes back to.
+struct Cause {
+    Reason reason;
+    Uid actor = 0; ///< who asked for it; the service itself acts as 0
+
+    /// A request by somebody about an environment of `owner`.
+    static Cause request(Uid actor, Uid owner) {
+        return {actor == owner ? Reason::user() : Reason::admin(), actor};
+    }
+    /// Something that simply happened.
+    static Cause fact(Reason reason) { return {std::move(reason), 0}; }
+};
+
+} // namespace genv::core

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/recovery.hpp"
+
+#include "core/error.hpp"
+#include "core/state_schema.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace genv::core {
+
+namespace {
+
+// Pins the process if it still is the one that was written down.
+bool findAgain(RootProcess& process, Processes& processes) {
+    try {
+        auto pin = processes.pin(process.identity.pid);
+        if (pin->facts().identity != process.identity)
+            return false;
+        process.pin = std::move(pin);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+void keepLiving(Environment& environment, Processes& processes) {
+    std::erase_if(environment.processes, [&](RootProcess& process) { return !findAgain(process, processes); });
+    std::erase_if(environment.kernels, [&](Kernel& kernel) { return !findAgain(kernel.process, processes); });
+}
+
+// Adds up what is given of each device, in the order in which it was given.
+class Bookings {
+  public:
+    // Whether an attachment is one that the ledger could have made after those before it.
+    bool accept(const Attachment& attachment) {
+        Given& given = given_[attachment.device.uuid];
+        const Bytes wanted = attachment.share.value_or(attachment.device.totalMemory);
+        const Bytes left = given.memory < attachment.device.totalMemory
+                               ? attachment.device.totalMemory - given.memory
+                               : Bytes{0};
+        const bool fits = attachment.share ? wanted <= left : given.count == 0;
+        if (!fits && !attachment.overSubscribed)
+            return false;
+        given.memory = std::max(given.memory, std::min(given.memory + wanted, attachment.device.totalMemory));
+        ++given.count;
+        return true;
+    }
+
+  private:
+    struct Given {
+        Bytes memory;
+        std::size_t count = 0;
+    };
+    std::unordered_map<DeviceUuid, Given> given_;
+};
+
+void dropConflicts(std::vector<Environment>& environments, RecoveryReport& report) {
+    struct Entry {
+        Environment* environment;
+        Attachment attachment;
+    };
+    std::vector<Entry> entries;
+    for (Environment& environment : environments) {
+        for (const Attachment& attachment : environment.attachments)
+            entries.push_back({&environment, attachment});
+        environment.attachments.clear();
+    }
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return a.attachment.sequence < b.attachment.sequence;
+    });
+    Bookings bookings;
+    for (Entry& entry : entries) {
+        const bool repeated = entry.environment->attachmentTo(entry.attachment.device.uuid) != nullptr;
+        if (!repeated && bookings.accept(entry.attachment))
+            entry.environment->attachments.push_back(std::move(entry.attachment));
+        else
+            report.conflicts.push_back(fmt::format("environment {} loses device {}, which was given already",
+                                                   entry.environment->id, entry.attachment.device.index));
+    }
+}
+
+// A document, or nothing when it was set aside.
+std::optional<Environment> read(const Store::Found& found, Store& store, RecoveryReport& report) {
+    try {
+        Environment environment = decodeState(found.text);
+        if (store.nameOf(environment.id) != found.name)
+            throw StateError("it has another environment's name");
+        return environment;
+    } catch (const StateError& error) {
+        store.setAside(found.name, error.what());
+        ++report.setAside;
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes) {
+    RecoveryReport report;
+    std::vector<Environment> environments;
+    for (const Store::Found& found : store.readAll()) {
+        std::optional<Environment> environment = read(found, store, report);
+        if (!environment)
+            continue;
+        keepLiving(*environment, processes);
+        if (!environment->isAlive())
+            ++report.ended;
+        environments.push_back(std::move(*environment));
+    }
+    std::stable_sort(environments.begin(), environments.end(),
+                     [](const Environment& a, const Environment& b) { return a.sequence < b.sequence; });
+    std::vector<Environment> living;
+    for (Environment& environment : environments) {
+        if (environment.isAlive())
+            living.push_back(std::move(environment));
+        else
+            ledger.restore(std::move(environment)); // without a process it ends, and its document goes
+    }
+    dropConflicts(living, report);
+    report.restored = living.size();
+    for (Environment& environment : living)
+        ledger.restore(std::move(environment));
+    return report;
+}
+
+} // namespace genv::core

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/root_process.hpp"
+
+#include "core/error.hpp"
+
+#include <utility>
+
+namespace genv::core {
+
+RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor) {
+    const Pid pid = pin->facts().identity.pid;
+    if (pid <= 1)
+        fail(ErrorCode::InvalidArgs, "process {} cannot keep an environment alive", pid);
+    // Read again behind the pin: the process may have become another user since.
+    const std::optional<ProcessFacts> now = pin->now();
+    if (!now || pin->hasExited())
+        fail(ErrorCode::NoSuchProcess, "process {} has exited", pid);
+    if (actor != 0 && !now->uids.areAll(owner))
+        fail(ErrorCode::AccessDenied, "process {} does not belong to the environment's owner with all its uids", pid);
+    return {now->identity, std::move(pin)};
+}
+
+} // namespace genv::core

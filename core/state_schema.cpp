@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/state_schema.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace genv::core {
+
+namespace {
+
+using nlohmann::json;
+
+json encodeProcess(const RootProcess& process) {
+    return {{"pid", process.identity.pid}, {"start_time", process.identity.startTime}};
+}
+
+json encodeAttachment(const Attachment& attachment) {
+    return {{"device", attachment.device.uuid},
+            {"index", attachment.device.index},
+            {"kind", attachment.device.kind == DeviceKind::Gpu ? "gpu" : "mig"},
+            {"model", attachment.device.model},
+            {"total_memory", attachment.device.totalMemory.count},
+            {"share", attachment.share.value_or(Bytes{0}).count},
+            {"over_subscribed", attachment.overSubscribed},
+            {"since", toMicroseconds(attachment.since)},
+            {"sequence", attachment.sequence}};
+}
+
+// A field of an object, with its type checked; the name is this program's, never the document's.
+const json& field(const json& object, const char* name, json::value_t type) {
+    const auto found = object.find(name);
+    if (found == object.end())
+        throw StateError(fmt::format("it lacks \"{}\"", name));
+    if (found->type() != type)
+        throw StateError(fmt::format("\"{}\" has the wrong type", name));
+    return *found;
+}
+
+// Clients hold a signed 64-bit number at best, so a larger one is none of this service's.
+constexpr std::uint64_t largestNumber = std::uint64_t{1} << 62U;
+
+std::uint64_t number(const json& object, const char* name, std::uint64_t largest = largestNumber) {
+    const auto value = field(object, name, json::value_t::number_unsigned).get<std::uint64_t>();
+    if (value > largest)
+        throw StateError(fmt::format("\"{}\" is out of range", name));
+    return value;
+}
+
+std::uint32_t number32(const json& object, const char* name) {
+    return static_cast<std::uint32_t>(number(object, name, std::numeric_limits<std::uint32_t>::max()));
+}
+
+const std::string& text(const json& object, const char* name) {
+    return field(object, name, json::value_t::string).get_ref<const std::string&>();
+}
+
+const json& list(const json& object, const char* name) {
+    return field(object, name, json::value_t::array);
+}
+
+void requireObject(const json& value, const char* what) {
+    if (!value.is_object())
+        throw StateError(fmt::format("{} is not an object", what));
+}
+
+RootProcess decodeProcess(const json& value) {
+    requireObject(value, "a process");
+    const std::uint32_t pid = number32(value, "pid");
+    if (pid <= 1)
+        throw StateError("a process has an impossible pid");
+    return {{pid, number(value, "start_time")}, nullptr};
+}
+
+Attachment decodeAttachment(const json& value) {
+    requireObject(value, "an attachment");
+    Attachment attachment;
+    attachment.device.uuid = text(value, "device");
+    attachment.device.index = number32(value, "index");
+    const std::string& kind = text(value, "kind");
+    if (kind != "gpu" && kind != "mig")
+        throw StateError("an attachment is to an unknown kind of device");
+    attachment.device.kind = kind == "gpu" ? DeviceKind::Gpu : DeviceKind::MigInstance;
+    attachment.device.model = text(value, "model");
+    attachment.device.totalMemory = {number(value, "total_memory")};
+    const Bytes share{number(value, "share")};
+    if (share.count != 0)
+        attachment.share = share;
+    attachment.overSubscribed = field(value, "over_subscribed", json::value_t::boolean).get<bool>();
+    attachment.since = fromMicroseconds(number(value, "since"));
+    attachment.sequence = number(value, "sequence");
+    return attachment;
+}
+
+Configuration decodeConfiguration(const json& value) {
+    requireObject(value, "the configuration");
+    Configuration configuration;
+    if (value.contains("name")) {
+        configuration.name = text(value, "name");
+        requireName(*configuration.name);
+    }
+    if (value.contains("gpus"))
+        configuration.gpus = number32(value, "gpus");
+    if (value.contains("gpu_memory"))
+        configuration.gpuMemory = Bytes{number(value, "gpu_memory")};
+    return configuration;
+}
+
+Environment decodeEnvironment(const json& document) {
+    requireObject(document, "the document");
+    if (const auto version = number(document, "version"); version != stateVersion)
+        throw StateError(fmt::format("it has version {}, and this service reads version {}", version, stateVersion));
+    Environment environment;
+    environment.id = text(document, "id");
+    requireIdentifier(environment.id, "id");
+    environment.uid = number32(document, "uid");
+    environment.user = text(document, "user");
+    environment.created = fromMicroseconds(number(document, "created"));
+    environment.sequence = number(document, "sequence");
+    environment.configuration = decodeConfiguration(field(document, "configuration", json::value_t::object));
+    for (const json& process : list(document, "processes"))
+        environment.processes.push_back(decodeProcess(process));
+    for (const json& kernel : list(document, "kernels")) {
+        requireObject(kernel, "a kernel");
+        requireIdentifier(text(kernel, "id"), "kernel");
+        environment.kernels.push_back({text(kernel, "id"), decodeProcess(kernel)});
+    }
+    for (const json& attachment : list(document, "attachments"))
+        environment.attachments.push_back(decodeAttachment(attachment));
+    return environment;
+}
+
+} // namespace
+
+std::string encodeState(const Environment& environment) {
+    json configuration = json::object();
+    if (environment.configuration.name)
+        configuration["name"] = *environment.configuration.name;
+    if (environment.configuration.gpus)
+        configuration["gpus"] = *environment.configuration.gpus;
+    if (environment.configuration.gpuMemory)
+        configuration["gpu_memory"] = environment.configuration.gpuMemory->count;
+    json document = {{"version", stateVersion},
+                     {"id", environment.id},
+                     {"uid", environment.uid},
+                     {"user", environment.user},
+                     {"created", toMicroseconds(environment.created)},
+                     {"sequence", environment.sequence},
+                     {"configuration", std::move(configuration)},
+                     {"processes", json::array()},
+                     {"kernels", json::array()},
+                     {"attachments", json::array()}};
+    for (const RootProcess& process : environment.processes)
+        document["processes"].push_back(encodeProcess(process));
+    for (const Kernel& kernel : environment.kernels) {
+        json encoded = encodeProcess(kernel.process);
+        encoded["id"] = kernel.id;
+        document["kernels"].push_back(std::move(encoded));
+    }
+    for (const Attachment& attachment : environment.attachments)
+        document["attachments"].push_back(encodeAttachment(attachment));
+    // What the driver and the user database call things need not be UTF-8.
+    return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Environment decodeState(std::string_view document) {
+    // The parser's own message quotes the document, which may be hostile.
+    const json parsed = json::parse(document, nullptr, false);
+    if (parsed.is_discarded())
+        throw StateError("it is not JSON");
+    try {
+        return decodeEnvironment(parsed);
+    } catch (const Error& error) {
+        throw StateError(error.what());
+    }
+}
+
+} // namespace genv::core

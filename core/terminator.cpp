@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/terminator.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+struct Terminator::Victim {
+    Victim(Judged asJudged, std::shared_ptr<const ProcessPin> held)
+        : judged(std::move(asJudged)), pin(std::move(held)) {}
+
+    const Judged judged;
+    const std::shared_ptr<const ProcessPin> pin;
+    std::unique_ptr<Scheduled> timer;
+
+    // The same process and the same user, right now.
+    [[nodiscard]] bool isAsJudged() const {
+        const std::optional<ProcessFacts> now = pin->now();
+        return now && now->identity == judged.facts.identity && now->uids == judged.facts.uids;
+    }
+};
+
+namespace {
+
+const ComputeProcess* findProcess(const Observation& observation, const ProcessIdentity& identity) {
+    const auto found = std::find_if(observation.processes.begin(), observation.processes.end(),
+                                    [&](const ComputeProcess& p) { return p.facts.identity == identity; });
+    return found == observation.processes.end() ? nullptr : &*found;
+}
+
+bool usesOneOf(const ComputeProcess& process, const std::vector<DeviceUuid>& devices) {
+    return std::any_of(process.uses.begin(), process.uses.end(), [&](const ComputeUse& use) {
+        return std::find(devices.begin(), devices.end(), use.device) != devices.end();
+    });
+}
+
+} // namespace
+
+Terminator::Terminator(Processes& processes, Observer& observer, Scheduler& scheduler, const EventHub& events,
+                       Pid self, std::function<std::chrono::milliseconds()> killAfter)
+    : processes_(processes), observer_(observer), scheduler_(scheduler), events_(events), self_(self),
+      killAfter_(std::move(killAfter)), alive_(std::make_shared<bool>(true)) {}
+
+Terminator::~Terminator() {
+    *alive_ = false;
+}
+
+bool Terminator::isProtected(const ComputeProcess& process) const {
+    const Pid pid = process.facts.identity.pid;
+    return pid <= 1 || pid == self_ || process.isMpsServer;
+}
+
+void Terminator::terminate(Judged judged, Answer answer) {
+    std::shared_ptr<const ProcessPin> pin;
+    try {
+        pin = processes_.pin(judged.facts.identity.pid);
+    } catch (const Error&) {
+        answer(TerminationOutcome::Gone);
+        return;
+    }
+    if (pin->facts().identity != judged.facts.identity) {
+        answer(TerminationOutcome::Gone);
+        return;
+    }
+    auto victim = std::make_shared<Victim>(std::move(judged), std::move(pin));
+    // Zero: an observation that begins from now on, so that it speaks of the pinned process.
+    observer_.observe(std::chrono::milliseconds{0},
+                      [this, alive = alive_, victim = std::move(victim), answer = std::move(answer)](
+                          const std::shared_ptr<const Observation>& observation, const std::string&) {
+                          if (!*alive)
+                              return;
+                          if (observation)
+                              signal(victim, *observation, answer);
+                          else
+                              answer(TerminationOutcome::Unknown);
+                      });
+}
+
+void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation& observation, const Answer& answer) {
+    const Judged& judged = victim->judged;
+    const ComputeProcess* process = findProcess(observation, judged.facts.identity);
+    if (victim->pin->hasExited()) {
+        answer(TerminationOutcome::Gone);
+        return;
+    }
+    if (process == nullptr || !usesOneOf(*process, judged.devices) || !victim->isAsJudged()) {
+        answer(TerminationOutcome::Changed);
+        return;
+    }
+    if (isProtected(*process)) {
+        answer(TerminationOutcome::Protected);
+        return;
+    }
+    if (!victim->pin->signal(TerminationSignal::Terminate)) {
+        answer(TerminationOutcome::Gone);
+        return;
+    }
+    std::vector<DeviceIndex> indices;
+    for (const DeviceSample& device : observation.devices) {
+        if (std::find(judged.devices.begin(), judged.devices.end(), device.facts.uuid) != judged.devices.end())
+            indices.push_back(device.facts.index);
+    }
+    events_.tell(ProcessTerminated{judged.facts.identity.pid, judged.facts.uids.real, judged.environment,
+                                   std::move(indices), judged.cause});
+    killLater(victim);
+    answer(TerminationOutcome::Signalled);
+}
+
+void Terminator::killLater(std::shared_ptr<Victim> victim) {
+    const auto place = dying_.insert(dying_.end(), victim);
+    victim->timer = scheduler_.after(killAfter_(), [this, place] {
+        const std::shared_ptr<Victim> due = std::move(*place);
+        dying_.erase(place);
+        if (!due->pin->hasExited() && due->isAsJudged())
+            due->pin->signal(TerminationSignal::Kill);
+    });
+}
+
+} // namespace genv::core

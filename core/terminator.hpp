@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Ending a compute process, and only the one that was judged: pinned first, then checked to be the same process, the
+// same user and still on its GPU in an observation that began after the pin, then SIGTERM, and SIGKILL
+// when it is still there after a while.
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ports/observer.hpp"
+#include "core/ports/processes.hpp"
+#include "core/ports/scheduler.hpp"
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::core {
+
+/// A process that is to end, as it was judged.
+struct Judged {
+    ProcessFacts facts;
+    std::vector<DeviceUuid> devices; ///< it must still use one of them
+    std::optional<EnvironmentId> environment;
+    Cause cause;
+};
+
+/// What became of it.
+enum class TerminationOutcome {
+    Signalled, ///< SIGTERM was sent
+    Gone,      ///< it had exited, or had become another process
+    Changed,   ///< it is another user's by now, or uses none of the devices
+    Protected, ///< pid 1, the service itself or the MPS server: never signalled
+    Unknown,   ///< the driver did not say whether it still uses the devices; nothing was sent
+};
+
+class Terminator {
+  public:
+    using Answer = std::function<void(TerminationOutcome)>;
+
+    /// `self` is the service's own pid; `killAfter` is asked at each use, since it may be configured anew.
+    Terminator(Processes& processes, Observer& observer, Scheduler& scheduler, const EventHub& events, Pid self,
+               std::function<std::chrono::milliseconds()> killAfter);
+    ~Terminator();
+    Terminator(const Terminator&) = delete;
+    Terminator& operator=(const Terminator&) = delete;
+
+    /// Ends a process; the answer comes once SIGTERM was sent or nothing was, maybe before this returns.
+    void terminate(Judged judged, Answer answer);
+
+    /// Whether nobody may end this process through genv.
+    [[nodiscard]] bool isProtected(const ComputeProcess& process) const;
+
+  private:
+    struct Victim;
+
+    void signal(const std::shared_ptr<Victim>& victim, const Observation& observation, const Answer& answer);
+    void killLater(std::shared_ptr<Victim> victim);
+
+    Processes& processes_;
+    Observer& observer_;
+    Scheduler& scheduler_;
+    const EventHub& events_;
+    Pid self_;
+    std::function<std::chrono::milliseconds()> killAfter_;
+    std::list<std::shared_ptr<Victim>> dying_; ///< signalled, and waited for
+    std::shared_ptr<bool> alive_;              ///< false once this is gone, for answers that come later
+};
+
+} // namespace genv::core

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Devices appear, vanish, move and fall ill; what people hold follows the device and not the index.
+#include "tests/core/ledger_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using core::Health;
+using Indices = std::vector<core::DeviceIndex>;
+
+class Devices : public LedgerTest {};
+
+TEST_F(Devices, AppearWhileRunning) {
+    haveGpus(1);
+    haveGpus(3);
+    EXPECT_EQ(toldOf<core::DeviceAdded>().size(), 3U);
+    EXPECT_EQ(ledger.devices().byIndex().size(), 3U);
+}
+
+TEST_F(Devices, AreDetachedWhenAWorkingDriverOmitsThem) {
+    haveGpus(2);
+    activate("10", alice);
+    attachCount("10", 2);
+    haveGpus(1);
+    EXPECT_EQ(devicesOf("10"), Indices{0});
+    ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
+    EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason.text(), "device-lost");
+    EXPECT_EQ(toldOf<core::DeviceRemoved>()[0].index, 1U);
+}
+
+TEST_F(Devices, StayAttachedWhileTheDriverDoesNotAnswer) {
+    haveGpus(2);
+    activate("10", alice);
+    attachCount("10", 2);
+    ledger.driverFailed();
+    core::Observation none;
+    none.noDriver = "the driver is not loaded";
+    ledger.observed(none);
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
+    EXPECT_EQ(core::toString(ledger.device(0).health), "stale");
+    haveGpus(2);
+    EXPECT_EQ(core::toString(ledger.device(0).health), "ok");
+}
+
+TEST_F(Devices, AreDetachedAndKeptInTheListWhenTheDriverSaysTheyAreLost) {
+    haveGpus(2);
+    activate("10", alice);
+    attachCount("10", 2);
+    core::Observation observation = gpus(2);
+    observation.devices[1].health = {Health::State::Lost, 0};
+    ledger.observed(observation);
+    EXPECT_EQ(devicesOf("10"), Indices{0});
+    EXPECT_EQ(core::toString(ledger.device(1).health), "lost");
+}
+
+TEST_F(Devices, KeepTheirHoldersWhenIndicesChangePlaces) {
+    haveGpus(2);
+    activate("10", alice);
+    activate("20", bob);
+    attachIndices("10", {0});
+    attachIndices("20", {1});
+    core::Observation swapped = gpus(2);
+    std::swap(swapped.devices[0].facts.index, swapped.devices[1].facts.index);
+    told.clear();
+    ledger.observed(swapped);
+    EXPECT_EQ(devicesOf("10"), Indices{1});
+    EXPECT_EQ(devicesOf("20"), Indices{0});
+    EXPECT_EQ(ledger.device(1).claims.at(0).environment, "10");
+    EXPECT_TRUE(toldOf<core::Detached>().empty()) << "nobody lost anything";
+    EXPECT_EQ(toldOf<core::DeviceRemoved>().size(), 2U);
+    EXPECT_EQ(toldOf<core::DeviceAdded>().size(), 2U);
+    EXPECT_EQ(toldOf<core::EnvironmentChanged>().size(), 2U) << "their indices changed";
+    EXPECT_NE(store.documents.at("10").find("\"index\":1"), std::string::npos);
+}
+
+TEST_F(Devices, TellAnErrorOfTheDriverOnce) {
+    haveGpus(1);
+    core::Observation observation = gpus(1);
+    observation.devices[0].health = {Health::State::Xid, 79};
+    told.clear();
+    ledger.observed(observation);
+    ledger.observed(observation);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(core::toString(ledger.device(0).health), "xid-79");
+    for (const std::uint32_t xid : {13U, 31U, 43U, 45U, 68U, 109U})
+        EXPECT_TRUE(core::isApplicationXid(xid));
+    EXPECT_FALSE(core::isApplicationXid(79));
+}
+
+TEST_F(Devices, KeepReadingsAndTellNothingOfThem) {
+    haveGpus(1);
+    core::Observation observation = gpus(1);
+    observation.devices[0].reading.usedMemory = gigabytes(3);
+    observation.takenAt = clock.wallNow();
+    told.clear();
+    ledger.observed(observation);
+    EXPECT_TRUE(told.empty());
+    EXPECT_EQ(ledger.device(0).reading.usedMemory, gigabytes(3));
+    EXPECT_EQ(ledger.device(0).sampledAt, clock.wallNow());
+}
+
+TEST_F(Devices, NamedTwiceByADriverCountOnce) {
+    core::Observation observation = gpus(2);
+    observation.devices.push_back(sampleOf(gpuFacts(0)));
+    observation.devices.push_back(observation.devices[1]);
+    observation.devices.back().facts.uuid = "GPU-other";
+    ledger.observed(observation);
+    EXPECT_EQ(ledger.devices().byIndex().size(), 2U);
+}
+
+TEST_F(Devices, AreOccupiedByProcessesThatBelongToNoneOfTheirEnvironments) {
+    haveGpus(2);
+    activate("10", alice);
+    attachIndices("10", {0});
+    core::Observation observation = gpus(2);
+    core::ComputeProcess own = computeProcess(500, alice, {"GPU-0"});
+    own.ancestors = {{10, 7}};
+    core::ComputeProcess astray = computeProcess(501, alice, {"GPU-1"});
+    astray.ancestors = {{10, 7}};
+    observation.processes = {own};
+    ledger.observed(observation);
+    EXPECT_FALSE(ledger.device(0).occupied);
+    observation.processes = {own, astray};
+    ledger.observed(observation);
+    EXPECT_TRUE(ledger.device(1).occupied);
+    processes.exit(10);
+    ledger.observed(observation);
+    EXPECT_TRUE(ledger.device(0).occupied) << "it outlived its environment";
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Stand-ins for the core's ports, with everything in the hands of the test: time, processes, faults of the store, and when
+// the loop turns.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+#include "core/ports/clock.hpp"
+#include "core/ports/observer.hpp"
+#include "core/ports/processes.hpp"
+#include "core/ports/scheduler.hpp"
+#include "core/ports/store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace genv::tests {
+
+class FakeClock : public core::Clock {
+  public:
+    core::WallTime wall{std::chrono::seconds{1'600'000'000}};
+    core::BootTime boot{std::chrono::seconds{1000}};
+
+    [[nodiscard]] core::WallTime wallNow() const override { return wall; }
+    [[nodiscard]] core::BootTime bootNow() const override { return boot; }
+    void pass(std::chrono::microseconds time) {
+        wall += time;
+        boot += time;
+    }
+};
+
+class FakeStore : public core::Store {
+  public:
+    std::map<std::string, std::string> documents; ///< by name
+    std::vector<std::string> aside;
+    int writesUntilFailure = -1; ///< -1: never; 0: the next one and all after it
+    int failures = 0;            ///< how many writes failed
+    int mostFailures = 1 << 30;  ///< works again after so many
+
+    [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override { return id; }
+    void write(const core::EnvironmentId& id, const std::string& document) override {
+        step();
+        documents[id] = document;
+    }
+    void remove(const core::EnvironmentId& id) override {
+        step();
+        documents.erase(id);
+    }
+    std::vector<Found> readAll() override {
+        std::vector<Found> found;
+        for (const auto& [name, text] : documents)
+            found.push_back({name, text});
+        return found;
+    }
+    void setAside(const std::string& name, const std::string& /*why*/) override {
+        aside.push_back(name);
+        documents.erase(name);
+    }
+
+  private:
+    void step() {
+        if (writesUntilFailure > 0) {
+            --writesUntilFailure;
+        } else if (writesUntilFailure == 0 && failures < mostFailures) {
+            ++failures;
+            core::fail(core::ErrorCode::StorageFailed, "no space left");
+        }
+    }
+};
+
+/// Processes that exist because a test says so.
+class FakeProcesses : public core::Processes {
+  public:
+    struct State {
+        core::ProcessFacts facts;
+        bool exited = false;
+        std::vector<core::TerminationSignal> signals;
+    };
+
+    std::shared_ptr<State> add(core::Pid pid, core::Uid uid, std::uint64_t startTime = 7) {
+        auto state = std::make_shared<State>();
+        state->facts = {{pid, startTime}, {uid, uid, uid, uid}, 1};
+        processes_[pid] = state;
+        return state;
+    }
+    /// The process is gone; its pid means nothing until it is added again.
+    void exit(core::Pid pid) {
+        const auto state = processes_.at(pid);
+        state->exited = true;
+        processes_.erase(pid);
+        if (listener_)
+            listener_(state->facts.identity);
+    }
+
+    std::shared_ptr<const core::ProcessPin> pin(core::Pid pid) override {
+        const auto found = processes_.find(pid);
+        if (found == processes_.end())
+            core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
+        return std::make_shared<Pin>(found->second);
+    }
+    std::shared_ptr<const core::ProcessPin> pinDescriptor(int /*pidfd*/) override {
+        core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
+    }
+    std::vector<core::ProcessIdentity> ancestors(const core::ProcessFacts& /*process*/) override { return {}; }
+    std::optional<core::ProcessFacts> look(core::Pid pid) override {
+        const auto found = processes_.find(pid);
+        return found == processes_.end() ? std::nullopt : std::optional(found->second->facts);
+    }
+    void onExit(std::function<void(const core::ProcessIdentity&)> listener) override {
+        listener_ = std::move(listener);
+    }
+
+  private:
+    class Pin : public core::ProcessPin {
+      public:
+        explicit Pin(std::shared_ptr<State> state) : state_(std::move(state)), facts_(state_->facts) {}
+        [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
+        [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
+            return state_->exited ? std::nullopt : std::optional(state_->facts);
+        }
+        [[nodiscard]] bool hasExited() const override { return state_->exited; }
+        bool signal(core::TerminationSignal signal) const override {
+            if (state_->exited)
+                return false;
+            state_->signals.push_back(signal);
+            return true;
+        }
+
+      private:
+        std::shared_ptr<State> state_;
+        core::ProcessFacts facts_;
+    };
+
+    std::map<core::Pid, std::shared_ptr<State>> processes_;
+    std::function<void(const core::ProcessIdentity&)> listener_;
+};
+
+/// A loop that turns when the test says so.
+class FakeScheduler : public core::Scheduler {
+  public:
+    void soon(std::function<void()> function) override { soon_.push_back(std::move(function)); }
+    [[nodiscard]] std::unique_ptr<core::Scheduled> after(std::chrono::milliseconds delay,
+                                                         std::function<void()> function) override {
+        const std::uint64_t id = ++lastId_;
+        timers_->emplace(id, Entry{now_ + delay, std::move(function)});
+        return std::make_unique<Timer>(timers_, id);
+    }
+    void turn() {
+        while (!soon_.empty()) {
+            const auto function = std::move(soon_.front());
+            soon_.pop_front();
+            function();
+        }
+    }
+    void pass(std::chrono::milliseconds time) {
+        now_ += time;
+        const auto isDue = [this](const auto& entry) { return entry.second.due <= now_; };
+        for (auto due = std::find_if(timers_->begin(), timers_->end(), isDue); due != timers_->end();
+             due = std::find_if(timers_->begin(), timers_->end(), isDue)) {
+            const auto function = std::move(due->second.function);
+            timers_->erase(due);
+            function();
+        }
+    }
+
+  private:
+    struct Entry {
+        std::chrono::milliseconds due;
+        std::function<void()> function;
+    };
+    using Timers = std::map<std::uint64_t, Entry>;
+
+    struct Timer : core::Scheduled {
+        Timer(std::shared_ptr<Timers> all, std::uint64_t own) : timers(std::move(all)), id(own) {}
+        Timer(const Timer&) = delete;
+        Timer& operator=(const Timer&) = delete;
+        ~Timer() override { timers->erase(id); }
+
+        std::shared_ptr<Timers> timers;
+        std::uint64_t id;
+    };
+
+    std::deque<std::function<void()>> soon_;
+    std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
+    std::uint64_t lastId_ = 0;
+    std::chrono::milliseconds now_{0};
+};
+
+/// Observations that the test hands out.
+class FakeObserver : public core::Observer {
+  public:
+    void observe(std::chrono::milliseconds /*oldest*/, Answer answer) override { waiting.push_back(std::move(answer)); }
+    [[nodiscard]] std::shared_ptr<const core::Observation> last() const override { return last_; }
+
+    void answer(const core::Observation& observation) {
+        last_ = std::make_shared<const core::Observation>(observation);
+        for (const auto& each : std::exchange(waiting, {}))
+            each(last_, {});
+    }
+    void fail(const std::string& why) {
+        for (const auto& each : std::exchange(waiting, {}))
+            each(nullptr, why);
+    }
+
+    std::vector<Answer> waiting;
+
+  private:
+    std::shared_ptr<const core::Observation> last_;
+};
+
+// -- what tests are made of
+
+inline constexpr core::Uid alice = 1001;
+inline constexpr core::Uid bob = 1002;
+inline constexpr core::Uid root = 0;
+
+inline core::Bytes gigabytes(std::uint64_t count) {
+    return {count * 1'000'000'000};
+}
+
+inline core::DeviceFacts gpuFacts(core::DeviceIndex index, const std::string& model = "NVIDIA A100",
+                                  core::Bytes memory = gigabytes(16)) {
+    return {"GPU-" + std::to_string(index), index, core::DeviceKind::Gpu, model, memory};
+}
+
+inline core::DeviceFacts migFacts(core::DeviceIndex index, core::Bytes memory = gigabytes(5)) {
+    return {"MIG-" + std::to_string(index), index, core::DeviceKind::MigInstance, "NVIDIA A100 MIG 1g.5gb", memory};
+}
+
+inline core::DeviceSample sampleOf(core::DeviceFacts facts, core::Health health = {}) {
+    return {std::move(facts), {}, health};
+}
+
+/// An observation of so many equal GPUs.
+inline core::Observation gpus(core::DeviceIndex count) {
+    core::Observation observation;
+    for (core::DeviceIndex index = 0; index < count; ++index)
+        observation.devices.push_back(sampleOf(gpuFacts(index)));
+    return observation;
+}
+
+inline core::ComputeProcess computeProcess(core::Pid pid, core::Uid uid, const std::vector<core::DeviceUuid>& devices,
+                                           core::Bytes memory = gigabytes(1)) {
+    core::ComputeProcess process;
+    process.facts = {{pid, 7}, {uid, uid, uid, uid}, 1};
+    for (const core::DeviceUuid& device : devices)
+        process.uses.push_back({device, memory});
+    return process;
+}
+
+/// The code of the error that a function throws; a test fails when it throws none.
+template <typename Function>
+core::ErrorCode codeOf(Function&& function) {
+    try {
+        std::forward<Function>(function)();
+    } catch (const core::Error& error) {
+        return error.code();
+    }
+    throw std::logic_error("nothing was refused");
+}
+
+} // namespace genv::tests

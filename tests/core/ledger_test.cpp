@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What people ask of the ledger, what simply happens to it, and what it promises about both.
+#include "core/caps.hpp"
+#include "core/state_schema.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using core::ErrorCode;
+using Indices = std::vector<core::DeviceIndex>;
+
+class Ledger : public LedgerTest {};
+
+TEST_F(Ledger, StartsAnEnvironmentWithItsDevicesInOneChange) {
+    haveGpus(2);
+    core::Configuration configuration{"Yesterday", 2, std::nullopt};
+    const auto placement = core::place({core::CountWanted{2}, {}, {}, false}, ledger.devices(), nullptr);
+    ledger.activate(newEnvironment("10", alice, 10, configuration), placement, alice);
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
+    const core::Environment stored = core::decodeState(store.documents.at("10"));
+    EXPECT_EQ(stored.deviceIndices(), (Indices{0, 1}));
+    EXPECT_EQ(stored.configuration, configuration);
+}
+
+TEST_F(Ledger, RefusesAnIdThatExists) {
+    activate("10", alice);
+    EXPECT_EQ(codeOf([&] { ledger.activate(newEnvironment("10", bob, 11), std::nullopt, bob); }),
+              ErrorCode::AlreadyExists);
+    EXPECT_EQ(ledger.get("10").uid, alice);
+}
+
+TEST_F(Ledger, FindsAFreeIdForAPid) {
+    EXPECT_EQ(ledger.freeId(10), "10");
+    activate("10", alice);
+    EXPECT_EQ(ledger.freeId(10), "10-2");
+    ledger.activate(newEnvironment("10-2", alice, 11), std::nullopt, alice);
+    EXPECT_EQ(ledger.freeId(10), "10-3");
+}
+
+TEST_F(Ledger, KeepsAProcessInOneEnvironment) {
+    activate("10", alice);
+    activate("20", alice);
+    const core::RootProcess shell = core::adopt(processes.pin(10), alice, alice);
+    EXPECT_EQ(codeOf([&] { ledger.addProcess("20", shell, alice); }), ErrorCode::AlreadyExists);
+    ledger.addProcess("10", shell, alice);
+    EXPECT_EQ(ledger.get("10").processes.size(), 1U) << "adding it again has no effect";
+}
+
+TEST_F(Ledger, EndsWithItsLastProcessAndFreesTheDevicesAtOnce) {
+    haveGpus(1);
+    activate("10", alice);
+    processes.add(11, alice);
+    ledger.addProcess("10", core::adopt(processes.pin(11), alice, alice), alice);
+    attachCount("10", 1);
+    processes.exit(10);
+    EXPECT_NE(ledger.find("10"), nullptr);
+    told.clear();
+    processes.exit(11);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    EXPECT_TRUE(ledger.device(0).claims.empty());
+    EXPECT_FALSE(store.documents.contains("10"));
+    ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
+    EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason, core::Reason::processExit());
+    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().size(), 1U);
+}
+
+TEST_F(Ledger, LivesOnAKernelAlone) {
+    processes.add(10, alice);
+    core::NewEnvironment wanted{"10", alice, "alice", {}, {}, {}};
+    wanted.kernels.push_back({"abc", core::adopt(processes.pin(10), alice, alice)});
+    ledger.activate(std::move(wanted), std::nullopt, alice);
+    EXPECT_EQ(codeOf([&] { ledger.removeKernel("10", "xyz", alice); }), ErrorCode::NoSuchProcess);
+    processes.exit(10);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(Ledger, EndsWhenItsLastProcessIsRemoved) {
+    activate("10", alice);
+    EXPECT_EQ(codeOf([&] { ledger.removeProcess("10", 99, alice); }), ErrorCode::NoSuchProcess);
+    ledger.removeProcess("10", 10, alice);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(Ledger, DoesNotMistakeARecycledPidForItsProcess) {
+    activate("10", alice);
+    EXPECT_EQ(ledger.environmentOfRoot({10, 7})->id, "10");
+    EXPECT_EQ(ledger.environmentOfRoot({10, 8}), nullptr);
+    ledger.processExited({10, 8});
+    EXPECT_NE(ledger.find("10"), nullptr);
+}
+
+TEST_F(Ledger, DetachesWhatIsNamedOrAll) {
+    haveGpus(3);
+    activate("10", alice);
+    attachCount("10", 3);
+    ledger.detach("10", {1}, alice);
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 2}));
+    EXPECT_EQ(codeOf([&] { ledger.detach("10", {0, 1}, alice); }), ErrorCode::NotAttached);
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 2})) << "all or nothing";
+    EXPECT_EQ(codeOf([&] { ledger.detach("10", {9, 9}, alice); }), ErrorCode::NotAttached);
+    ledger.detach("10", {0, 0}, alice);
+    ledger.detach("10", {}, alice);
+    EXPECT_EQ(devicesOf("10"), Indices{});
+    ledger.detach("10", {}, alice);
+    EXPECT_EQ(codeOf([&] { ledger.detach("99", {}, alice); }), ErrorCode::NoSuchEnvironment);
+}
+
+TEST_F(Ledger, TakesADeviceFromOneOrFromAll) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    activate("30", bob);
+    for (const char* id : {"10", "20"})
+        attachCount(id, 1, gigabytes(1));
+    EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, "30", root); }), ErrorCode::NotAttached);
+    EXPECT_EQ(codeOf([&] { ledger.detachDevice(7, std::nullopt, root); }), ErrorCode::NoSuchDevice);
+    ledger.detachDevice(0, "10", root);
+    EXPECT_EQ(ledger.device(0).claims.size(), 1U);
+    ledger.detachDevice(0, std::nullopt, root);
+    EXPECT_TRUE(ledger.device(0).claims.empty());
+    EXPECT_EQ(toldOf<core::Detached>().back().cause.reason, core::Reason::admin());
+}
+
+TEST_F(Ledger, ConfiguresAndUnsets) {
+    activate("10", alice);
+    ledger.configure("10", {"Norwegian Wood", 2, gigabytes(4)}, alice);
+    EXPECT_EQ(ledger.get("10").configuration, (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
+    core::ConfigurationChange change;
+    change.gpus.emplace();
+    told.clear();
+    ledger.configure("10", change, alice);
+    EXPECT_EQ(ledger.get("10").configuration, (core::Configuration{"Norwegian Wood", std::nullopt, gigabytes(4)}));
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(toldOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Gpus);
+    ledger.configure("10", change, alice);
+    EXPECT_EQ(told.size(), 1U) << "no change, no event";
+}
+
+TEST_F(Ledger, CapsWhatAUserMayHaveButNotRoot) {
+    for (std::size_t i = 0; i < core::caps::environmentsPerUser; ++i)
+        activate(std::to_string(100 + i), alice);
+    EXPECT_EQ(codeOf([&] { activate("99", alice); }), ErrorCode::LimitsExceeded);
+    activate("98", bob);
+    ledger.activate(newEnvironment("97", alice, 97), std::nullopt, root);
+    ledger.deactivate("100", alice);
+    ledger.deactivate("101", alice);
+    activate("96", alice);
+
+    for (core::Pid pid = 1000; pid < 1000 + core::caps::processesPerUser - 1; ++pid) {
+        processes.add(pid, bob);
+        ledger.addProcess("98", core::adopt(processes.pin(pid), bob, bob), bob);
+    }
+    processes.add(5000, bob);
+    EXPECT_EQ(codeOf([&] { ledger.addProcess("98", core::adopt(processes.pin(5000), bob, bob), bob); }),
+              ErrorCode::LimitsExceeded);
+}
+
+TEST_F(Ledger, RefusesWhatCannotBeWrittenAndChangesNothing) {
+    haveGpus(2);
+    activate("10", alice);
+    attachCount("10", 1);
+    const core::Environment before = ledger.get("10");
+    told.clear();
+    store.writesUntilFailure = 0;
+    const auto refused = [&](const std::function<void()>& request) {
+        EXPECT_EQ(codeOf(request), ErrorCode::StorageFailed);
+        EXPECT_EQ(ledger.get("10"), before);
+        EXPECT_TRUE(told.empty());
+    };
+    refused([&] { attachCount("10", 2); });
+    refused([&] { ledger.detach("10", {}, alice); });
+    refused([&] { ledger.detachDevice(0, std::nullopt, root); });
+    refused([&] { ledger.configure("10", {"x", std::nullopt, std::nullopt}, alice); });
+    refused([&] { ledger.removeProcess("10", 10, alice); });
+    refused([&] { ledger.deactivate("10", alice); });
+    refused([&] { activate("20", bob); });
+    EXPECT_EQ(ledger.find("20"), nullptr);
+    EXPECT_EQ(ledger.device(0).claims.size(), 1U);
+}
+
+TEST_F(Ledger, TakesAChangeOfSeveralEnvironmentsBackWhenOneCannotBeWritten) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    for (const char* id : {"10", "20"})
+        attachCount(id, 1, gigabytes(1));
+    const auto documents = store.documents;
+    store.writesUntilFailure = 1;
+    store.mostFailures = 1;
+    EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(ledger.device(0).claims.size(), 2U);
+    EXPECT_EQ(store.documents, documents) << "what was written is written back";
+}
+
+TEST_F(Ledger, AppliesFactsAtOnceAndWritesThemLater) {
+    haveGpus(1);
+    activate("10", alice);
+    attachCount("10", 1);
+    int unwritten = 0;
+    ledger.onUnwritten([&](const std::string&) { ++unwritten; });
+    store.writesUntilFailure = 0;
+    processes.exit(10);
+    EXPECT_EQ(ledger.find("10"), nullptr) << "its devices are free whatever the disk does";
+    EXPECT_TRUE(ledger.device(0).claims.empty());
+    EXPECT_EQ(unwritten, 1);
+    EXPECT_FALSE(ledger.retryWrites());
+    store.writesUntilFailure = -1;
+    EXPECT_TRUE(ledger.retryWrites());
+    EXPECT_FALSE(store.documents.contains("10"));
+}
+
+TEST_F(Ledger, SaysWhoDidIt) {
+    haveGpus(2);
+    activate("10", alice);
+    attachCount("10", 2);
+    ledger.detach("10", {0}, alice);
+    ledger.detach("10", {1}, root);
+    const auto detached = toldOf<core::Detached>();
+    ASSERT_EQ(detached.size(), 2U);
+    EXPECT_EQ(detached[0].cause.reason.text(), "user");
+    EXPECT_EQ(detached[1].cause.reason.text(), "admin");
+    EXPECT_EQ(detached[1].cause.actor, root);
+    EXPECT_EQ(detached[1].owner, alice);
+}
+
+TEST_F(Ledger, RefusesAProcessOfSomebodyElse) {
+    processes.add(10, bob);
+    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(10), alice, alice); }), ErrorCode::AccessDenied);
+    EXPECT_NO_THROW(core::adopt(processes.pin(10), alice, root)) << "root may register any";
+    const auto mixed = processes.add(11, alice);
+    mixed->facts.uids.saved = 0;
+    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(11), alice, alice); }), ErrorCode::AccessDenied)
+        << "a process that can become root again is not alice's";
+    processes.add(1, root);
+    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(1), root, root); }), ErrorCode::InvalidArgs);
+    processes.add(12, alice);
+    const auto pin = processes.pin(12);
+    processes.exit(12);
+    EXPECT_EQ(codeOf([&] { core::adopt(pin, alice, alice); }), ErrorCode::NoSuchProcess);
+}
+
+TEST_F(Ledger, ChecksTheUidsBehindThePin) {
+    const auto process = processes.add(10, alice);
+    const auto pin = processes.pin(10);
+    process->facts.uids = {0, 0, 0, 0};
+    EXPECT_EQ(codeOf([&] { core::adopt(pin, alice, alice); }), ErrorCode::AccessDenied)
+        << "it was alice's when it was pinned and is root's now";
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A service that starts again finds what it had, whatever was done to its documents; and it gives nothing twice.
+#include "core/recovery.hpp"
+
+#include "core/state_schema.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace genv::tests {
+namespace {
+
+using Indices = std::vector<core::DeviceIndex>;
+using nlohmann::json;
+
+class Recovery : public LedgerTest {
+  protected:
+    struct Restarted {
+        core::EventHub events;
+        core::Ledger ledger;
+        core::RecoveryReport report;
+        Restarted(core::Store& store, const core::Clock& clock, core::Processes& processes)
+            : ledger(store, clock, events), report(core::recover(ledger, store, processes)) {}
+    };
+    std::unique_ptr<Restarted> restart() { return std::make_unique<Restarted>(store, clock, processes); }
+
+    void change(const std::string& id, const std::function<void(json&)>& edit) {
+        json document = json::parse(store.documents.at(id));
+        edit(document);
+        store.documents.at(id) = document.dump();
+    }
+};
+
+TEST_F(Recovery, BringsBackEnvironmentsAttachmentsAndTheirOrder) {
+    haveGpus(4);
+    for (const char* id : {"30", "10", "20"})
+        activate(id, alice, {"n\xc3\xa4me", 2, gigabytes(4)});
+    attachIndices("10", {3});
+    attachIndices("30", {0, 1});
+    const auto again = restart();
+    EXPECT_EQ(again->report.restored, 3U);
+    std::vector<std::string> order;
+    for (const auto& [sequence, environment] : again->ledger.environments()) {
+        order.push_back(environment.id);
+        EXPECT_EQ(environment, ledger.get(environment.id));
+    }
+    EXPECT_EQ(order, (std::vector<std::string>{"30", "10", "20"}));
+}
+
+TEST_F(Recovery, GivesNoSequenceTwice) {
+    haveGpus(2);
+    activate("10", alice);
+    attachCount("10", 1);
+    const auto again = restart();
+    again->ledger.observed(gpus(2));
+    again->ledger.activate(newEnvironment("20", bob, 20), std::nullopt, bob);
+    EXPECT_GT(again->ledger.get("20").sequence, ledger.get("10").attachments[0].sequence);
+}
+
+TEST_F(Recovery, KnowsWhatPeopleHoldBeforeTheDriverAnswers) {
+    haveGpus(2);
+    activate("10", alice);
+    attachIndices("10", {1});
+    const auto again = restart();
+    EXPECT_EQ(core::toString(again->ledger.device(1).health), "stale");
+    again->ledger.driverFailed();
+    EXPECT_EQ(again->ledger.get("10").deviceIndices(), Indices{1});
+    again->ledger.observed(gpus(2));
+    EXPECT_EQ(again->ledger.get("10").deviceIndices(), Indices{1});
+    EXPECT_EQ(core::toString(again->ledger.device(1).health), "ok");
+    EXPECT_EQ(again->ledger.device(1).claims.size(), 1U);
+}
+
+TEST_F(Recovery, EndsEnvironmentsWhoseProcessesAreGone) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    attachCount("10", 1);
+    FakeProcesses others; // the machine as it is after the restart
+    others.add(20, bob);
+    core::EventHub hub;
+    core::Ledger again(store, clock, hub);
+    const auto report = core::recover(again, store, others);
+    EXPECT_EQ(report.restored, 1U);
+    EXPECT_EQ(report.ended, 1U);
+    EXPECT_EQ(again.find("10"), nullptr);
+    EXPECT_TRUE(again.devices().byIndex().empty()) << "nobody holds a device";
+    EXPECT_FALSE(store.documents.contains("10"));
+}
+
+TEST_F(Recovery, DoesNotTakeARecycledPidForARootProcess) {
+    activate("10", alice);
+    processes.add(10, alice, 8); // the same pid, started later
+    EXPECT_EQ(restart()->report.restored, 0U);
+}
+
+TEST_F(Recovery, SetsAsideWhatMakesNoSense) {
+    activate("10", alice);
+    const std::string good = store.documents.at("10");
+    const std::vector<std::string> bad{
+        "", "{", "null", "[]", "{}", "\"x\"", good.substr(0, good.size() / 2), good + "x", std::string(100000, '['),
+        "{\"version\":1}", std::string("\xff\xfe"),
+    };
+    for (std::size_t i = 0; i < bad.size(); ++i)
+        store.documents["bad" + std::to_string(i)] = bad[i];
+    const auto again = restart();
+    EXPECT_EQ(again->report.restored, 1U);
+    EXPECT_EQ(store.aside.size(), bad.size());
+}
+
+TEST_F(Recovery, RefusesForgedFields) {
+    const std::vector<std::pair<const char*, std::function<void(json&)>>> forgeries{
+        {"another's name", [](json& d) { d["id"] = "11"; }},
+        {"an id that is a path", [](json& d) { d["id"] = "../x"; }},
+        {"a later version", [](json& d) { d["version"] = core::stateVersion + 1; }},
+        {"version 0", [](json& d) { d["version"] = 0; }},
+        {"no uid", [](json& d) { d.erase("uid"); }},
+        {"a negative uid", [](json& d) { d["uid"] = -1; }},
+        {"a huge uid", [](json& d) { d["uid"] = 1ULL << 40; }},
+        {"pid 1", [](json& d) { d["processes"][0]["pid"] = 1; }},
+        {"processes that are no list", [](json& d) { d["processes"] = "10"; }},
+        {"a process that is no object", [](json& d) { d["processes"][0] = 10; }},
+        {"a name with control characters", [](json& d) { d["configuration"]["name"] = "a\x1b"; }},
+        {"an attachment of an unknown kind",
+         [](json& d) { d["attachments"] = json::array({{{"device", "G"}, {"index", 0}, {"kind", "tpu"}}}); }},
+        {"an endless number", [](json& d) { d["created"] = 1e300; }},
+    };
+    for (const auto& [what, forge] : forgeries) {
+        store.documents.clear();
+        processes.add(10, alice);
+        core::EventHub hub;
+        core::Ledger fresh(store, clock, hub);
+        fresh.activate(newEnvironment("10", alice, 10), std::nullopt, alice);
+        change("10", forge);
+        const auto again = restart();
+        EXPECT_EQ(again->report.restored, 0U) << what;
+        EXPECT_EQ(again->report.setAside, 1U) << what;
+    }
+}
+
+TEST_F(Recovery, GivesNoDeviceTwiceWhateverTheDocumentsSay) {
+    haveGpus(2);
+    activate("10", alice);
+    activate("20", bob);
+    attachIndices("10", {0});
+    attachIndices("20", {1});
+    change("20", [](json& d) {
+        d["attachments"][0]["device"] = "GPU-0";
+        d["attachments"][0]["index"] = 0;
+    });
+    const auto again = restart();
+    EXPECT_EQ(again->report.conflicts.size(), 1U);
+    EXPECT_EQ(again->ledger.get("10").deviceIndices(), Indices{0}) << "the earlier one keeps it";
+    EXPECT_EQ(again->ledger.get("20").deviceIndices(), Indices{});
+}
+
+TEST_F(Recovery, KeepsSharesAndOverSubscriptionsAsTheyWere) {
+    haveGpus(1);
+    for (const char* id : {"10", "20", "30"})
+        activate(id, alice);
+    attachCount("10", 1, gigabytes(10));
+    attachCount("20", 1, gigabytes(6));
+    attachCount("30", 1, std::nullopt, true);
+    const auto again = restart();
+    EXPECT_TRUE(again->report.conflicts.empty());
+    for (const char* id : {"10", "20", "30"})
+        EXPECT_EQ(again->ledger.get(id), ledger.get(id));
+}
+
+TEST_F(Recovery, WritesNothingThatItDidNotHaveTo) {
+    activate("10", alice);
+    const auto before = store.documents;
+    restart();
+    EXPECT_EQ(store.documents, before);
+}
+
+TEST(StateSchema, ReadsWhatItWrites) {
+    core::Environment environment;
+    environment.id = "a.b:c@d-e_f";
+    environment.uid = 4294967294U;
+    environment.user = "user \xff\x01";
+    environment.created = core::fromMicroseconds(1795256846023986);
+    environment.sequence = 42;
+    environment.configuration = {"\xf0\x9f\x8e\xb8", 3, gigabytes(4)};
+    environment.processes = {{{10, 7}, nullptr}, {{4194304, 1ULL << 61}, nullptr}};
+    environment.kernels = {{"k-1", {{11, 8}, nullptr}}};
+    environment.attachments = {{migFacts(9), gigabytes(2), true, core::fromMicroseconds(5), 6},
+                               {gpuFacts(1), std::nullopt, false, core::fromMicroseconds(7), 8}};
+    core::Environment read = core::decodeState(core::encodeState(environment));
+    EXPECT_EQ(read.user, "user \xef\xbf\xbd\x01") << "what is no UTF-8 is replaced";
+    read.user = environment.user;
+    EXPECT_EQ(read, environment);
+}
+
+// The document of schema version 1 as the first release wrote it: later ones must read it.
+TEST(StateSchema, ReadsTheFixtureOfVersion1) {
+    const core::Environment read = core::decodeState(
+        R"({"version":1,"id":"1573","uid":1004,"user":"paul","created":1600000000000000,"sequence":3,)"
+        R"("configuration":{"name":"Yesterday","gpus":2,"gpu_memory":4000000000},)"
+        R"("processes":[{"pid":1573,"start_time":77}],"kernels":[{"id":"k","pid":1600,"start_time":78}],)"
+        R"("attachments":[{"device":"GPU-1","index":1,"kind":"gpu","model":"NVIDIA A100","total_memory":16000000000,)"
+        R"("share":4000000000,"over_subscribed":true,"since":1600000000000001,"sequence":4}]})");
+    EXPECT_EQ(read.id, "1573");
+    EXPECT_EQ(read.configuration, (core::Configuration{"Yesterday", 2, gigabytes(4)}));
+    ASSERT_EQ(read.attachments.size(), 1U);
+    EXPECT_EQ(read.attachments[0].share, gigabytes(4));
+    EXPECT_TRUE(read.attachments[0].overSubscribed);
+}
+
+} // namespace
+} // namespace genv::tests

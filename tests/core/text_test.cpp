@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Amounts, time spans, ids, names and quoting.
+#include "core/bytes.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Bytes;
+using core::ErrorCode;
+
+TEST(Bytes, AreReadWithEveryUnitInEitherCase) {
+    const std::vector<std::pair<const char*, std::uint64_t>> table{
+        {"44040192", 44040192}, {"1b", 1},           {"2k", 2000},         {"2ki", 2048},
+        {"3m", 3000000},        {"42mi", 44040192},  {"4g", 4000000000},   {"4gi", 4294967296},
+        {"4G", 4000000000},     {"4Gi", 4294967296}, {"512MI", 536870912}, {"9223372036854775807", 9223372036854775807ULL},
+    };
+    for (const auto& [text, count] : table)
+        EXPECT_EQ(core::parseBytes(text).count, count) << text;
+}
+
+TEST(Bytes, RefuseWhatIsNoAmount) {
+    for (const char* text : {"", "g", "4x", "4 g", " 4g", "4g ", "-1", "+1", "1.5g", "0", "0g", "4gib", "4gg", "0x10",
+                             "9223372036854775808", "99999999999999999999999g", "10000000000gi", "4\xff"})
+        EXPECT_EQ(codeOf([&] { core::parseBytes(text); }), ErrorCode::InvalidArgs) << text;
+}
+
+TEST(Bytes, AreWrittenExactlyInTheLargestUnitThatFits) {
+    EXPECT_EQ(core::formatBytes({4000000000}), "4g");
+    EXPECT_EQ(core::formatBytes({4294967296}), "4gi");
+    EXPECT_EQ(core::formatBytes({44040192}), "42mi");
+    EXPECT_EQ(core::formatBytes({1234567}), "1234567b");
+    EXPECT_EQ(core::formatBytes({0}), "0");
+    EXPECT_EQ(core::formatMebibytes({16000000000}), "15258mi");
+}
+
+TEST(Bytes, AreReadAgainAsTheyWereWritten) {
+    for (std::uint64_t count = 1; count < (1ULL << 50); count = count * 3 + 1) {
+        for (const std::uint64_t amount : {count, count << 10, count * 1000})
+            EXPECT_EQ(core::parseBytes(core::formatBytes({amount})).count, amount);
+    }
+}
+
+TEST(Duration, IsReadAsSystemdWritesIt) {
+    EXPECT_EQ(core::parseDuration("90"), 90s);
+    EXPECT_EQ(core::parseDuration("10s"), 10s);
+    EXPECT_EQ(core::parseDuration("250ms"), 250ms);
+    EXPECT_EQ(core::parseDuration("2h"), 2h);
+    EXPECT_EQ(core::parseDuration("1h 30min"), 90min);
+    EXPECT_EQ(core::parseDuration("1h30m"), 90min);
+    EXPECT_EQ(core::parseDuration("2 days"), 48h);
+    EXPECT_EQ(core::parseDuration("1w"), 168h);
+    EXPECT_EQ(core::parseDuration("0"), 0s);
+}
+
+TEST(Duration, RefusesWhatIsNone) {
+    for (const char* text : {"", " ", "s", "10x", "-1s", "1.5h", "1h x", "99999999999999999999", "101 years", "5000w 1000w"})
+        EXPECT_EQ(codeOf([&] { core::parseDuration(text); }), ErrorCode::InvalidArgs) << text;
+}
+
+TEST(Identifier, IsAShortWordOfSafeCharacters) {
+    for (const char* id : {"1", "1234-2", "a.b_c:d@e-f", "..", "A"})
+        EXPECT_TRUE(core::isIdentifier(id)) << id;
+    EXPECT_TRUE(core::isIdentifier(std::string(64, 'x')));
+    EXPECT_FALSE(core::isIdentifier(std::string(65, 'x')));
+    for (const char* id : {"", "a b", "../x", "a/b", "a\nb", "\xc3\xa4", "$(x)", "a;b", "a%b"})
+        EXPECT_FALSE(core::isIdentifier(id)) << id;
+}
+
+TEST(Name, IsPrintableUtf8) {
+    for (const char* name : {"x", "Norwegian Wood", "\xc3\xa4\xc3\xb6\xc3\xbc", "\xf0\x9f\x8e\xb8", "../x", "$(rm -rf ~)", "a;b"})
+        EXPECT_NO_THROW(core::requireName(name)) << name;
+    for (const char* name : {"", "a\nb", "a\x1b[31m", "a\x7f", "\xc2\x85", "\xe2\x80\x8b", "\xe2\x80\xae", "\xe2\x80\xa8",
+                             "\xef\xbb\xbf", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x80", "\xf3\xa0\x81\x81"})
+        EXPECT_EQ(codeOf([&] { core::requireName(name); }), ErrorCode::InvalidArgs) << name;
+    EXPECT_NO_THROW(core::requireName(std::string(64, 'x')));
+    EXPECT_EQ(codeOf([] { core::requireName(std::string(65, 'x')); }), ErrorCode::InvalidArgs);
+}
+
+TEST(Escaped, LeavesNothingThatATerminalWouldObey) {
+    EXPECT_EQ(core::escaped("plain \xc3\xa4"), "plain \xc3\xa4");
+    EXPECT_EQ(core::escaped("a\x1b[31mb\n"), "a\\x1b[31mb\\x0a");
+    EXPECT_EQ(core::escaped("\"\\"), "\\\"\\\\");
+    EXPECT_EQ(core::escaped("\xff\xe2\x80\xae"), "\\xff\\xe2\\x80\\xae");
+    EXPECT_EQ(core::escaped("abcdef", 3), "abc...");
+    EXPECT_EQ(core::escaped(std::string("a\0b", 3)), "a\\x00b");
+}
+
+} // namespace
+} // namespace genv::tests
