@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policy/question.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace genv::policy {
+
+namespace {
+
+Action actionFor(Requirement requirement, core::Uid caller, const Target& target) {
+    const bool own = target.owner == caller;
+    switch (requirement) {
+    case Requirement::Claim:
+        if (!own)
+            return Action::ManageOthers;
+        if (target.overSubscribes)
+            return Action::OverSubscribe;
+        return target.gpus ? Action::Attach : Action::Activate;
+    case Requirement::ManageEnvironment:
+        return own ? Action::ManageOwn : Action::ManageOthers;
+    case Requirement::TerminateProcess:
+        return own ? Action::ManageOwn : Action::TerminateOthers;
+    case Requirement::Enforce:
+        return Action::Enforce;
+    case Requirement::Configure:
+        return Action::Configure;
+    case Requirement::ReadHistory:
+        return Action::ReadHistory;
+    case Requirement::Free:
+    case Requirement::ManageDevice:
+        break;
+    }
+    return Action::ManageOthers;
+}
+
+std::string describe(const Target& target) {
+    const std::string of = target.ownerName.empty() ? "" : fmt::format(" of {}", target.ownerName);
+    if (target.pid)
+        return fmt::format("process {}{}", *target.pid, of);
+    const std::string gpus =
+        target.devices.empty() ? ""
+                               : fmt::format("GPU{} {}", target.devices.size() == 1 ? "" : "s",
+                                             fmt::join(target.devices, ", "));
+    const std::string environment =
+        target.environment ? fmt::format("environment {}{}", *target.environment, of) : "";
+    if (!gpus.empty() && !environment.empty())
+        return fmt::format("{} ({})", environment, gpus);
+    if (!gpus.empty())
+        return gpus;
+    return environment.empty() ? "the GPU service" : environment;
+}
+
+std::map<std::string, std::string> detailsOf(const Target& target) {
+    std::map<std::string, std::string> details;
+    if (target.environment)
+        details["environment"] = *target.environment;
+    if (!target.ownerName.empty())
+        details["owner"] = target.ownerName;
+    if (target.owner)
+        details["uid"] = std::to_string(*target.owner);
+    if (!target.devices.empty())
+        details["devices"] = fmt::format("{}", fmt::join(target.devices, ","));
+    if (target.gpus)
+        details["gpus"] = std::to_string(*target.gpus);
+    if (target.pid)
+        details["pid"] = std::to_string(*target.pid);
+    return details;
+}
+
+} // namespace
+
+std::optional<Question> questionFor(const MethodRow& method, core::Uid caller, const Target& target) {
+    if (method.requirement == Requirement::Free || caller == 0)
+        return std::nullopt;
+    return Question{actionFor(method.requirement, caller, target), detailsOf(target),
+                    fmt::format("Authentication is required to {} {}", method.deed, describe(target))};
+}
+
+} // namespace genv::policy

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which question a call becomes, with which details, and that polkit knows every action that is asked about.
+#include "policy/actions.hpp"
+#include "policy/question.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace genv::tests {
+namespace {
+
+using policy::Action;
+using policy::Target;
+
+constexpr core::Uid alice = 1001;
+constexpr core::Uid bob = 1002;
+
+const policy::MethodRow& row(std::string_view interface, std::string_view member) {
+    for (const policy::MethodRow& each : policy::methodTable) {
+        if (each.interface == interface && each.member == member)
+            return each;
+    }
+    throw std::logic_error("no such method");
+}
+
+Target environmentOf(core::Uid owner) {
+    Target target;
+    target.environment = "1573";
+    target.owner = owner;
+    target.ownerName = owner == alice ? "alice" : "bob";
+    return target;
+}
+
+Action actionFor(std::string_view interface, std::string_view member, const Target& target) {
+    const auto question = policy::questionFor(row(interface, member), alice, target);
+    return question.value().action;
+}
+
+TEST(Question, IsNotAskedForReadingNorOfRoot) {
+    for (const policy::MethodRow& each : policy::methodTable) {
+        EXPECT_FALSE(policy::questionFor(each, 0, environmentOf(alice))) << each.member;
+        EXPECT_EQ(policy::questionFor(each, alice, environmentOf(alice)).has_value(),
+                  each.requirement != policy::Requirement::Free)
+            << each.member;
+    }
+}
+
+TEST(Question, OfAClaimIsTheFirstThatApplies) {
+    Target target = environmentOf(alice);
+    EXPECT_EQ(actionFor("dev.genv.Manager", "Activate", target), Action::Activate);
+    target.gpus = 1;
+    EXPECT_EQ(actionFor("dev.genv.Manager", "Activate", target), Action::Attach);
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::Attach);
+    target.overSubscribes = true;
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::OverSubscribe);
+    target.owner = bob;
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::ManageOthers);
+}
+
+TEST(Question, TellsOnesOwnFromAnothers) {
+    for (const char* member : {"Detach", "Configure", "AddProcess", "RemoveProcess", "AddKernel", "RemoveKernel",
+                               "Deactivate", "Lock"}) {
+        EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(alice)), Action::ManageOwn) << member;
+        EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(bob)), Action::ManageOthers) << member;
+    }
+    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", environmentOf(alice)), Action::ManageOwn);
+    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", environmentOf(bob)), Action::TerminateOthers);
+    EXPECT_EQ(actionFor("dev.genv.Device", "Detach", environmentOf(alice)), Action::ManageOthers)
+        << "a device is everybody's";
+}
+
+TEST(Question, OfNobodyInParticularIsNeverOnesOwn) {
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Detach", Target{}), Action::ManageOthers);
+    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", Target{}), Action::TerminateOthers);
+}
+
+TEST(Question, CarriesDetailsForRulesAndAMessageForPeople) {
+    Target target = environmentOf(bob);
+    target.devices = {0, 2};
+    target.gpus = 2;
+    const auto question = policy::questionFor(row("dev.genv.Environment", "Attach"), alice, target);
+    const std::map<std::string, std::string> details{
+        {"environment", "1573"}, {"owner", "bob"}, {"uid", "1002"}, {"devices", "0,2"}, {"gpus", "2"}};
+    EXPECT_EQ(question->details, details);
+    EXPECT_EQ(question->message, "Authentication is required to attach GPUs to environment 1573 of bob (GPUs 0, 2)");
+
+    Target process;
+    process.pid = 4711;
+    process.owner = bob;
+    process.ownerName = "bob";
+    EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message,
+              "Authentication is required to terminate process 4711 of bob");
+    EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "Reload"), alice, Target{})->message,
+              "Authentication is required to reload the configuration of the GPU service");
+}
+
+TEST(PolicyFile, DeclaresExactlyTheActionsThatAreAskedAbout) {
+    std::ifstream file(GENV_POLICY_FILE);
+    ASSERT_TRUE(file) << GENV_POLICY_FILE;
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::regex action("<action id=\"([^\"]+)\">");
+    std::set<std::string> declared;
+    for (auto i = std::sregex_iterator(text.begin(), text.end(), action); i != std::sregex_iterator(); ++i)
+        EXPECT_TRUE(declared.insert((*i)[1]).second) << (*i)[1] << " stands twice";
+    std::set<std::string> asked;
+    for (const policy::ActionId& each : policy::actionIds)
+        asked.emplace(each.id);
+    EXPECT_EQ(declared, asked);
+}
+
+TEST(PolicyFile, HasTheDocumentedDefaults) {
+    std::ifstream file(GENV_POLICY_FILE);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::map<std::string, std::string> defaults{
+        {"activate", "yes"},          {"attach", "yes"},
+        {"over-subscribe", "yes"},    {"manage-own", "yes"},
+        {"manage-others", "auth_admin"}, {"terminate-others", "auth_admin"},
+        {"exceed-limits", "no"},      {"enforce", "auth_admin"},
+        {"configure", "auth_admin"},  {"read-history", "auth_admin"},
+    };
+    for (const auto& [action, answer] : defaults) {
+        const std::regex wanted("id=\"dev\\.genv\\.manager\\." + action +
+                                "\">(?:(?!</action>)[^])*<allow_any>" + answer + "</allow_any>\\s*<allow_inactive>" +
+                                answer + "</allow_inactive>\\s*<allow_active>" + answer + "</allow_active>");
+        EXPECT_TRUE(std::regex_search(text, wanted)) << action;
+    }
+}
+
+} // namespace
+} // namespace genv::tests
