@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the method handlers work with. It owns nothing; whoever wires the service outlives every handler.
+#pragma once
+
+#include "core/ledger.hpp"
+#include "core/ports/kernels.hpp"
+#include "core/ports/log.hpp"
+#include "core/ports/observer.hpp"
+#include "core/ports/processes.hpp"
+#include "core/ports/scheduler.hpp"
+#include "core/ports/users.hpp"
+#include "core/settings.hpp"
+#include "core/terminator.hpp"
+#include "dbus/callers.hpp"
+#include "dbus/gate.hpp"
+#include "dbus/reply.hpp"
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+namespace genv::dbus {
+
+/// Counts the calls of each user that wait for a sample, and refuses one too many.
+class ListCalls {
+  public:
+    /// Counts a call for as long as the result lives. Throws core::Error(LimitsExceeded).
+    [[nodiscard]] std::shared_ptr<void> enter(core::Uid uid);
+
+  private:
+    std::unordered_map<core::Uid, std::size_t> counts_;
+};
+
+struct Context {
+    core::Ledger& ledger;
+    core::Processes& processes;
+    core::Observer& observer;
+    core::Users& users;
+    core::Kernels& kernels;
+    core::Terminator& terminator;
+    core::Scheduler& scheduler;
+    core::Log& log;
+    Callers& callers;
+    Gate& gate;
+    ListCalls& listCalls;
+    std::function<const core::Settings&()> settings;
+    std::function<void()> reload; ///< throws core::Error(InvalidArgs) that names file and line
+    std::string version;
+};
+
+/// How old a sample may be for those who ask what is going on now.
+inline constexpr std::chrono::milliseconds freshSample{1000};
+
+} // namespace genv::dbus

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/device_object.hpp"
+
+#include "core/error.hpp"
+#include "dbus/handlers.hpp"
+#include "dbus/paths.hpp"
+
+#include <limits>
+#include <optional>
+
+namespace genv::dbus {
+
+namespace {
+
+constexpr Literal interface{"dev.genv.Device"};
+
+// An unknown number is the type's maximum: 0 would be a reading.
+template <typename Number>
+Number orMaximum(const std::optional<Number>& value) {
+    return value.value_or(std::numeric_limits<Number>::max());
+}
+
+} // namespace
+
+DeviceObject::DeviceObject(sdbus::IConnection& connection, const Context& context, core::DeviceIndex index)
+    : AdaptorInterfaces(connection, devicePath(index)), context_(context), index_(index) {
+    registerAdaptor();
+}
+
+DeviceObject::~DeviceObject() {
+    unregisterAdaptor();
+}
+
+void DeviceObject::emitAdded() {
+    emitInterfacesAddedSignal({Device_adaptor::INTERFACE_NAME});
+}
+
+void DeviceObject::emitRemoved() {
+    emitInterfacesRemovedSignal({Device_adaptor::INTERFACE_NAME});
+}
+
+void DeviceObject::emitChanged(const std::vector<std::string>& properties) {
+    emitPropertiesChangedSignal(Device_adaptor::INTERFACE_NAME, properties);
+}
+
+void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
+    handle<interface, "Detach">(context_, getObject(), std::move(result), [&](const auto& reply) {
+        policy::Target target;
+        target.devices = {index_};
+        std::optional<core::EnvironmentId> wanted;
+        if (!id.empty()) {
+            const core::Environment& environment = context_.ledger.get(id);
+            core::requireAttached(environment, {index_});
+            wanted = environment.id;
+            target.environment = environment.id;
+            target.owner = environment.uid;
+            target.ownerName = environment.user;
+        }
+        // The index may mean another device, and the id another environment, by the time of the answer.
+        context_.gate.pass(reply, target, [&ledger = context_.ledger, reply, index = index_, wanted,
+                                           owner = target.owner, uuid = self().facts.uuid] {
+            if (ledger.device(index).facts.uuid != uuid || (wanted && ledger.get(*wanted).uid != owner))
+                core::fail(core::ErrorCode::NoSuchDevice,
+                           "device {} or its environment changed while authorisation was given; try again", index);
+            ledger.detachDevice(index, wanted, reply.caller().uid);
+            reply.send();
+        });
+    });
+}
+
+std::string DeviceObject::UUID() {
+    return readProperty([this] { return self().facts.uuid; });
+}
+
+std::string DeviceObject::Model() {
+    return readProperty([this] { return self().facts.model; });
+}
+
+uint64_t DeviceObject::TotalMemory() {
+    return readProperty([this] { return self().facts.totalMemory.count; });
+}
+
+uint64_t DeviceObject::AvailableMemory() {
+    return readProperty([this] { return self().availableMemory().count; });
+}
+
+std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attachments() {
+    return readProperty([this] {
+        std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> rows;
+        for (const core::Claim& claim : self().claims)
+            rows.emplace_back(claim.environment, claim.attachment.share.value_or(core::Bytes{0}).count,
+                              core::toMicroseconds(claim.attachment.since));
+        return rows;
+    });
+}
+
+std::string DeviceObject::Health() {
+    return readProperty([this] { return core::toString(self().health); });
+}
+
+uint64_t DeviceObject::UsedMemory() {
+    return readProperty([this] {
+        const auto used = self().reading.usedMemory;
+        return used ? used->count : std::numeric_limits<uint64_t>::max();
+    });
+}
+
+uint32_t DeviceObject::Utilization() {
+    return readProperty([this] { return orMaximum(self().reading.utilizationPercent); });
+}
+
+int32_t DeviceObject::Temperature() {
+    return readProperty([this] { return orMaximum(self().reading.temperatureCelsius); });
+}
+
+uint64_t DeviceObject::PowerUsage() {
+    return readProperty([this] { return orMaximum(self().reading.powerMilliwatts); });
+}
+
+uint64_t DeviceObject::SampledAt() {
+    return readProperty([this] {
+        const auto sampled = self().sampledAt;
+        return sampled ? core::toMicroseconds(*sampled) : 0;
+    });
+}
+
+} // namespace genv::dbus

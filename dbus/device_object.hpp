@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// dev.genv.Device on the bus: a view of one device in the ledger, under its index. Made and destroyed by the
+// Publisher, never within one of its own handlers.
+#pragma once
+
+#include "dbus/context.hpp"
+#include "dbus/device_adaptor.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+class DeviceObject : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
+                                                     sdbus::Properties_adaptor> {
+  public:
+    DeviceObject(sdbus::IConnection& connection, const Context& context, core::DeviceIndex index);
+    virtual ~DeviceObject();
+    DeviceObject(const DeviceObject&) = delete;
+    DeviceObject& operator=(const DeviceObject&) = delete;
+
+    /// Tells that the object is there, that it goes, or that these of its properties changed.
+    void emitAdded();
+    void emitRemoved();
+    void emitChanged(const std::vector<std::string>& properties);
+
+  private:
+    void Detach(sdbus::Result<>&& result, std::string environment) override;
+
+    uint32_t Index() override { return index_; }
+    std::string UUID() override;
+    std::string Model() override;
+    uint64_t TotalMemory() override;
+    uint64_t AvailableMemory() override;
+    std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
+    std::string LockedBy() override { return ""; }
+    std::string Health() override;
+    uint64_t UsedMemory() override;
+    uint32_t Utilization() override;
+    int32_t Temperature() override;
+    uint64_t PowerUsage() override;
+    uint64_t SampledAt() override;
+
+    [[nodiscard]] const core::Device& self() const { return context_.ledger.device(index_); }
+
+    const Context& context_;
+    const core::DeviceIndex index_;
+};
+
+} // namespace genv::dbus

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// dev.genv.Environment on the bus: a view of one environment in the ledger, under its id. Made and destroyed by the
+// Publisher, never within one of its own handlers.
+#pragma once
+
+#include "dbus/context.hpp"
+#include "dbus/environment_adaptor.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+class EnvironmentObject
+    : public sdbus::AdaptorInterfaces<dev::genv::Environment_adaptor, sdbus::ManagedObject_adaptor,
+                                      sdbus::Properties_adaptor> {
+  public:
+    EnvironmentObject(sdbus::IConnection& connection, const Context& context, core::EnvironmentId id);
+    virtual ~EnvironmentObject();
+    EnvironmentObject(const EnvironmentObject&) = delete;
+    EnvironmentObject& operator=(const EnvironmentObject&) = delete;
+
+    /// Tells that the object is there, that it goes, or that these of its properties changed.
+    void emitAdded();
+    void emitRemoved();
+    void emitChanged(const std::vector<std::string>& properties);
+
+  private:
+    void Attach(sdbus::Result<std::vector<uint32_t>>&& result,
+                std::map<std::string, sdbus::Variant> options) override;
+    void Detach(sdbus::Result<std::vector<uint32_t>>&& result, std::vector<uint32_t> indices) override;
+    void Configure(sdbus::Result<>&& result, std::map<std::string, sdbus::Variant> set,
+                   std::vector<std::string> unset) override;
+    void AddProcess(sdbus::Result<>&& result, uint32_t pid) override;
+    void RemoveProcess(sdbus::Result<>&& result, uint32_t pid) override;
+    void AddKernel(sdbus::Result<>&& result, std::string kernel) override;
+    void RemoveKernel(sdbus::Result<>&& result, std::string kernel) override;
+    void Deactivate(sdbus::Result<>&& result) override;
+    void Lock(sdbus::Result<sdbus::UnixFd>&& result) override;
+
+    std::string Id() override { return id_; }
+    uint32_t Uid() override;
+    std::string User() override;
+    std::string Name() override;
+    uint64_t Created() override;
+    uint32_t Gpus() override;
+    uint64_t GpuMemory() override;
+    std::vector<uint32_t> Processes() override;
+    std::vector<std::string> Kernels() override;
+    std::vector<uint32_t> Devices() override;
+    uint64_t Expires() override { return 0; }
+
+    [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
+
+    // Asks whether the caller may manage this environment, then acts on it if it still is the same one.
+    template <typename... Values, typename Act>
+    void manage(const Reply<Values...>& reply, std::vector<core::DeviceIndex> devices, Act act);
+
+    const Context& context_;
+    const core::EnvironmentId id_;
+};
+
+} // namespace genv::dbus

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/environment_options.hpp"
+
+#include "core/root_process.hpp"
+
+#include <algorithm>
+
+namespace genv::dbus {
+
+namespace {
+
+// A count of 0 is how the bus says "unset".
+std::optional<std::uint32_t> orUnset(std::uint32_t count) {
+    return count == 0 ? std::nullopt : std::optional(count);
+}
+
+} // namespace
+
+core::AttachRequest readAttachRequest(VariantMap values, const core::Environment& environment) {
+    Options options(std::move(values));
+    const auto count = options.take<std::uint32_t>("count");
+    const auto index = options.take<std::uint32_t>("index");
+    const auto indices = options.take<std::vector<std::uint32_t>>("indices");
+    const auto uuid = options.take<std::string>("uuid");
+    core::AttachRequest request;
+    request.model = options.takeName("model");
+    request.overSubscribe = options.takeFlag("over-subscribe");
+    request.share = environment.configuration.gpuMemory;
+    if (options.takeFlag("wait"))
+        core::fail(core::ErrorCode::NotSupported, "waiting is not supported by this version of the service");
+    options.refuseUnsupported("timeout");
+    options.refuseUnsupported("lifetime");
+    options.finish();
+
+    if (count.has_value() + index.has_value() + indices.has_value() + uuid.has_value() > 1)
+        core::fail(core::ErrorCode::InvalidArgs, "give only one of count, index, indices and uuid");
+    if (request.model && (indices || uuid))
+        core::fail(core::ErrorCode::InvalidArgs, "model goes with count or index only");
+    if (index)
+        request.wanted = core::IndicesWanted{{*index}};
+    else if (indices)
+        request.wanted = core::IndicesWanted{*indices};
+    else if (uuid)
+        request.wanted = core::UuidWanted{*uuid};
+    else if (count || environment.configuration.gpus)
+        request.wanted = core::CountWanted{count ? *count : *environment.configuration.gpus};
+    else
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "environment {} has no device count configured; configure gpus, or give count or index",
+                   environment.id);
+    return request;
+}
+
+core::ConfigurationChange readConfigurationChange(VariantMap set, const std::vector<std::string>& unset) {
+    Options options(std::move(set));
+    core::ConfigurationChange change;
+    if (auto name = options.takeName("name"))
+        change.name = std::move(name);
+    if (const auto gpus = options.take<std::uint32_t>("gpus"))
+        change.gpus = orUnset(*gpus);
+    if (const auto memory = options.takeMemory("gpu-memory"))
+        change.gpuMemory = memory;
+    options.refuseUnsupported("lifetime");
+    options.finish();
+    for (const std::string& field : unset) {
+        if (field == "name" && !change.name)
+            change.name.emplace();
+        else if (field == "gpus" && !change.gpus)
+            change.gpus.emplace();
+        else if (field == "gpu-memory" && !change.gpuMemory)
+            change.gpuMemory.emplace();
+        else
+            core::fail(core::ErrorCode::InvalidArgs,
+                       "\"{}\" cannot be unset here; name, gpus and gpu-memory can, each once and when not set",
+                       core::escaped(field));
+    }
+    return change;
+}
+
+void claimInto(policy::Target& target, const core::Placement& placement, bool overSubscribe) {
+    target.overSubscribes = overSubscribe;
+    target.gpus = static_cast<std::uint32_t>(placement.attach.size());
+    for (const core::Placement::Device& device : placement.attach)
+        target.devices.push_back(device.facts.index);
+}
+
+core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
+                       std::optional<core::ProcessIdentity> process, core::Uid owner) {
+    if (!process)
+        core::fail(core::ErrorCode::NoSuchProcess, "no process of the environment's owner runs the kernel {}", kernel);
+    auto pin = processes.pin(process->pid);
+    if (pin->facts().identity != *process)
+        core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited", kernel);
+    return {kernel, core::adopt(std::move(pin), owner, owner)};
+}
+
+std::vector<core::Pid> rootPids(const core::Environment& environment) {
+    std::vector<core::Pid> pids;
+    pids.reserve(environment.processes.size());
+    for (const core::RootProcess& process : environment.processes)
+        pids.push_back(process.identity.pid);
+    return pids;
+}
+
+} // namespace genv::dbus

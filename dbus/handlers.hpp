@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How a method handler begins. The row of its method in the authorisation table is found at compile time, so a method
+// without one does not build; the caller is known before anything else; whatever is thrown becomes the refusal.
+#pragma once
+
+#include "dbus/context.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace genv::dbus {
+
+/// A string literal as a template argument.
+template <std::size_t size>
+struct Literal {
+    char text[size]{};
+    // Implicit, so that handle<"...", "..."> reads as it does.
+    consteval Literal(const char (&literal)[size]) {
+        for (std::size_t i = 0; i < size; ++i)
+            text[i] = literal[i];
+    }
+    [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
+};
+
+/// Begins the handler of a method that is answered through a Reply.
+template <Literal interface, Literal member, typename... Values, typename Function>
+void handle(const Context& context, const sdbus::IObject& object, sdbus::Result<Values...>&& result,
+            Function&& function) {
+    static constexpr const policy::MethodRow& row = policy::rowOf(interface.view(), member.view());
+    Caller caller;
+    std::optional<core::Error> unknown;
+    try {
+        caller = context.callers.of(*object.getCurrentlyProcessedMessage());
+    } catch (const core::Error& error) {
+        unknown = error;
+    }
+    const Reply<Values...> reply(std::move(result), Call{row, caller, context.log});
+    if (unknown)
+        reply.refuse(*unknown);
+    else
+        reply.guarded([&] { std::forward<Function>(function)(reply); });
+}
+
+/// Answers a method that requires nothing at once; a method that must pass the gate does not build.
+template <Literal interface, Literal member, typename Function>
+auto answer(const Context& context, const sdbus::IObject& object, Function&& function) {
+    static constexpr const policy::MethodRow& row = policy::rowOf(interface.view(), member.view());
+    static_assert(row.requirement == policy::Requirement::Free, "this method must pass the gate");
+    try {
+        return std::forward<Function>(function)();
+    } catch (...) {
+        std::string fault;
+        const core::Error error = currentRefusal(fault);
+        // Reading asks the bus for nobody's uid, so only the connection is known here.
+        logRefusal(context.log, row, object.getCurrentlyProcessedMessage()->getSender(), error, fault);
+        throw toBusError(error);
+    }
+}
+
+/// Reads a property. What is thrown becomes the one error that a property can have: its object is gone.
+template <typename Function>
+auto readProperty(Function&& function) {
+    try {
+        return std::forward<Function>(function)();
+    } catch (...) {
+        std::string fault;
+        throw toBusError(currentRefusal(fault));
+    }
+}
+
+} // namespace genv::dbus

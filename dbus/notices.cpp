@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/notices.hpp"
+
+#include <variant>
+
+namespace genv::dbus {
+
+namespace {
+
+std::map<std::string, sdbus::Variant> describe(const core::DeviceFacts& device) {
+    return {{"device", sdbus::Variant{device.index}},
+            {"uuid", sdbus::Variant{device.uuid}},
+            {"model", sdbus::Variant{device.model}}};
+}
+
+// Whether the owner does not know of it anyway.
+bool isNews(const core::Cause& cause) {
+    return cause.reason != core::Reason::user() && cause.reason != core::Reason::processExit();
+}
+
+} // namespace
+
+void Notices::onEvent(const core::Event& event) {
+    std::visit([this](const auto& specific) { on(specific); }, event);
+}
+
+void Notices::on(const core::Attached& event) {
+    const core::Device* device = context_.ledger.devices().findUuid(event.attachment.device.uuid);
+    if (isNews(event.cause))
+        tell(event.owner, "attached", event.environment, event.cause.actor, describe(event.attachment.device));
+    if (device == nullptr)
+        return;
+    if (device->occupied && !event.attachment.overSubscribed)
+        tell(event.owner, "device-occupied", event.environment, event.cause.actor, describe(device->facts));
+    if (!event.attachment.overSubscribed)
+        return;
+    for (const core::Claim& claim : device->claims) {
+        const core::Environment& holder = context_.ledger.get(claim.environment);
+        if (holder.uid == event.owner)
+            continue;
+        Details details = describe(device->facts);
+        details["by"] = sdbus::Variant{event.environment};
+        tell(holder.uid, "over-subscribed", holder.id, event.cause.actor, std::move(details));
+    }
+}
+
+void Notices::on(const core::Detached& event) {
+    if (!isNews(event.cause))
+        return;
+    Details details = describe(event.attachment.device);
+    details["reason"] = sdbus::Variant{event.cause.reason.text()};
+    tell(event.owner, "detached", event.environment, event.cause.actor, std::move(details));
+}
+
+void Notices::on(const core::EnvironmentRemoved& event) {
+    if (isNews(event.cause))
+        tell(event.owner, "ended", event.environment, event.cause.actor,
+             {{"reason", sdbus::Variant{event.cause.reason.text()}}});
+}
+
+void Notices::on(const core::DeviceChanged& event) {
+    if (event.field != core::DeviceField::Health)
+        return;
+    const core::Device& device = context_.ledger.device(event.index);
+    for (const core::Claim& claim : device.claims) {
+        const core::Environment& holder = context_.ledger.get(claim.environment);
+        Details details = describe(device.facts);
+        details["health"] = sdbus::Variant{core::toString(device.health)};
+        tell(holder.uid, "device-health", holder.id, 0, std::move(details));
+    }
+}
+
+void Notices::on(const core::ProcessTerminated& event) {
+    if (!isNews(event.cause))
+        return;
+    tell(event.owner, "process-terminated", event.environment.value_or(""), event.cause.actor,
+         {{"pid", sdbus::Variant{event.pid}},
+          {"devices", sdbus::Variant{event.devices}},
+          {"reason", sdbus::Variant{event.cause.reason.text()}}});
+}
+
+void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment, core::Uid actor,
+                   Details details) {
+    details["actor"] = sdbus::Variant{actor};
+    try {
+        manager_.emitNotice(uid, kind, environment, details);
+    } catch (const sdbus::Error& error) {
+        context_.log.error("a notice could not be told on the bus: {}", core::escaped(error.getName()));
+    }
+}
+
+} // namespace genv::dbus

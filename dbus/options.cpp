@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/options.hpp"
+
+#include <fmt/ranges.h>
+
+namespace genv::dbus {
+
+std::optional<sdbus::Variant> Options::takeAny(const std::string& name) {
+    known_.push_back(name);
+    const auto node = values_.extract(name);
+    if (node.empty())
+        return std::nullopt;
+    return node.mapped();
+}
+
+void Options::refuseType(const std::string& name, const sdbus::Variant& value, const std::string& wanted) {
+    core::fail(core::ErrorCode::InvalidArgs, "option \"{}\" has the type \"{}\"; it must be \"{}\"", name,
+               core::escaped(value.peekValueType()), wanted);
+}
+
+std::optional<core::Bytes> Options::takeMemory(const std::string& name) {
+    const std::optional<sdbus::Variant> value = takeAny(name);
+    if (!value)
+        return std::nullopt;
+    if (value->containsValueOfType<std::string>())
+        return core::parseBytes(value->get<std::string>());
+    if (!value->containsValueOfType<std::uint64_t>())
+        refuseType(name, *value, "s\" or \"t");
+    return core::parseBytes(std::to_string(value->get<std::uint64_t>()));
+}
+
+std::optional<std::string> Options::takeName(const std::string& name) {
+    auto value = take<std::string>(name);
+    if (value)
+        core::requireName(*value);
+    return value;
+}
+
+void Options::refuseUnsupported(const std::string& name) {
+    if (takeAny(name))
+        core::fail(core::ErrorCode::NotSupported, "option \"{}\" is not supported by this version of the service", name);
+}
+
+void Options::finish() const {
+    if (!values_.empty())
+        core::fail(core::ErrorCode::InvalidArgs, "there is no option \"{}\" here; the options are {}",
+                   core::escaped(values_.begin()->first), fmt::join(known_, ", "));
+}
+
+} // namespace genv::dbus

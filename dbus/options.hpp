@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads an a{sv} of options strictly: an unknown option, a wrong type and an impossible value are refused with a sentence
+// that says what would be right, so that a misspelt option never does nothing.
+#pragma once
+
+#include "core/bytes.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+using VariantMap = std::map<std::string, sdbus::Variant>;
+
+/// The options of one call. Take every option that the call knows, then finish().
+class Options {
+  public:
+    explicit Options(VariantMap values) : values_(std::move(values)) {}
+
+    /// Takes an option of exactly this type. Throws core::Error(InvalidArgs) for another type.
+    template <typename Value>
+    std::optional<Value> take(const std::string& name) {
+        const std::optional<sdbus::Variant> value = takeAny(name);
+        if (!value)
+            return std::nullopt;
+        if (!value->containsValueOfType<Value>())
+            refuseType(name, *value, sdbus::signature_of<Value>::str());
+        return value->get<Value>();
+    }
+
+    /// Takes a flag; false when it is not given.
+    bool takeFlag(const std::string& name) { return take<bool>(name).value_or(false); }
+
+    /// Takes an amount of memory, as text such as "4g" (s) or in bytes (t).
+    std::optional<core::Bytes> takeMemory(const std::string& name);
+
+    /// Takes a name that requireName() accepts.
+    std::optional<std::string> takeName(const std::string& name);
+
+    /// Throws core::Error(NotSupported) when an option is given that this version does not carry out.
+    void refuseUnsupported(const std::string& name);
+
+    /// Throws core::Error(InvalidArgs) when an option is left that nobody took.
+    void finish() const;
+
+  private:
+    std::optional<sdbus::Variant> takeAny(const std::string& name);
+    [[noreturn]] static void refuseType(const std::string& name, const sdbus::Variant& value,
+                                        const std::string& wanted);
+
+    VariantMap values_;
+    std::vector<std::string> known_;
+};
+
+} // namespace genv::dbus

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Object paths of environments and devices.
+#pragma once
+
+#include "core/device.hpp"
+#include "core/environment.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+namespace genv::dbus {
+
+/// The path of an environment's object: the id escaped as sd_bus_path_encode(3) does.
+sdbus::ObjectPath environmentPath(const core::EnvironmentId& id);
+
+/// The path of a device's object.
+sdbus::ObjectPath devicePath(core::DeviceIndex index);
+
+} // namespace genv::dbus

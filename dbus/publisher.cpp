@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/publisher.hpp"
+
+#include "dbus/paths.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace genv::dbus {
+
+namespace {
+
+const char* propertyOf(core::EnvironmentField field) {
+    switch (field) {
+    case core::EnvironmentField::Name:
+        return "Name";
+    case core::EnvironmentField::Gpus:
+        return "Gpus";
+    case core::EnvironmentField::GpuMemory:
+        return "GpuMemory";
+    case core::EnvironmentField::Processes:
+        return "Processes";
+    case core::EnvironmentField::Kernels:
+        return "Kernels";
+    case core::EnvironmentField::Devices:
+        break;
+    }
+    return "Devices";
+}
+
+template <typename Object>
+void emitChanged(Object& object, const std::set<std::string>& names) {
+    object.emitChanged({names.begin(), names.end()});
+}
+
+} // namespace
+
+Publisher::Publisher(sdbus::IConnection& connection, const Context& context, ManagerObject& manager)
+    : connection_(connection), context_(context), manager_(manager) {
+    for (const auto& [index, device] : context_.ledger.devices().byIndex())
+        addDevice(index);
+    for (const auto& [sequence, environment] : context_.ledger.environments())
+        addEnvironment(environment.id);
+}
+
+void Publisher::onEvent(const core::Event& event) {
+    std::visit([this](const auto& specific) { on(specific); }, event);
+}
+
+void Publisher::policyChanged() {
+    managerProperties_.insert("Policy");
+    schedule();
+}
+
+void Publisher::addEnvironment(const core::EnvironmentId& id) {
+    environments_[id] = std::make_unique<EnvironmentObject>(connection_, context_, id);
+}
+
+void Publisher::addDevice(core::DeviceIndex index) {
+    devices_[index] = std::make_unique<DeviceObject>(connection_, context_, index);
+}
+
+void Publisher::on(const core::EnvironmentAdded& event) {
+    // An environment that ended in this turn may come again under its id; its old object leaves the path first. No
+    // handler of it can be running: an environment is added from the manager's.
+    flush();
+    addEnvironment(event.environment);
+    managerProperties_.insert("EnvironmentCount");
+    later([this, id = event.environment] {
+        if (const auto object = environments_.find(id); object != environments_.end())
+            object->second->emitAdded();
+        manager_.emitEnvironmentAdded(id, environmentPath(id));
+    });
+}
+
+void Publisher::on(const core::EnvironmentRemoved& event) {
+    auto node = environments_.extract(event.environment);
+    if (node.empty())
+        return;
+    environmentProperties_.erase(event.environment);
+    managerProperties_.insert("EnvironmentCount");
+    const std::shared_ptr<EnvironmentObject> object = std::move(node.mapped());
+    retired_.push_back(object);
+    later([this, object, id = event.environment] {
+        object->emitRemoved();
+        manager_.emitEnvironmentRemoved(id, environmentPath(id));
+    });
+}
+
+void Publisher::on(const core::EnvironmentChanged& event) {
+    environmentProperties_[event.environment].insert(propertyOf(event.field));
+    schedule();
+}
+
+void Publisher::on(const core::Attached& event) {
+    later([this, id = event.environment, index = event.attachment.device.index] { manager_.emitAttached(id, index); });
+}
+
+void Publisher::on(const core::Detached& event) {
+    later([this, id = event.environment, index = event.attachment.device.index, reason = event.cause.reason] {
+        manager_.emitDetached(id, index, reason.text());
+    });
+}
+
+void Publisher::on(const core::DeviceAdded& event) {
+    flush(); // as for environments: indices move within one turn
+    addDevice(event.index);
+    managerProperties_.insert("DeviceCount");
+    later([this, index = event.index] {
+        if (const auto object = devices_.find(index); object != devices_.end())
+            object->second->emitAdded();
+    });
+}
+
+void Publisher::on(const core::DeviceRemoved& event) {
+    auto node = devices_.extract(event.index);
+    if (node.empty())
+        return;
+    deviceProperties_.erase(event.index);
+    managerProperties_.insert("DeviceCount");
+    const std::shared_ptr<DeviceObject> object = std::move(node.mapped());
+    retired_.push_back(object);
+    later([object] { object->emitRemoved(); });
+}
+
+void Publisher::on(const core::DeviceChanged& event) {
+    std::set<std::string>& names = deviceProperties_[event.index];
+    switch (event.field) {
+    case core::DeviceField::Model:
+        names.insert("Model");
+        break;
+    case core::DeviceField::TotalMemory:
+        names.insert({"TotalMemory", "AvailableMemory"});
+        break;
+    case core::DeviceField::Attachments:
+        names.insert({"Attachments", "AvailableMemory"});
+        break;
+    case core::DeviceField::Health:
+        names.insert("Health");
+        break;
+    }
+    schedule();
+}
+
+void Publisher::on(const core::ProcessTerminated& event) {
+    later([this, pid = event.pid, id = event.environment.value_or(""), reason = event.cause.reason] {
+        manager_.emitProcessTerminated(pid, id, reason.text());
+    });
+}
+
+void Publisher::later(std::function<void()> signal) {
+    signals_.push_back(std::move(signal));
+    schedule();
+}
+
+void Publisher::schedule() {
+    if (!std::exchange(scheduled_, true))
+        context_.scheduler.soon([this] {
+            scheduled_ = false;
+            flush();
+        });
+}
+
+void Publisher::flush() {
+    try {
+        for (const auto& signal : std::exchange(signals_, {}))
+            signal();
+        if (const auto names = std::exchange(managerProperties_, {}); !names.empty())
+            emitChanged(manager_, names);
+        for (const auto& [id, names] : std::exchange(environmentProperties_, {})) {
+            if (const auto object = environments_.find(id); object != environments_.end())
+                emitChanged(*object->second, names);
+        }
+        for (const auto& [index, names] : std::exchange(deviceProperties_, {})) {
+            if (const auto object = devices_.find(index); object != devices_.end())
+                emitChanged(*object->second, names);
+        }
+    } catch (const sdbus::Error& error) {
+        // The bus is gone; the loop ends the service when it reads from it.
+        context_.log.error("a change could not be told on the bus: {}", core::escaped(error.getName()));
+    }
+    retired_.clear();
+}
+
+} // namespace genv::dbus

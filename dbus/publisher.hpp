@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tells the bus what the ledger tells: makes and destroys the objects, and emits signals. What happens in one turn of the
+// loop is told together at its end, after the replies and with one PropertiesChanged per object.
+//
+// An object is registered at once, so that a path in a reply works, but it is destroyed only at the end of the turn: it
+// may be the one whose handler is running.
+#pragma once
+
+#include "core/events.hpp"
+#include "dbus/context.hpp"
+#include "dbus/device_object.hpp"
+#include "dbus/environment_object.hpp"
+#include "dbus/manager_object.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace genv::dbus {
+
+class Publisher {
+  public:
+    /// Makes an object for whatever the ledger has already.
+    Publisher(sdbus::IConnection& connection, const Context& context, ManagerObject& manager);
+
+    /// Hears an event of the ledger.
+    void onEvent(const core::Event& event);
+
+    /// The configuration changed.
+    void policyChanged();
+
+  private:
+    void on(const core::EnvironmentAdded& event);
+    void on(const core::EnvironmentRemoved& event);
+    void on(const core::EnvironmentChanged& event);
+    void on(const core::Attached& event);
+    void on(const core::Detached& event);
+    void on(const core::DeviceAdded& event);
+    void on(const core::DeviceRemoved& event);
+    void on(const core::DeviceChanged& event);
+    void on(const core::ProcessTerminated& event);
+
+    void addEnvironment(const core::EnvironmentId& id);
+    void addDevice(core::DeviceIndex index);
+    void later(std::function<void()> signal);
+    void schedule();
+    void flush();
+
+    sdbus::IConnection& connection_;
+    const Context& context_;
+    ManagerObject& manager_;
+    std::unordered_map<core::EnvironmentId, std::unique_ptr<EnvironmentObject>> environments_;
+    std::map<core::DeviceIndex, std::unique_ptr<DeviceObject>> devices_;
+
+    // What this turn has to tell, in order; and the objects that go when it is told.
+    bool scheduled_ = false;
+    std::vector<std::function<void()>> signals_;
+    std::set<std::string> managerProperties_;
+    std::map<core::EnvironmentId, std::set<std::string>> environmentProperties_;
+    std::map<core::DeviceIndex, std::set<std::string>> deviceProperties_;
+    std::vector<std::shared_ptr<void>> retired_;
+};
+
+} // namespace genv::dbus

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The answer to a call that may come later. Whatever happens to the work in between, the caller gets exactly one answer:
+// the value, a refusal, or, when everybody let go of the call, an error that says so. Every handler runs
+// inside guarded(), so that no foreign exception reaches sdbus-c++.
+#pragma once
+
+#include "core/ports/log.hpp"
+#include "core/text.hpp"
+#include "dbus/callers.hpp"
+#include "dbus/errors.hpp"
+#include "policy/actions.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace genv::dbus {
+
+/// A call that was received: which method, and from whom.
+struct Call {
+    const policy::MethodRow& method;
+    Caller caller;
+    core::Log& log;
+};
+
+/// Writes one line about a refused call. `from` is who called; `fault` is what an internal error said.
+void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from, const core::Error& error,
+                const std::string& fault);
+
+/// The answer to a call; copies share it.
+template <typename... Values>
+class Reply {
+  public:
+    Reply(sdbus::Result<Values...>&& result, Call call)
+        : state_(std::make_shared<State>(std::move(result), std::move(call))) {}
+
+    [[nodiscard]] const Call& call() const { return state_->call; }
+    [[nodiscard]] const Caller& caller() const { return state_->call.caller; }
+
+    void send(const Values&... values) const {
+        if (std::exchange(state_->answered, true))
+            return;
+        state_->result.returnResults(values...);
+    }
+
+    void refuse(const core::Error& error, const std::string& fault = {}) const { state_->refuse(error, fault); }
+
+    /// Runs a part of the handler; what it throws becomes the refusal.
+    template <typename Function>
+    void guarded(Function&& function) const {
+        try {
+            std::forward<Function>(function)();
+        } catch (...) {
+            std::string fault;
+            const core::Error error = currentRefusal(fault);
+            refuse(error, fault);
+        }
+    }
+
+    /// A part of the handler that runs later, guarded.
+    template <typename Function>
+    [[nodiscard]] auto later(Function function) const {
+        return [reply = *this, function = std::move(function)](auto&&... arguments) {
+            reply.guarded([&] { function(std::forward<decltype(arguments)>(arguments)...); });
+        };
+    }
+
+  private:
+    struct State {
+        State(sdbus::Result<Values...>&& pending, Call received) : result(std::move(pending)), call(std::move(received)) {}
+        State(const State&) = delete;
+        State& operator=(const State&) = delete;
+        ~State() { refuse({core::ErrorCode::Internal, "the call was given up"}, "nobody answered the call"); }
+
+        void refuse(const core::Error& error, const std::string& fault) {
+            if (std::exchange(answered, true))
+                return;
+            logRefusal(call.log, call.method, fmt::format("uid {} ({})", call.caller.uid, call.caller.busName), error, fault);
+            try {
+                result.returnError(toBusError(error));
+            } catch (const sdbus::Error&) {
+                // The bus is gone, and every caller with it.
+            }
+        }
+
+        sdbus::Result<Values...> result;
+        Call call;
+        bool answered = false;
+    };
+
+    std::shared_ptr<State> state_;
+};
+
+} // namespace genv::dbus
