@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genvd: reads where it is to work from its environment, as systemd sets it, and runs the service until it is told to stop.
+#include "core/error.hpp"
+#include "service/gpu/nvml_gpus.hpp"
+#include "service/gpu/simulated_gpus.hpp"
+#include "service/logger.hpp"
+#include "service/service.hpp"
+#include "service/settings_file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace genv;
+
+// The configuration is wrong: sysexits.h's EX_CONFIG, as other services have it.
+constexpr int exitConfiguration = 78;
+
+std::optional<std::string> variable(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// systemd gives a list separated by colons; the first is the unit's own.
+std::filesystem::path directory(const std::string& name, const std::string& otherwise) {
+    const std::string list = variable(name).value_or(otherwise);
+    return list.substr(0, list.find(':'));
+}
+
+// Every root process and every client is a descriptor.
+void raiseDescriptorLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, core::Log& log) {
+    const bool simulated = backend == core::Backend::Simulated ||
+                           (backend == core::Backend::Auto && service::SimulatedGpus::areAskedFor(variable));
+    if (simulated) {
+        log.warning("the GPUs are simulated, as the configuration or GENV_MOCK_DEVICE_COUNT asks for");
+        return std::make_unique<service::SimulatedGpus>(variable);
+    }
+    service::NvmlSettings settings;
+    settings.helper = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "genv-nvml";
+    return std::make_unique<service::NvmlGpus>(std::move(settings));
+}
+
+// A worker that hangs in a user database far away must not keep the service from ending.
+void endInAnyCase(int status) {
+    static volatile sig_atomic_t exitStatus = 0;
+    exitStatus = status;
+    ::signal(SIGALRM, [](int) { ::_exit(exitStatus); });
+    ::alarm(20);
+}
+
+int serve(core::Log& log) {
+    service::Directories directories{directory("RUNTIME_DIRECTORY", "/run/genv"),
+                                     directory("CONFIGURATION_DIRECTORY", "/etc/genv")};
+    service::GlibLoop loop;
+    const core::Settings settings = service::readSettings(directories.configuration);
+    service::Service service(loop, log, directories, settings, makeGpus(settings.backend, log));
+
+    const auto stop = [&service] { service.stop(); };
+    const auto terminated = service::GlibLoop::onSignal(SIGTERM, stop);
+    const auto interrupted = service::GlibLoop::onSignal(SIGINT, stop);
+    const auto hungUp = service::GlibLoop::onSignal(SIGHUP, [&service, &log] {
+        try {
+            service.reload();
+        } catch (const core::Error& error) {
+            log.error("the configuration was not reloaded: {}", error.what());
+        }
+    });
+    const int status = loop.run();
+    endInAnyCase(status);
+    return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"The service that shares this machine's GPUs. systemd starts it; see genvd(8)."};
+    app.set_version_flag("--version", std::string("genvd " GENV_VERSION));
+    CLI11_PARSE(app, argc, argv);
+
+    ::umask(022);
+    ::signal(SIGPIPE, SIG_IGN);
+    raiseDescriptorLimit();
+    service::Logger log;
+    try {
+        return serve(log);
+    } catch (const core::Error& error) {
+        log.error("{}", error.what());
+        return exitConfiguration;
+    } catch (const std::exception& error) {
+        log.error("the service cannot go on: {}", core::escaped(error.what(), 512));
+        return EXIT_FAILURE;
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads single processes from /proc, with every size capped: what a process says of itself is its own choice.
+#pragma once
+
+#include "core/process.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::service {
+
+/// Reads up to `most` bytes of a file; nothing when it cannot be read.
+std::optional<std::string> readCapped(const std::string& path, std::size_t most);
+
+/// A process as it is now; nothing when it is gone. Reads two files; does not block.
+std::optional<core::ProcessFacts> readProcess(core::Pid pid);
+
+/// The ancestors of a process, parent first and without pid 1, at most 512 of them.
+std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
+
+/// The value of a variable in a process's environment as it started; nothing when it is not there, not readable or
+/// longer than `most`. May block: for workers.
+std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name, std::size_t most);
+
+/// The arguments of a process, as far as the first 64 KiB go. May block: for workers.
+std::vector<std::string> readArguments(core::Pid pid);
+
+/// The owner of the user namespace of a process, when it is not this service's namespace.
+std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid);
+
+/// Whether a process is the MPS server, run from a file that only root can have put there.
+bool isMpsServer(core::Pid pid);
+
+/// All pids there are now.
+std::vector<core::Pid> listProcesses();
+
+} // namespace genv::service

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/service.hpp"
+
+#include "core/error.hpp"
+#include "core/recovery.hpp"
+#include "dbus/contract/names.hpp"
+#include "service/settings_file.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+// How long the first look at the GPUs may hold up the start; a driver that hangs must not keep people from their shells.
+constexpr std::chrono::seconds patienceAtStart{5};
+
+constexpr std::chrono::seconds writeRetryInterval{1};
+
+// Every disconnection on the bus, in one match: a match for each client would exhaust the bus's limit.
+constexpr const char* disconnections = "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                                       "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
+
+} // namespace
+
+Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::Settings settings,
+                 std::unique_ptr<core::Gpus> gpus)
+    : loop_(loop), log_(log), directories_(std::move(directories)), settings_(settings),
+      store_(directories_.runtime, log), ledger_(store_, clock_, events_),
+      observer_(std::move(gpus), clock_, loop, &GlibLoop::post), users_(clock_, loop, &GlibLoop::post),
+      kernels_(&GlibLoop::post),
+      terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
+                  [this] { return settings_.killAfter; }),
+      evictor_(ledger_, observer_, terminator_, loop, log), eventLog_(log),
+      connection_(sdbus::createSystemBusConnection()), gate_(authorizer_), context_(makeContext()) {
+    recover();
+    manager_.emplace(*connection_, context_);
+    publisher_.emplace(*connection_, context_, *manager_);
+    notices_.emplace(context_, *manager_);
+    subscribe();
+    watchClients();
+    busSource_.emplace(*connection_, [this] {
+        log_.error("the connection to the bus was lost");
+        loop_.quit(EXIT_FAILURE);
+    });
+    impatience_ = loop_.after(patienceAtStart, [this] { becomeReady(); });
+    lookAtGpus();
+}
+
+Service::~Service() = default;
+
+dbus::Context Service::makeContext() {
+    return {ledger_,
+            processes_,
+            observer_,
+            users_,
+            kernels_,
+            terminator_,
+            loop_,
+            log_,
+            callers_,
+            gate_,
+            listCalls_,
+            [this]() -> const core::Settings& { return settings_; },
+            [this] { reload(); },
+            GENV_VERSION};
+}
+
+void Service::recover() {
+    const core::RecoveryReport report = core::recover(ledger_, store_, processes_);
+    for (const std::string& conflict : report.conflicts)
+        log_.error("{}", conflict);
+    if (report.restored + report.ended + report.setAside > 0)
+        log_.info("found {} environments, of which {} had ended; {} documents were set aside",
+                  report.restored + report.ended, report.ended, report.setAside);
+}
+
+void Service::subscribe() {
+    events_.subscribe([this](const core::Event& event) { eventLog_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { evictor_.onEvent(event); });
+    ledger_.onUnwritten([this](const std::string& why) { retryWritesLater(why); });
+    if (!ledger_.retryWrites())
+        retryWritesLater("documents of environments that ended could not be removed");
+    processes_.onExit([this](const core::ProcessIdentity& process) { ledger_.processExited(process); });
+    processExits_ = GlibLoop::onReadable(processes_.descriptor(), [this] { processes_.dispatch(); });
+    observer_.onObservation([this](const core::Observation* observation, const std::string& failure) {
+        onObservation(observation, failure);
+    });
+}
+
+void Service::watchClients() {
+    clientsLeaving_ = connection_->addMatch(disconnections, [this](sdbus::Message& message) {
+        std::string name;
+        message >> name;
+        gate_.left(name);
+        callers_.left(name);
+    });
+}
+
+void Service::lookAtGpus() {
+    const auto look = [this] {
+        observer_.observe(settings_.interval / 2, [](const auto& /*observation*/, const auto& /*failure*/) {});
+    };
+    look();
+    looking_ = GlibLoop::every(settings_.interval, look);
+}
+
+void Service::onObservation(const core::Observation* observation, const std::string& failure) {
+    std::string trouble;
+    if (observation != nullptr) {
+        ledger_.observed(*observation);
+        if (!observation->noDriver.empty())
+            trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
+    } else {
+        ledger_.driverFailed();
+        trouble = fmt::format("the GPU driver does not answer: {}", core::escaped(failure, 256));
+    }
+    // Once per trouble, not once per look.
+    if (!trouble.empty() && trouble != driverTrouble_)
+        log_.warning("{}", trouble);
+    else if (trouble.empty() && !driverTrouble_.empty())
+        log_.info("the GPU driver answers again");
+    driverTrouble_ = trouble;
+    becomeReady();
+}
+
+void Service::becomeReady() {
+    if (std::exchange(ready_, true))
+        return;
+    impatience_.reset();
+    try {
+        connection_->requestName(dbus::contract::busName);
+    } catch (const sdbus::Error& error) {
+        log_.error("the name {} cannot be had on the bus: {}", dbus::contract::busName, core::escaped(error.what()));
+        loop_.quit(EXIT_FAILURE);
+        return;
+    }
+    const std::size_t devices = ledger_.devices().byIndex().size();
+    log_.info("genvd {} serves {} devices and {} environments", GENV_VERSION, devices, ledger_.environments().size());
+    systemManager_.ready(fmt::format("Serving {} devices", devices));
+}
+
+void Service::retryWritesLater(const std::string& why) {
+    if (retrying_)
+        return;
+    log_.error("{}; it is tried again every second", why);
+    retrying_ = GlibLoop::every(writeRetryInterval, [this] {
+        if (!ledger_.retryWrites())
+            return;
+        log_.info("the state is written again");
+        loop_.soon([this] { retrying_.reset(); }); // not from within itself
+    });
+}
+
+void Service::reload() {
+    const core::Settings next = readSettings(directories_.configuration);
+    systemManager_.reloading();
+    const core::Settings before = std::exchange(settings_, next);
+    if (next.interval != before.interval)
+        lookAtGpus();
+    if (next.backend != before.backend)
+        log_.warning("the new Backend takes effect when the service starts again");
+    publisher_->policyChanged();
+    log_.info("the configuration was reloaded");
+    systemManager_.ready(fmt::format("Serving {} devices", ledger_.devices().byIndex().size()));
+}
+
+void Service::stop() {
+    systemManager_.stopping();
+    loop_.quit(EXIT_SUCCESS);
+}
+
+} // namespace genv::service

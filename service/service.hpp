@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The service, wired together: the core and its adapters, the bus objects, and what sets them going. It decides nothing.
+//
+// The name is requested last, after the state is recovered and the GPUs were looked at once, so that whoever activates
+// the service over the bus meets it complete.
+#pragma once
+
+#include "core/evictor.hpp"
+#include "core/ledger.hpp"
+#include "core/settings.hpp"
+#include "core/terminator.hpp"
+#include "dbus/context.hpp"
+#include "dbus/manager_object.hpp"
+#include "dbus/notices.hpp"
+#include "dbus/publisher.hpp"
+#include "policy/polkit_authorizer.hpp"
+#include "service/bus_source.hpp"
+#include "service/event_log.hpp"
+#include "service/file_store.hpp"
+#include "service/glib_loop.hpp"
+#include "service/gpu_observer.hpp"
+#include "service/kernel_finder.hpp"
+#include "service/process_table.hpp"
+#include "service/system_clock.hpp"
+#include "service/system_manager.hpp"
+#include "service/user_directory.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace genv::service {
+
+/// Where the service finds and keeps things.
+struct Directories {
+    std::filesystem::path runtime;       ///< the state is below
+    std::filesystem::path configuration; ///< genvd.conf and its drop-ins
+};
+
+class Service {
+  public:
+    /// Connects to the system bus and recovers the state. Throws when either fails.
+    Service(GlibLoop& loop, core::Log& log, Directories directories, core::Settings settings,
+            std::unique_ptr<core::Gpus> gpus);
+    ~Service();
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    /// Reads the configuration again. Throws core::Error(InvalidArgs), and the old one stays in force.
+    void reload();
+    /// Ends the loop in good order.
+    void stop();
+
+  private:
+    dbus::Context makeContext();
+    void subscribe();
+    void recover();
+    void watchClients();
+    void lookAtGpus();
+    void onObservation(const core::Observation* observation, const std::string& failure);
+    void becomeReady();
+    void retryWritesLater(const std::string& why);
+
+    GlibLoop& loop_;
+    core::Log& log_;
+    const Directories directories_;
+    core::Settings settings_;
+
+    SystemClock clock_;
+    SystemManager systemManager_;
+    FileStore store_;
+    ProcessTable processes_;
+    core::EventHub events_;
+    core::Ledger ledger_;
+    GpuObserver observer_;
+    UserDirectory users_;
+    KernelFinder kernels_;
+    core::Terminator terminator_;
+    core::Evictor evictor_;
+    EventLog eventLog_;
+
+    std::unique_ptr<sdbus::IConnection> connection_;
+    policy::PolkitAuthorizer authorizer_;
+    dbus::Callers callers_;
+    dbus::Gate gate_;
+    dbus::ListCalls listCalls_;
+    dbus::Context context_;
+    std::optional<dbus::ManagerObject> manager_;
+    std::optional<dbus::Publisher> publisher_;
+    std::optional<dbus::Notices> notices_;
+    std::optional<BusSource> busSource_;
+    sdbus::Slot clientsLeaving_;
+
+    std::unique_ptr<core::Scheduled> processExits_;
+    std::unique_ptr<core::Scheduled> looking_;
+    std::unique_ptr<core::Scheduled> impatience_;
+    std::unique_ptr<core::Scheduled> retrying_;
+    std::string driverTrouble_; ///< what was last logged about the driver
+    bool ready_ = false;
+};
+
+} // namespace genv::service

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A child process that waits to be ended, and is ended and reaped with the test.
+#pragma once
+
+#include "core/process.hpp"
+
+#include <fcntl.h>
+
+#include <csignal>
+#include <stdexcept>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace genv::tests {
+
+class Child {
+  public:
+    struct Options {
+        const char* name = nullptr;           ///< of the process, as prctl(PR_SET_NAME) has it
+        std::vector<std::string> environment{}; ///< runs another program with exactly this environment
+    };
+
+    Child() : Child(Options{}) {}
+    explicit Child(const Options& options) {
+        int started[2];
+        if (::pipe2(started, O_CLOEXEC) < 0)
+            throw std::runtime_error("pipe");
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            ::signal(SIGTERM, SIG_DFL);
+            if (!options.environment.empty())
+                run(options.environment); // closes the pipe as it begins
+            if (options.name != nullptr)
+                ::prctl(PR_SET_NAME, options.name);
+            ::close(started[1]);
+            for (;;)
+                ::pause();
+        }
+        ::close(started[1]);
+        char byte = 0;
+        // End of file: the child is what it is to be.
+        if (pid_ < 0 || ::read(started[0], &byte, 1) != 0)
+            throw std::runtime_error("fork");
+        ::close(started[0]);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child() { end(); }
+
+    [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
+
+    /// Ends and reaps it.
+    void end() {
+        if (pid_ <= 0 || reaped_)
+            return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        reaped_ = true;
+    }
+
+    /// Waits until a signal ended it, and says which.
+    int waitForSignal() {
+        int status = 0;
+        ::waitpid(pid_, &status, 0);
+        reaped_ = true;
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    }
+
+  private:
+    [[noreturn]] static void run(const std::vector<std::string>& environment) {
+        std::vector<char*> variables;
+        for (const std::string& variable : environment)
+            variables.push_back(const_cast<char*>(variable.c_str()));
+        variables.push_back(nullptr);
+        char program[] = "/usr/bin/tail";
+        char follow[] = "-f";
+        char file[] = "/dev/null";
+        char* arguments[] = {program, follow, file, nullptr};
+        ::execve(program, arguments, variables.data());
+        ::_exit(127);
+    }
+
+    pid_t pid_ = -1;
+    bool reaped_ = false;
+};
+
+} // namespace genv::tests

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genvd.conf is taken whole or refused with the file, the line and what would be allowed.
+#include "service/settings_file.hpp"
+
+#include "core/error.hpp"
+#include "tests/service/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SettingsFile : public ::testing::Test {
+  protected:
+    core::Settings read() { return service::readSettings(folder.path()); }
+
+    // What is said about a file with this text.
+    std::string complaint(const std::string& text) {
+        folder.write("genvd.conf", text);
+        try {
+            read();
+        } catch (const core::Error& error) {
+            EXPECT_EQ(error.code(), core::ErrorCode::InvalidArgs);
+            std::string said = error.what();
+            const std::string path = (folder.path() / "genvd.conf").string() + ":";
+            EXPECT_EQ(said.substr(0, path.size()), path);
+            return said.substr(path.size());
+        }
+        return "nothing";
+    }
+
+    TemporaryFolder folder;
+};
+
+TEST_F(SettingsFile, HasDefaultsWithoutAnyFile) {
+    EXPECT_EQ(read(), core::Settings{});
+    EXPECT_EQ(service::readSettings("/nonexistent"), core::Settings{});
+}
+
+TEST_F(SettingsFile, IsReadWithItsDropInsInOrder) {
+    folder.write("genvd.conf", "# a comment\n\n[GPU]\nBackend=simulated\n[Enforcement]\nInterval = 1min\nKillAfter=5\n");
+    folder.write("genvd.conf.d/20-late.conf", "[Enforcement]\nInterval=30s\n");
+    folder.write("genvd.conf.d/10-early.conf", "[Enforcement]\nInterval=20s\nKillAfter=0\n");
+    folder.write("genvd.conf.d/30-ignored.conf.bak", "nonsense");
+    const core::Settings settings = read();
+    EXPECT_EQ(settings.backend, core::Backend::Simulated);
+    EXPECT_EQ(settings.interval, 30s);
+    EXPECT_EQ(settings.killAfter, 0s);
+}
+
+TEST_F(SettingsFile, ShipsWithItsDefaults) {
+    core::Settings settings;
+    service::readSettingsFile(GENV_CONF_FILE, settings);
+    EXPECT_EQ(settings, core::Settings{});
+}
+
+TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
+    EXPECT_EQ(complaint("[GPU]\nBackend=cuda\n"), "2: Backend: \"cuda\" is none of auto, nvml and simulated");
+    EXPECT_EQ(complaint("\n\n[Enforcement]\n\nInterval=soon\n"),
+              "5: Interval: \"soon\" is not a time span; write a number and a unit, such as 30s, 10min or 2h");
+    EXPECT_EQ(complaint("[Enforcement]\nInterval=0\n"), "2: Interval: it must be at least 1000ms");
+    EXPECT_EQ(complaint("[Enforcement]\nIntervall=10s\n"),
+              "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, KillAfter");
+    EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
+              "3: there is no section [Foo]; the sections are [GPU] and [Enforcement]");
+    const std::string syntax = "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
+    EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
+    EXPECT_EQ(complaint("Backend=auto\n"), "1: " + syntax);
+    EXPECT_EQ(complaint("[GPU\nBackend=auto\n"), "1: " + syntax);
+    EXPECT_EQ(complaint("[GPU]\nBackend=\x1b[31m\n"),
+              "2: Backend: \"\\x1b[31m\" is none of auto, nvml and simulated");
+}
+
+TEST_F(SettingsFile, SurvivesHostileFiles) {
+    for (const std::string& text : {std::string("\xff\xfe\0\0", 4), std::string(100000, '['), std::string(100000, '='),
+                                    "[GPU]\n" + std::string(100000, 'x') + "=1", std::string("[]\n=\n")})
+        EXPECT_NE(complaint(text), "nothing");
+}
+
+} // namespace
+} // namespace genv::tests

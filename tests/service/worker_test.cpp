@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Workers answer with messages and keep nothing of the loop's; observations are shared, and never older than asked for.
+#include "service/worker.hpp"
+
+#include "service/gpu_observer.hpp"
+#include "service/user_directory.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <semaphore>
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The loop's end of the protocol: a queue that the test empties on its own thread.
+class Mailbox {
+  public:
+    service::Worker::Post post() {
+        return [this](std::function<void()> message) {
+            const std::lock_guard lock(mutex_);
+            messages_.push_back(std::move(message));
+            arrived_.notify_one();
+        };
+    }
+    /// Waits for one message and runs it here.
+    void take() {
+        std::function<void()> message;
+        {
+            std::unique_lock lock(mutex_);
+            if (!arrived_.wait_for(lock, 30s, [this] { return !messages_.empty(); }))
+                throw std::runtime_error("no message");
+            message = std::move(messages_.front());
+            messages_.pop_front();
+        }
+        message();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::deque<std::function<void()>> messages_;
+};
+
+TEST(Worker, AnswersOnTheLoopsThreadInOrder) {
+    Mailbox mailbox;
+    service::Worker worker("test", mailbox.post());
+    std::vector<int> answers;
+    const auto loop = std::this_thread::get_id();
+    for (int i = 0; i < 100; ++i)
+        worker.run<int>([i] { return i; },
+                        [&, loop](int answer) {
+                            EXPECT_EQ(std::this_thread::get_id(), loop);
+                            answers.push_back(answer);
+                        });
+    for (int i = 0; i < 100; ++i)
+        mailbox.take();
+    for (int i = 0; i < 100; ++i)
+        EXPECT_EQ(answers.at(static_cast<std::size_t>(i)), i);
+}
+
+TEST(Worker, DestroysWhatBelongsToTheLoopOnTheLoopsThread) {
+    struct Owned {
+        std::thread::id loop = std::this_thread::get_id();
+        ~Owned() { EXPECT_EQ(std::this_thread::get_id(), loop); }
+    };
+    Mailbox mailbox;
+    service::Worker worker("test", mailbox.post());
+    for (int i = 0; i < 1000; ++i)
+        worker.run<int>([] { return 0; }, [owned = std::make_shared<Owned>()](int) {});
+    for (int i = 0; i < 1000; ++i)
+        mailbox.take();
+}
+
+TEST(Worker, DropsAnswersOnceItIsGone) {
+    Mailbox mailbox;
+    bool answered = false;
+    std::promise<void> began;
+    {
+        service::Worker worker("test", mailbox.post());
+        worker.run<int>(
+            [&] {
+                began.set_value();
+                return 1;
+            },
+            [&](int) { answered = true; });
+        began.get_future().wait();
+    }
+    mailbox.take();
+    EXPECT_FALSE(answered);
+}
+
+/// Samples that the test lets through one by one.
+class GatedGpus : public core::Gpus {
+  public:
+    core::GpuSample sample() override {
+        ++begun;
+        permits.acquire();
+        if (failing)
+            throw core::GpuError("it hangs");
+        core::GpuSample result;
+        result.devices.push_back(sampleOf(gpuFacts(0)));
+        return result;
+    }
+    std::counting_semaphore<1000> permits{0};
+    std::atomic<int> begun{0};
+    std::atomic<bool> failing{false};
+};
+
+class SharedClock : public core::Clock {
+  public:
+    std::atomic<std::int64_t> microseconds{1'000'000};
+    [[nodiscard]] core::WallTime wallNow() const override { return core::fromMicroseconds(1); }
+    [[nodiscard]] core::BootTime bootNow() const override {
+        return core::BootTime{std::chrono::microseconds{microseconds.load()}};
+    }
+};
+
+class GpuObserver : public ::testing::Test {
+  protected:
+    Mailbox mailbox;
+    SharedClock clock;
+    FakeScheduler scheduler;
+    GatedGpus* gpus = nullptr;
+    std::unique_ptr<service::GpuObserver> observer = [this] {
+        auto made = std::make_unique<GatedGpus>();
+        gpus = made.get();
+        return std::make_unique<service::GpuObserver>(std::move(made), clock, scheduler, mailbox.post());
+    }();
+    int answers = 0;
+    int failures = 0;
+
+    void ask(std::chrono::milliseconds oldest) {
+        observer->observe(oldest, [this](const auto& observation, const std::string& failure) {
+            ++answers;
+            if (!observation) {
+                ++failures;
+                EXPECT_EQ(failure, "it hangs");
+            }
+        });
+    }
+};
+
+TEST_F(GpuObserver, SharesOneObservationAmongThoseItSuits) {
+    for (int i = 0; i < 10; ++i)
+        ask(1s);
+    gpus->permits.release();
+    mailbox.take();
+    EXPECT_EQ(answers, 10);
+    EXPECT_EQ(gpus->begun, 1);
+}
+
+TEST_F(GpuObserver, ServesAYoungOneAgainButNeverBeforeItReturns) {
+    ask(1s);
+    gpus->permits.release();
+    mailbox.take();
+    clock.microseconds += 900'000;
+    ask(1s);
+    EXPECT_EQ(answers, 1);
+    scheduler.turn();
+    EXPECT_EQ(answers, 2);
+    EXPECT_EQ(gpus->begun, 1);
+    clock.microseconds += 200'000;
+    ask(1s);
+    gpus->permits.release();
+    mailbox.take();
+    EXPECT_EQ(answers, 3);
+    EXPECT_EQ(gpus->begun, 2);
+}
+
+TEST_F(GpuObserver, TakesANewOneForThoseWhoAskedDuringAnOlderOne) {
+    ask(1s);
+    while (gpus->begun == 0)
+        std::this_thread::yield();
+    clock.microseconds += 10;
+    ask(0ms);
+    gpus->permits.release();
+    mailbox.take();
+    EXPECT_EQ(answers, 1) << "the second wants one that began after it asked";
+    gpus->permits.release();
+    mailbox.take();
+    EXPECT_EQ(answers, 2);
+    EXPECT_EQ(gpus->begun, 2);
+}
+
+TEST_F(GpuObserver, TellsAFailureToEverybodyAndGoesOn) {
+    gpus->failing = true;
+    ask(1s);
+    ask(1s);
+    gpus->permits.release();
+    mailbox.take();
+    EXPECT_EQ(failures, 2);
+    EXPECT_EQ(observer->last(), nullptr);
+    gpus->failing = false;
+    ask(1s);
+    gpus->permits.release();
+    mailbox.take();
+    EXPECT_EQ(answers, 3);
+    EXPECT_EQ(failures, 2);
+}
+
+TEST(UserDirectory, AsksOncePerUserAndKeepsTheName) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    std::atomic<int> lookups{0};
+    service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid uid) {
+        ++lookups;
+        return uid == alice ? std::string("alice") : std::string();
+    });
+    std::vector<std::string> names;
+    const auto keep = [&](const std::string& name) { names.push_back(name); };
+    users.nameOf(alice, keep);
+    users.nameOf(alice, keep);
+    mailbox.take();
+    users.nameOf(alice, keep);
+    EXPECT_EQ(names, (std::vector<std::string>{"alice", "alice", "alice"}));
+    EXPECT_EQ(lookups, 1);
+    users.nameOf(bob, keep);
+    mailbox.take();
+    EXPECT_EQ(names.back(), "1002") << "a uid without a name is its own name";
+    clock.pass(11min);
+    users.nameOf(alice, keep);
+    mailbox.take();
+    EXPECT_EQ(lookups, 3) << "names change";
+}
+
+TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    std::binary_semaphore release{0};
+    std::vector<std::string> names;
+    {
+        service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid) {
+            release.acquire();
+            return std::string("alice");
+        });
+        users.nameOf(alice, [&](const std::string& name) { names.push_back(name); });
+        scheduler.pass(service::UserDirectory::patience);
+        EXPECT_EQ(names, std::vector<std::string>{"1001"});
+        release.release();
+        mailbox.take();
+        EXPECT_EQ(names.size(), 1U) << "it is answered once";
+        users.nameOf(alice, [&](const std::string& name) { names.push_back(name); });
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"1001", "alice"}));
+}
+
+} // namespace
+} // namespace genv::tests
