@@ -5,6 +5,7 @@
 #include <polkit/polkit.h>
 
 #include <utility>
+#include <vector>
 
 namespace genv::policy {
 
@@ -50,11 +51,13 @@ struct Pending {
 using PendingPtr = std::shared_ptr<Pending>;
 
 // C callbacks carry a shared_ptr through a pointer that the last of them takes back.
-gpointer giveAway(PendingPtr pending) {
-    return std::make_unique<PendingPtr>(std::move(pending)).release();
+template <typename T>
+gpointer giveAway(std::shared_ptr<T> shared) {
+    return std::make_unique<std::shared_ptr<T>>(std::move(shared)).release();
 }
-PendingPtr takeBack(gpointer data) {
-    const std::unique_ptr<PendingPtr> holder(static_cast<PendingPtr*>(data));
+template <typename T>
+std::shared_ptr<T> takeBack(gpointer data) {
+    const std::unique_ptr<std::shared_ptr<T>> holder(static_cast<std::shared_ptr<T>*>(data));
     return std::move(*holder);
 }
 
@@ -65,7 +68,7 @@ Verdict verdictOf(PolkitAuthorizationResult* result) {
 }
 
 void onChecked(GObject* source, GAsyncResult* async, gpointer data) {
-    const PendingPtr pending = takeBack(data);
+    const auto pending = takeBack<Pending>(data);
     GError* failure = nullptr;
     const ObjectPtr<PolkitAuthorizationResult> result(
         polkit_authority_check_authorization_finish(POLKIT_AUTHORITY(source), async, &failure));
@@ -73,26 +76,16 @@ void onChecked(GObject* source, GAsyncResult* async, gpointer data) {
     pending->tell(result ? verdictOf(result.get()) : Verdict::Unavailable);
 }
 
-void onAuthority(GObject* /*source*/, GAsyncResult* async, gpointer data) {
-    const PendingPtr pending = takeBack(data);
-    GError* failure = nullptr;
-    const ObjectPtr<PolkitAuthority> authority(polkit_authority_get_finish(async, &failure));
-    const ErrorPtr error(failure);
-    if (!pending->answer) // cancelled in the meantime
-        return;
-    if (!authority) {
-        pending->tell(Verdict::Unavailable);
-        return;
-    }
+void check(PolkitAuthority* authority, const PendingPtr& pending) {
     const ObjectPtr<PolkitDetails> details(polkit_details_new());
     for (const auto& [key, value] : pending->question.details)
         polkit_details_insert(details.get(), key.c_str(), value.c_str());
     polkit_details_insert(details.get(), "polkit.message", pending->question.message.c_str());
     const ObjectPtr<PolkitSubject> subject(polkit_system_bus_name_new(pending->busName.c_str()));
     const std::string action(idOf(pending->question.action));
-    polkit_authority_check_authorization(authority.get(), subject.get(), action.c_str(), details.get(),
-                                         pending->interactive ? POLKIT_CHECK_AUTHORIZATION_FLAGS_ALLOW_USER_INTERACTION
-                                                              : POLKIT_CHECK_AUTHORIZATION_FLAGS_NONE,
+    const auto flags = pending->interactive ? POLKIT_CHECK_AUTHORIZATION_FLAGS_ALLOW_USER_INTERACTION
+                                            : POLKIT_CHECK_AUTHORIZATION_FLAGS_NONE;
+    polkit_authority_check_authorization(authority, subject.get(), action.c_str(), details.get(), flags,
                                          pending->cancellable.get(), onChecked, giveAway(pending));
 }
 
@@ -122,11 +115,42 @@ class PolkitCheck : public Check {
 
 } // namespace
 
-PolkitAuthorizer::PolkitAuthorizer() {
+// libpolkit's handle, made once and kept. Making it waits for polkitd in a thread of libpolkit's that holds a lock, so a
+// second polkit_authority_get_async() meanwhile would block the loop for as long as polkitd does not answer.
+struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
+    ObjectPtr<PolkitAuthority> object;
+    bool getting = false;
+    std::vector<std::weak_ptr<Pending>> waiting;
+
+    void get() {
+        if (!std::exchange(getting, true))
+            polkit_authority_get_async(nullptr, onGot, giveAway(shared_from_this()));
+    }
+
+    static void onGot(GObject* /*source*/, GAsyncResult* async, gpointer data) {
+        const auto self = takeBack<Authority>(data);
+        GError* failure = nullptr;
+        self->object.reset(polkit_authority_get_finish(async, &failure));
+        const ErrorPtr error(failure);
+        self->getting = false;
+        for (const auto& weak : std::exchange(self->waiting, {})) {
+            const PendingPtr pending = weak.lock();
+            if (!pending || !pending->answer)
+                continue; // cancelled or timed out
+            if (self->object)
+                check(self->object.get(), pending);
+            else
+                pending->tell(Verdict::Unavailable);
+        }
+    }
+};
+
+PolkitAuthorizer::PolkitAuthorizer() : authority_(std::make_shared<Authority>()) {
     // libpolkit shares this connection. A bus that goes away is the main loop's to report; GDBus would end the process
     // with SIGTERM, which looks like somebody stopped the service.
     if (const ObjectPtr<GDBusConnection> connection{g_bus_get_sync(G_BUS_TYPE_SYSTEM, nullptr, nullptr)})
         g_dbus_connection_set_exit_on_close(connection.get(), FALSE);
+    authority_->get();
 }
 
 PolkitAuthorizer::~PolkitAuthorizer() = default;
@@ -141,8 +165,13 @@ std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Q
     const std::chrono::milliseconds patience = interactive ? interactiveDeadline : deadline;
     pending->timer = g_timeout_add_full(
         G_PRIORITY_DEFAULT, static_cast<guint>(patience.count()), onTimeout, giveAway(pending),
-        [](gpointer data) { takeBack(data); });
-    polkit_authority_get_async(pending->cancellable.get(), onAuthority, giveAway(pending));
+        [](gpointer data) { takeBack<Pending>(data); });
+    if (authority_->object) {
+        check(authority_->object.get(), pending);
+    } else {
+        authority_->waiting.push_back(pending);
+        authority_->get();
+    }
     return std::make_unique<PolkitCheck>(std::move(pending));
 }
 

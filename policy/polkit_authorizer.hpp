@@ -18,10 +18,16 @@ class PolkitAuthorizer : public Authorizer {
     static constexpr std::chrono::seconds interactiveDeadline{120};
 
     PolkitAuthorizer();
+    PolkitAuthorizer(const PolkitAuthorizer&) = delete;
+    PolkitAuthorizer& operator=(const PolkitAuthorizer&) = delete;
     ~PolkitAuthorizer() override;
 
     [[nodiscard]] std::unique_ptr<Check> ask(const std::string& busName, const Question& question, bool interactive,
                                              Answer answer) override;
+
+  private:
+    struct Authority;
+    std::shared_ptr<Authority> authority_;
 };
 
 } // namespace genv::policy

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/bus/support/service.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+namespace genv::tests {
+
+namespace {
+
+std::filesystem::path harnessFolder() {
+    const char* folder = std::getenv("GENV_PRIVATE_BUS");
+    if (folder == nullptr)
+        throw std::runtime_error("run this through tests/private_bus/private-bus");
+    return folder;
+}
+
+std::filesystem::path variable(const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr)
+        throw std::runtime_error(std::string(name) + " is not set: run this through tests/private_bus/private-bus");
+    return value;
+}
+
+std::string readText(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+} // namespace
+
+void waitUntil(const std::function<bool()>& condition, const char* what) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline)
+            throw std::runtime_error(std::string("waited in vain for ") + what);
+        std::this_thread::yield();
+    }
+}
+
+Service::Service(std::map<std::string, std::string> variables)
+    : variables_(std::move(variables)), log_(harnessFolder() / "genvd.log") {
+    variables_.emplace("GENV_MOCK_DEVICE_COUNT", "4");
+    variables_.emplace("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", computeProcessName);
+    std::filesystem::remove_all(stateFolder());
+    std::filesystem::remove_all(configurationFolder() / "genvd.conf");
+    std::filesystem::remove(log_);
+}
+
+Service::~Service() {
+    if (isRunning())
+        end(SIGKILL);
+}
+
+void Service::start() {
+    pid_ = ::fork();
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int log = ::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        ::dup2(log, STDERR_FILENO);
+        for (const auto& [name, value] : variables_)
+            ::setenv(name.c_str(), value.c_str(), 1);
+        ::execl(GENV_TEST_GENVD, GENV_TEST_GENVD, nullptr);
+        ::_exit(127);
+    }
+    Client client(root);
+    bool owned = false;
+    const Slot slot = client.listen("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
+                                    "arg0='dev.genv.Manager'",
+                                    [&](sd_bus_message*) { owned = true; });
+    const auto isOwned = [&] {
+        if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+            pid_ = -1;
+            throw std::runtime_error("genvd ended at its start:\n" + log());
+        }
+        if (owned)
+            return true;
+        Message query = client.newCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                       "NameHasOwner");
+        sd_bus_message_append(query.get(), "s", "dev.genv.Manager");
+        const Answer answer = client.send(query);
+        int has = 0;
+        return answer.ok() && sd_bus_message_read(answer.message.get(), "b", &has) > 0 && has != 0;
+    };
+    client.processUntil(isOwned, "genvd's name");
+}
+
+int Service::end(int signal) {
+    ::kill(pid_, signal);
+    return wait();
+}
+
+int Service::wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string Service::log() const {
+    return readText(log_);
+}
+
+void Service::waitForLog(const std::string& text) const {
+    waitUntil([&] { return log().find(text) != std::string::npos; }, text.c_str());
+}
+
+std::filesystem::path Service::stateFolder() {
+    return variable("RUNTIME_DIRECTORY") / "environments";
+}
+
+std::filesystem::path Service::configurationFolder() {
+    return variable("CONFIGURATION_DIRECTORY");
+}
+
+void control(const std::string& command, const std::string& input) {
+    const std::string line = (harnessFolder() / "control").string() + " " + command;
+    FILE* pipe = ::popen(line.c_str(), "w");
+    if (pipe == nullptr)
+        throw std::runtime_error("popen");
+    std::fwrite(input.data(), 1, input.size(), pipe);
+    if (::pclose(pipe) != 0)
+        throw std::runtime_error("failed: " + line);
+}
+
+void signalDaemon(const std::string& daemon, int signal) {
+    const pid_t pid = std::stoi(readText(harnessFolder() / (daemon + ".pid")));
+    if (::kill(pid, signal) < 0)
+        throw std::runtime_error("no daemon " + daemon);
+}
+
+Rule::Rule(std::string name, const std::string& condition, const std::string& result) : name_(std::move(name)) {
+    control("add-rule " + name_, "polkit.addRule(function(action, subject) { if (" + condition +
+                                     ") return polkit.Result." + result + "; });\n");
+}
+
+Rule::~Rule() {
+    control("remove-rule " + name_);
+}
+
+} // namespace genv::tests

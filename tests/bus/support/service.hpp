@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The real genvd on the test's private bus: started, killed, started again, with its log kept for the test to read.
+#pragma once
+
+#include "tests/bus/support/client.hpp"
+#include "tests/bus/support/processes.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::tests {
+
+/// The service's process. Simulated GPUs, unless the variables say otherwise.
+class Service {
+  public:
+    explicit Service(std::map<std::string, std::string> variables = {});
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+    ~Service();
+
+    /// Starts it and waits until it owns its name.
+    void start();
+    /// Sends a signal and waits for its end; its exit status, or 128 + the signal that ended it.
+    int end(int signal);
+    /// Waits for its end.
+    int wait();
+    void restart(int signal) {
+        end(signal);
+        start();
+    }
+    [[nodiscard]] bool isRunning() const { return pid_ > 0; }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    void set(const std::string& variable, const std::string& value) { variables_[variable] = value; }
+
+    /// Everything that it wrote to its log since the test began.
+    [[nodiscard]] std::string log() const;
+    /// Waits until the log holds a text.
+    void waitForLog(const std::string& text) const;
+
+    [[nodiscard]] static std::filesystem::path stateFolder();
+    [[nodiscard]] static std::filesystem::path configurationFolder();
+
+  private:
+    std::map<std::string, std::string> variables_;
+    std::filesystem::path log_;
+    pid_t pid_ = -1;
+};
+
+/// Runs one of the harness's commands: stop-polkitd, restart-bus, add-rule NAME, ...
+void control(const std::string& command, const std::string& input = "");
+
+/// Sends a signal to a daemon of the harness: "polkitd" or "bus".
+void signalDaemon(const std::string& daemon, int signal);
+
+/// A polkit rule that is in force while this lives.
+class Rule {
+  public:
+    /// `condition` is JavaScript over `action` and `subject`; `result` such as "YES".
+    Rule(std::string name, const std::string& condition, const std::string& result = "YES");
+    Rule(const Rule&) = delete;
+    Rule& operator=(const Rule&) = delete;
+    ~Rule();
+
+  private:
+    std::string name_;
+};
+
+/// Waits until a condition holds, looking again whenever the processor is free; fails after 30 s.
+void waitUntil(const std::function<bool()>& condition, const char* what);
+
+} // namespace genv::tests
