@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/command_line.hpp"
+
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+#include "core/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+namespace {
+
+constexpr const char* footer =
+    "Set your shell up with: eval \"$(genvctl shell --init)\"\n"
+    "Then \"genv activate --gpus 1\" gives it a GPU, and closing it gives the GPU back.\n\n"
+    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not in an environment, 4 not authorised,\n"
+    "5 no device free, 6 no service.";
+
+/// What of the command line is no command's own.
+struct RawOptions {
+    std::string json = "off";
+    std::string shell;
+    std::uint32_t shellPid = 0;
+    int shellDescriptor = -1;
+};
+
+void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
+    app.add_flag("--json{short}", raw.json, "Print JSON: short, pretty or off")
+        ->check(CLI::IsMember({"short", "pretty", "off"}).description(""));
+    app.add_flag("--no-legend", context.options.noLegend, "Print no table header");
+    app.add_flag_callback(
+        "--no-pager", [] {}, "Accepted as by systemctl; there is no pager");
+    app.add_flag("--no-ask-password", context.options.noAskPassword, "Never ask for a password");
+    // What the shell function says of itself.
+    app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash"}))->group("");
+    app.add_option("--shell-pid", raw.shellPid)->group("");
+    app.add_option("--shell-fd", raw.shellDescriptor)->group("");
+}
+
+void apply(const RawOptions& raw, Context& context) {
+    if (raw.json != "off")
+        context.options.json = raw.json == "pretty" ? JsonMode::Pretty : JsonMode::Short;
+    if (raw.shell.empty())
+        return;
+    // No other program is to hold it, nor a descriptor that the function did not open.
+    if (raw.shellPid == 0 || raw.shellDescriptor <= STDERR_FILENO ||
+        fcntl(raw.shellDescriptor, F_SETFD, FD_CLOEXEC) < 0)
+        throw Failure(ExitStatus::Usage,
+                      "--shell needs the shell's --shell-pid and an open --shell-fd");
+    context.shell = ShellLink{raw.shellPid, raw.shellDescriptor};
+}
+
+void addCommands(CLI::App& app, Context& context) {
+    addActivate(app, context);
+    addDeactivate(app, context);
+    addAttach(app, context);
+    addDetach(app, context);
+    addConfig(app, context);
+    addStatus(app, context);
+    addDevices(app, context);
+    addEnvs(app, context);
+    addRun(app, context);
+    addHome(app, context);
+    addShell(app, context);
+    addVersion(app, context);
+}
+
+// The command that the arguments named, such as "genvctl devices find".
+std::string namedCommand(const CLI::App& app) {
+    std::string name = app.get_name();
+    for (const CLI::App* command : app.get_subcommands())
+        name += " " + namedCommand(*command);
+    return name;
+}
+
+Failure usageFailure(const CLI::App& app, const CLI::ParseError& error) {
+    const std::string command = namedCommand(app);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        const std::vector<std::string> extras = app.remaining(true);
+        const std::string extra = extras.empty() ? "" : extras.front();
+        const bool isOption = extra.starts_with('-');
+        const bool isCommand = !isOption && app.get_subcommands().empty();
+        return {ExitStatus::Usage,
+                fmt::format("\"{}\" is no {} {}", extra,
+                            isOption    ? "option"
+                            : isCommand ? "command"
+                                        : "argument",
+                            isCommand ? "of genvctl" : "of \"" + command + "\""),
+                isCommand ? "\"genvctl --help\" lists the commands."
+                          : fmt::format("\"{} --help\" tells what it takes.", command)};
+    }
+    return {ExitStatus::Usage, error.what(),
+            fmt::format("\"{} --help\" tells what it takes.", command)};
+}
+
+int finish(const Failure& failure) {
+    if (*failure.what() != '\0')
+        complain(failure.what(), failure.hint());
+    return static_cast<int>(failure.status());
+}
+
+void parse(CLI::App& app, int count, char** arguments) {
+    try {
+        app.parse(count, arguments);
+    } catch (const CLI::Success&) {
+        throw;
+    } catch (const CLI::ParseError& error) {
+        throw usageFailure(app, error);
+    }
+}
+
+int run(int count, char** arguments) {
+    Context context;
+    RawOptions raw;
+    CLI::App app("Shares the GPUs of this machine: takes them for you and gives them back",
+                 "genvctl");
+    app.fallthrough();
+    app.require_subcommand(0, 1);
+    addGlobalOptions(app, context, raw);
+    addCommands(app, context);
+    app.footer(footer); // last, or each command would have it, too
+    try {
+        parse(app, count, arguments);
+        apply(raw, context);
+        if (context.command)
+            context.command();
+        else
+            print(app.help());
+        return static_cast<int>(ExitStatus::Ok);
+    } catch (const CLI::Success& answer) {
+        return app.exit(answer);
+    } catch (const Failure& failure) {
+        return finish(failure);
+    } catch (const Error& error) {
+        return finish(toFailure(error));
+    } catch (const core::Error& error) {
+        return finish({ExitStatus::Usage, error.what()});
+    }
+}
+
+} // namespace
+
+int runCommandLine(int count, char** arguments) noexcept {
+    try {
+        return run(count, arguments);
+    } catch (const std::exception& error) {
+        return finish({ExitStatus::Failed, error.what()});
+    }
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// activate and deactivate: an environment for the shell that asks.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/configuration_options.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+namespace names = dbus::contract::error;
+
+constexpr const char* promptPrefix = "(genv) ";
+
+struct ActivateArguments {
+    std::optional<std::string> id;
+    ConfigurationOptions configuration;
+    bool noPrompt = false;
+    bool noAttach = false;
+    bool noLoad = false;
+    bool overSubscribe = false;
+};
+
+bool exists(Context& context, const std::string& id) {
+    try {
+        context.client().environment(id);
+        return true;
+    } catch (const Error& error) {
+        if (error.name() == names::noSuchEnvironment)
+            return false;
+        throw;
+    }
+}
+
+// A folder that makes no sense is no reason to have no environment.
+Configuration projectConfiguration() {
+    try {
+        if (const auto folder = projectFolder())
+            return loadProject(*folder);
+    } catch (const Failure& failure) {
+        warn(failure.what(), failure.hint());
+    }
+    return {};
+}
+
+std::string join(Context& context, const std::string& id, std::uint32_t pid) {
+    ActivateOptions options;
+    options.id = id;
+    options.pid = pid;
+    return context.authorised([&](Client& client) { return client.activate(options); });
+}
+
+// What the command line asks to attach must be had; what only the project's folder asks for is
+// worth a warning.
+std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid) {
+    const Configuration typed = arguments.configuration.read();
+    ActivateOptions options;
+    options.id = arguments.id;
+    options.pid = pid;
+    options.configuration =
+        merged(typed, arguments.noLoad ? Configuration{} : projectConfiguration());
+    options.attach = !arguments.noAttach && options.configuration.gpus.value_or(0) > 0;
+    options.overSubscribe = arguments.overSubscribe;
+    const auto activate = [&] {
+        return context.authorised([&](Client& client) { return client.activate(options); });
+    };
+    if (!*options.attach || typed.gpus)
+        return activate();
+    try {
+        return activate();
+    } catch (const ServiceUnavailable&) {
+        throw;
+    } catch (const Error& error) {
+        options.attach = false;
+        std::string id = activate();
+        warn(fmt::format("The environment is active without the {} GPU(s) that .genv asks for",
+                         *options.configuration.gpus),
+             error.what());
+        return id;
+    }
+}
+
+void activate(Context& context, const ActivateArguments& arguments) {
+    const ShellLink& shell = context.requireShell("activate");
+    ShellCode code;
+    if (context.activeEnvironment())
+        throw Failure(ExitStatus::Failed, "Already running in an active environment",
+                      "Leave it first with \"genv deactivate\".");
+    if (environmentVariableId())
+        code.leave(shimsFolder());
+    if (arguments.id)
+        core::requireIdentifier(*arguments.id, "id");
+
+    context.client().listenForNotices(geteuid());
+    const bool joins = arguments.id && exists(context, *arguments.id);
+    const std::string id =
+        joins ? join(context, *arguments.id, shell.pid) : start(context, arguments, shell.pid);
+    if (joins && arguments.configuration.isGiven())
+        warn(fmt::format("Environment {} exists already and keeps its configuration", id));
+
+    const Environment environment = context.client().environment(id);
+    code.enter(arguments.noPrompt ? "" : promptPrefix, shimsFolder());
+    code.set({{"GENV_SHELL", "1"}});
+    code.set(
+        environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    context.tellShell(code);
+    context.warnOfNotices(id);
+}
+
+void deactivate(Context& context) {
+    const ShellLink& shell = context.requireShell("deactivate");
+    context.inEnvironment([&](const std::string& id) {
+        try {
+            context.authorised([&](Client& client) { client.removeProcess(id, shell.pid); });
+        } catch (const Error& error) {
+            if (error.name() == names::noSuchProcess)
+                throw Failure(ExitStatus::Failed,
+                              fmt::format("This shell did not activate environment {}", id),
+                              "Leave it with \"exit\", and deactivate in the shell that did.");
+            // One that has ended already leaves only the shell to be put right.
+            if (error.name() != names::noSuchEnvironment)
+                throw;
+        }
+        ShellCode code;
+        code.leave(shimsFolder());
+        context.tellShell(code);
+    });
+}
+
+} // namespace
+
+void addActivate(CLI::App& app, Context& context) {
+    CLI::App* command =
+        app.add_subcommand("activate", "Start an environment for this shell, or join one");
+    const auto arguments = std::make_shared<ActivateArguments>();
+    command
+        ->add_option("--id,--eid", arguments->id,
+                     "Join this environment, or start one with this id")
+        ->type_name("ID");
+    arguments->configuration.addTo(*command);
+    command->add_flag("--no-prompt", arguments->noPrompt, "Leave the prompt as it is");
+    command->add_flag("--no-attach", arguments->noAttach, "Attach no GPU, whatever is configured");
+    command->add_flag("--no-load", arguments->noLoad,
+                      "Do not load the configuration saved in .genv");
+    command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
+                      "Take also GPUs that others hold");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { activate(context, *arguments); };
+    });
+}
+
+void addDeactivate(CLI::App& app, Context& context) {
+    app.add_subcommand("deactivate", "Leave this shell's environment")->callback([&context] {
+        context.command = [&context] { deactivate(context); };
+    });
+}
+
+} // namespace genv::ctl

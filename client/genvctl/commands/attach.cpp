@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// attach and detach: which devices the environment of this shell holds.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+struct AttachArguments {
+    AttachOptions request;
+    bool configured = false;
+    bool refresh = false;
+};
+
+void tellDevices(Context& context, const std::vector<std::uint32_t>& attached) {
+    ShellCode code;
+    code.set(deviceVariables(visibleDevices(context.client(), attached)));
+    context.tellShell(code);
+}
+
+void attach(Context& context, const AttachArguments& arguments) {
+    context.inEnvironment([&](const std::string& id) {
+        if (arguments.refresh) {
+            tellDevices(context, context.client().environment(id).devices);
+            return;
+        }
+        context.client().listenForNotices(geteuid());
+        tellDevices(context, context.authorised([&](Client& client) {
+            return client.attach(id, arguments.request);
+        }));
+        context.warnOfNotices(id);
+    });
+}
+
+void detach(Context& context, std::optional<std::uint32_t> index) {
+    context.inEnvironment([&](const std::string& id) {
+        std::vector<std::uint32_t> indices;
+        if (index)
+            indices.push_back(*index);
+        tellDevices(context,
+                    context.authorised([&](Client& client) { return client.detach(id, indices); }));
+    });
+}
+
+} // namespace
+
+void addAttach(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("attach", "Attach GPUs to this shell's environment");
+    const auto arguments = std::make_shared<AttachArguments>();
+    CLI::Option* configured =
+        command->add_flag("--config", arguments->configured, "As many as are configured (default)");
+    CLI::Option* count = command->add_option("--count", arguments->request.count, "So many")
+                             ->type_name("N")
+                             ->excludes(configured);
+    CLI::Option* index =
+        command->add_option("--index", arguments->request.index, "The one with this index")
+            ->type_name("I")
+            ->excludes(configured)
+            ->excludes(count);
+    command
+        ->add_flag("--refresh", arguments->refresh,
+                   "None: only tell the shell again what is attached")
+        ->excludes(configured)
+        ->excludes(count)
+        ->excludes(index);
+    command->add_flag("-o,--over-subscribe", arguments->request.overSubscribe,
+                      "Take also GPUs that others hold");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { attach(context, *arguments); };
+    });
+}
+
+void addDetach(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("detach", "Give GPUs of this shell's environment back");
+    const auto index = std::make_shared<std::optional<std::uint32_t>>();
+    command->add_option("--index", *index, "Only the one with this index")->type_name("I");
+    command->callback(
+        [&context, index] { context.command = [&context, index] { detach(context, *index); }; });
+}
+
+} // namespace genv::ctl

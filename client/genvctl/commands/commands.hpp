@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The commands. Each function adds one to the command line; the one that was named sets
+// Context::command.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace genv::ctl {
+
+class Context;
+
+void addActivate(CLI::App& app, Context& context);
+void addDeactivate(CLI::App& app, Context& context);
+void addAttach(CLI::App& app, Context& context);
+void addDetach(CLI::App& app, Context& context);
+void addConfig(CLI::App& app, Context& context);
+void addStatus(CLI::App& app, Context& context);
+void addDevices(CLI::App& app, Context& context);
+void addEnvs(CLI::App& app, Context& context);
+void addHome(CLI::App& app, Context& context);
+void addShell(CLI::App& app, Context& context);
+void addRun(CLI::App& app, Context& context);
+void addVersion(CLI::App& app, Context& context);
+
+} // namespace genv::ctl

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// config: what the environment of this shell wants, and keeping that in .genv.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/project.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+struct ConfigArguments {
+    std::optional<std::string> field;
+    std::optional<std::string> value;
+    bool clear = false;
+    bool save = false;
+    bool load = false;
+    bool quiet = false;
+    bool refresh = false;
+
+    [[nodiscard]] bool changes() const { return value || clear || load; }
+    /// Those that the command is about: the named one, or all.
+    [[nodiscard]] std::vector<Field> fields() const {
+        if (field)
+            return {*fieldOf(*field)};
+        return {std::begin(allFields), std::end(allFields)};
+    }
+};
+
+void put(ConfigurationChange& change, const Configuration& from, Field field) {
+    switch (field) {
+    case Field::Name:
+        change.name = from.name;
+        break;
+    case Field::Gpus:
+        change.gpus = from.gpus;
+        break;
+    case Field::GpuMemory:
+        change.gpuMemoryBytes = from.gpuMemoryBytes;
+        break;
+    }
+}
+
+// Clearing takes the values of an empty configuration, loading those of the saved one.
+ConfigurationChange wantedChange(const ConfigArguments& arguments) {
+    Configuration wanted;
+    if (arguments.value)
+        setField(wanted, arguments.fields().front(), *arguments.value);
+    else if (arguments.load)
+        wanted = loadProject(requireProjectFolder());
+    ConfigurationChange change;
+    for (const Field field : arguments.fields())
+        put(change, wanted, field);
+    return change;
+}
+
+void printConfiguration(Context& context, const ConfigArguments& arguments,
+                        const Configuration& configuration) {
+    if (arguments.field) {
+        const Field field = arguments.fields().front();
+        const Json all = toJson(configuration);
+        const char* key = field == Field::GpuMemory ? "gpu_memory" : fieldName(field);
+        if (context.printJson({{key, all.at(key)}}))
+            return;
+        if (const auto text = fieldText(configuration, field))
+            print(shown(*text) + '\n');
+        return;
+    }
+    if (context.printJson(toJson(configuration)))
+        return;
+    std::string lines;
+    for (const Field field : allFields)
+        lines += fmt::format("{}: {}\n", fieldName(field),
+                             shown(fieldText(configuration, field).value_or("N/A")));
+    print(lines);
+}
+
+void config(Context& context, const ConfigArguments& arguments) {
+    context.inEnvironment([&](const std::string& id) {
+        if (arguments.changes()) {
+            const ConfigurationChange change = wantedChange(arguments);
+            context.authorised([&](Client& client) { client.configure(id, change); });
+        }
+        const Configuration now = context.client().environment(id).configuration;
+        ShellCode code;
+        code.set(configurationVariables(now));
+        context.tellShell(code);
+        if (arguments.save)
+            saveProject(requireProjectFolder(), now, arguments.fields());
+        if (!arguments.changes() && !arguments.save && !arguments.refresh && !arguments.quiet)
+            printConfiguration(context, arguments, now);
+    });
+}
+
+} // namespace
+
+void addConfig(CLI::App& app, Context& context) {
+    CLI::App* command =
+        app.add_subcommand("config", "Show or change what this shell's environment wants");
+    const auto arguments = std::make_shared<ConfigArguments>();
+    CLI::Option* field = command->add_option("FIELD", arguments->field, "gpus, gpu-memory or name")
+                             ->check(CLI::IsMember({"gpus", "gpu-memory", "name"}).description(""))
+                             ->type_name("");
+    CLI::Option* value =
+        command->add_option("VALUE", arguments->value, "Its new value; without it, show it")
+            ->type_name("")
+            ->needs(field);
+    CLI::Option* clear =
+        command->add_flag("--clear", arguments->clear, "Unset it, or everything")->excludes(value);
+    command->add_flag("--load", arguments->load, "Take it, or everything, from .genv")
+        ->excludes(value)
+        ->excludes(clear);
+    command->add_flag("--save", arguments->save, "Save it, or everything, in .genv");
+    command->add_flag("-q,--quiet", arguments->quiet, "Show nothing");
+    command->add_flag("--refresh", arguments->refresh,
+                      "Only tell the shell again what is configured");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { config(context, *arguments); };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The options that say what an environment wants, the same for every command that starts one.
+#pragma once
+
+#include "client/genvctl/project.hpp"
+
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace genv::ctl {
+
+struct ConfigurationOptions {
+    std::optional<std::string> name;
+    std::optional<std::string> gpuMemory;
+    std::optional<std::string> gpus;
+
+    /// Adds --name, --gpu-memory and --gpus. This object must outlive the parsing.
+    void addTo(CLI::App& command);
+
+    /// Whether any of them was given.
+    [[nodiscard]] bool isGiven() const { return name || gpuMemory || gpus; }
+
+    /// The configuration they say. Throws Failure(Usage) for a value that makes no sense.
+    [[nodiscard]] Configuration read() const;
+};
+
+/// The first configuration, and what it leaves unset from the second.
+Configuration merged(Configuration first, const Configuration& second);
+
+} // namespace genv::ctl

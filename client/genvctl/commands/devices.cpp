@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// devices: who holds which device, for everybody; and changing that, for owners and administrators.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+#include "core/bytes.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+namespace genv::ctl {
+
+namespace {
+
+/// A device with its attachments, oldest first as the service lists them.
+struct HeldDevice {
+    Device device;
+    std::vector<Attachment> attachments;
+};
+
+std::vector<HeldDevice> heldDevices(Client& client) {
+    std::vector<HeldDevice> held;
+    for (Device& device : client.devices())
+        held.push_back({std::move(device), {}});
+    for (Attachment& attachment : client.attachments()) {
+        const auto found = std::find_if(held.begin(), held.end(), [&](const HeldDevice& h) {
+            return h.device.index == attachment.device;
+        });
+        if (found != held.end())
+            found->attachments.push_back(std::move(attachment));
+    }
+    return held;
+}
+
+Json devicesJson(const std::vector<HeldDevice>& held) {
+    Json devices = Json::array();
+    for (const auto& [device, attachments] : held) {
+        Json holders = Json::array();
+        for (const Attachment& attachment : attachments)
+            holders.push_back({{"environment", attachment.environment},
+                               {"name", orNull(attachment.environmentName)},
+                               {"gpu_memory", orNull(attachment.shareBytes)},
+                               {"since", toJson(attachment.since)}});
+        devices.push_back({{"index", device.index},
+                           {"uuid", device.uuid},
+                           {"model", device.model},
+                           {"total_memory", device.totalMemoryBytes},
+                           {"attachments", std::move(holders)}});
+    }
+    return devices;
+}
+
+void list(Context& context, const ListingOptions& options) {
+    const auto held = heldDevices(context.client());
+    if (context.printJson(devicesJson(held)))
+        return;
+    Table table({{"ID", 8}, {"ENV ID", 12}, {"ENV NAME", 16}, {"ATTACHED", 0}});
+    for (const auto& [device, attachments] : held) {
+        const std::string index = std::to_string(device.index);
+        if (attachments.empty())
+            table.add({index, "", "", ""});
+        for (const Attachment& attachment : attachments)
+            table.add({index, attachment.environment, attachment.environmentName.value_or(""),
+                       options.time(attachment.since)});
+    }
+    options.print(context, table);
+}
+
+// eid+memory+time, with no space in it, so that several can stand side by side.
+std::string attachmentCell(const Attachment& attachment) {
+    std::string time = timestamp(attachment.since);
+    std::replace(time.begin(), time.end(), ' ', '_');
+    return fmt::format("{}+{}+{}", attachment.environment,
+                       attachment.shareBytes ? amount(*attachment.shareBytes) : "", time);
+}
+
+std::string queriedCell(const HeldDevice& held, const std::string& name) {
+    if (name == "index")
+        return std::to_string(held.device.index);
+    if (name == "total_memory")
+        return core::formatMebibytes({held.device.totalMemoryBytes});
+    std::vector<std::string> words;
+    for (const Attachment& attachment : held.attachments)
+        words.push_back(name == "eids" ? attachment.environment : attachmentCell(attachment));
+    return joined(words, " ");
+}
+
+void find(Context& context, const std::string& id) {
+    const std::vector<std::uint32_t> devices = context.client().environment(id).devices;
+    if (context.printJson(devices))
+        return;
+    if (!devices.empty())
+        print(joined(devices, ",") + '\n');
+}
+
+void detachEverybody(Context& context) {
+    std::set<std::uint32_t> held;
+    for (const Attachment& attachment : context.client().attachments())
+        held.insert(attachment.device);
+    for (const std::uint32_t device : held)
+        context.authorised([&](Client& client) { client.detachDevice(device, ""); });
+}
+
+void addFind(CLI::App& devices, Context& context) {
+    CLI::App* command =
+        devices.add_subcommand("find", "Print the devices that an environment holds");
+    const auto id = std::make_shared<std::string>();
+    command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
+    command->callback([&context, id] { context.command = [&context, id] { find(context, *id); }; });
+}
+
+void addQuery(CLI::App& devices, Context& context) {
+    CLI::App* command =
+        devices.add_subcommand("query", "Print what is asked for, a line for each device");
+    const auto query = std::make_shared<QueryOption>();
+    query->addTo(*command, {"index", "eids", "total_memory", "attachments"});
+    command->callback([&context, query] {
+        context.command = [&context, query] {
+            query->print(heldDevices(context.client()), queriedCell);
+        };
+    });
+}
+
+void addAdministrativeAttach(CLI::App& devices, Context& context) {
+    CLI::App* command = devices.add_subcommand("attach", "Attach devices to an environment");
+    const auto id = std::make_shared<std::string>();
+    const auto request = std::make_shared<AttachOptions>();
+    command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
+    CLI::Option* count = command->add_option("--count", request->count, "So many")->type_name("N");
+    command->add_option("--index", request->index, "The one with this index")
+        ->type_name("I")
+        ->excludes(count);
+    command->add_flag("-o,--over-subscribe,--allow-over-subscription", request->overSubscribe,
+                      "Take also devices that others hold");
+    command->callback([&context, id, request] {
+        context.command = [&context, id, request] {
+            context.authorised([&](Client& client) { client.attach(*id, *request); });
+        };
+    });
+}
+
+void addAdministrativeDetach(CLI::App& devices, Context& context) {
+    CLI::App* command = devices.add_subcommand("detach", "Take devices from an environment");
+    const auto id = std::make_shared<std::string>();
+    const auto index = std::make_shared<std::optional<std::uint32_t>>();
+    const auto quiet = std::make_shared<bool>(false);
+    command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
+    command->add_option("--index", *index, "Only the one with this index")->type_name("I");
+    command->add_flag("--quiet", *quiet, "Nothing to detach is no failure");
+    command->callback([&context, id, index, quiet] {
+        context.command = [&context, id, index, quiet] {
+            const auto indices = *index ? std::vector{**index} : std::vector<std::uint32_t>{};
+            try {
+                context.authorised([&](Client& client) { client.detach(*id, indices); });
+            } catch (const Error& error) {
+                if (!*quiet || error.name() != dbus::contract::error::notAttached)
+                    throw;
+            }
+        };
+    });
+}
+
+} // namespace
+
+void addDevices(CLI::App& app, Context& context) {
+    CLI::App* devices = app.add_subcommand("devices", "Show who holds which device");
+    const auto options = std::make_shared<ListingOptions>();
+    const auto reset = std::make_shared<bool>(false);
+    options->addTo(*devices);
+    devices->add_flag_callback(
+        "--no-cleanup", [] {}, "Accepted for old scripts: what has ended is never listed");
+    devices->add_flag("--reset", *reset, "Take every device from everybody");
+    devices->require_subcommand(0, 1);
+
+    CLI::App* table = devices->add_subcommand("ps", "The same as without a subcommand");
+    options->addTo(*table);
+    addQuery(*devices, context);
+    addFind(*devices, context);
+    addAdministrativeAttach(*devices, context);
+    addAdministrativeDetach(*devices, context);
+
+    // The subcommands' callbacks run after this one and take precedence; ps has none.
+    devices->parse_complete_callback([&context, options, reset] {
+        context.command = [&context, options, reset] {
+            if (*reset)
+                detachEverybody(context);
+            else
+                list(context, *options);
+        };
+    });
+}
+
+} // namespace genv::ctl

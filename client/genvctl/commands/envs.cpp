@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// envs: who runs which environment, for everybody; and changing that, for owners and
+// administrators.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/project.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+Json environmentsJson(const std::vector<EnvironmentEntry>& entries) {
+    Json environments = Json::array();
+    for (const EnvironmentEntry& entry : entries)
+        environments.push_back({{"id", entry.id},
+                                {"uid", entry.uid},
+                                {"user", entry.user},
+                                {"name", orNull(entry.name)},
+                                {"created", toJson(entry.created)},
+                                {"pids", entry.processes}});
+    return environments;
+}
+
+void list(Context& context, const ListingOptions& options) {
+    const auto entries = context.client().environments();
+    if (context.printJson(environmentsJson(entries)))
+        return;
+    Table table({{"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 21}, {"PID(S)", 0}});
+    for (const EnvironmentEntry& entry : entries)
+        table.add({entry.id, fmt::format("{}({})", entry.user, entry.uid), entry.name.value_or(""),
+                   options.time(entry.created), joined(entry.processes, " ")});
+    options.print(context, table);
+}
+
+std::string queriedCell(const Environment& environment, const std::string& name) {
+    const auto field = [&](Field which) {
+        return fieldText(environment.configuration, which).value_or("");
+    };
+    if (name == "eid")
+        return environment.id;
+    if (name == "creation")
+        return timestamp(environment.created);
+    if (name == "uid")
+        return std::to_string(environment.uid);
+    if (name == "username")
+        return environment.user;
+    if (name == "config.name")
+        return field(Field::Name);
+    if (name == "config.gpus")
+        return field(Field::Gpus);
+    if (name == "config.gpu_memory")
+        return field(Field::GpuMemory);
+    if (name == "pids")
+        return joined(environment.processes, " ");
+    return joined(environment.kernels, " ");
+}
+
+void find(Context& context, std::optional<std::uint32_t> pid,
+          const std::optional<std::string>& kernel) {
+    std::string found;
+    if (pid) {
+        found = context.client().environmentOfProcess(*pid);
+    } else {
+        for (const Environment& environment : context.client().environmentDetails()) {
+            if (std::find(environment.kernels.begin(), environment.kernels.end(), *kernel) !=
+                environment.kernels.end())
+                found = environment.id;
+        }
+        if (found.empty())
+            throw Failure(ExitStatus::Failed,
+                          fmt::format("No environment has a kernel {}", *kernel));
+    }
+    if (!context.printJson({{"eid", found}}))
+        print(shown(found) + '\n');
+}
+
+void deactivateEverybody(Context& context) {
+    for (const EnvironmentEntry& entry : context.client().environments())
+        context.authorised([&](Client& client) { client.deactivate(entry.id); });
+}
+
+void addQuery(CLI::App& envs, Context& context) {
+    CLI::App* command =
+        envs.add_subcommand("query", "Print what is asked for, a line for each environment");
+    const auto id = std::make_shared<std::optional<std::string>>();
+    const auto query = std::make_shared<QueryOption>();
+    command->add_option("--eid", *id, "Only this environment")->type_name("ID");
+    query->addTo(*command, {"eid", "creation", "uid", "username", "config.name", "config.gpus",
+                            "config.gpu_memory", "pids", "kernel_ids"});
+    command->callback([&context, id, query] {
+        context.command = [&context, id, query] {
+            query->print(*id ? std::vector{context.client().environment(**id)}
+                             : context.client().environmentDetails(),
+                         queriedCell);
+        };
+    });
+}
+
+void addFind(CLI::App& envs, Context& context) {
+    CLI::App* command =
+        envs.add_subcommand("find", "Print the environment that a process or kernel belongs to");
+    const auto pid = std::make_shared<std::optional<std::uint32_t>>();
+    const auto kernel = std::make_shared<std::optional<std::string>>();
+    CLI::Option* process = command->add_option("--pid", *pid, "A process")->type_name("PID");
+    command->add_option("--kernel-id", *kernel, "A Jupyter kernel")
+        ->type_name("ID")
+        ->excludes(process);
+    command->callback([&context, pid, kernel] {
+        if (!*pid && !*kernel)
+            throw CLI::RequiredError("--pid or --kernel-id");
+        context.command = [&context, pid, kernel] { find(context, *pid, *kernel); };
+    });
+}
+
+void addAdministrativeActivate(CLI::App& envs, Context& context) {
+    CLI::App* command =
+        envs.add_subcommand("activate", "Start an environment for a user, or add to one");
+    const auto options = std::make_shared<ActivateOptions>();
+    command->add_option("--eid", options->id, "The environment")->required()->type_name("ID");
+    command->add_option("--uid", options->uid, "The owner")->required()->type_name("UID");
+    // The service takes the name from the user database.
+    command->add_option("--username", "Accepted for old scripts: the owner's name")
+        ->type_name("NAME");
+    CLI::Option* process =
+        command->add_option("--pid", options->pid, "The process that keeps it alive")
+            ->type_name("PID");
+    command->add_option("--kernel-id", options->kernel, "The Jupyter kernel that keeps it alive")
+        ->type_name("ID")
+        ->excludes(process);
+    command->callback([&context, options] {
+        if (!options->pid && !options->kernel)
+            throw CLI::RequiredError("--pid or --kernel-id");
+        context.command = [&context, options] {
+            context.authorised([&](Client& client) { client.activate(*options); });
+        };
+    });
+}
+
+void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
+    CLI::App* command = envs.add_subcommand("deactivate", "Take a process out of its environment");
+    const auto pid = std::make_shared<std::uint32_t>();
+    command->add_option("--pid", *pid, "The process")->required()->type_name("PID");
+    command->callback([&context, pid] {
+        context.command = [&context, pid] {
+            const std::string id = context.client().environmentOfProcess(*pid);
+            context.authorised([&](Client& client) { client.removeProcess(id, *pid); });
+        };
+    });
+}
+
+struct EnvsConfigArguments {
+    std::string id;
+    bool clear = false;
+    std::optional<std::pair<Field, std::string>> set;
+};
+
+void configure(Context& context, const EnvsConfigArguments& arguments) {
+    ConfigurationChange change;
+    if (arguments.clear) {
+        change.name.emplace();
+        change.gpus.emplace();
+        change.gpuMemoryBytes.emplace();
+    } else {
+        Configuration wanted;
+        setField(wanted, arguments.set->first, arguments.set->second);
+        if (wanted.name)
+            change.name = wanted.name;
+        if (wanted.gpus)
+            change.gpus = wanted.gpus;
+        if (wanted.gpuMemoryBytes)
+            change.gpuMemoryBytes = wanted.gpuMemoryBytes;
+    }
+    context.authorised([&](Client& client) { client.configure(arguments.id, change); });
+}
+
+void addConfigure(CLI::App& envs, Context& context) {
+    CLI::App* command = envs.add_subcommand("config", "Change what an environment wants");
+    const auto arguments = std::make_shared<EnvsConfigArguments>();
+    command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
+    command->add_flag("--clear", arguments->clear, "Unset everything");
+    const auto addField = [&](Field field, const char* option, const char* type) {
+        command->add_subcommand(fieldName(field), fmt::format("Change the {}", fieldName(field)))
+            ->add_option_function<std::string>(
+                option,
+                [arguments, field](const std::string& value) {
+                    arguments->set = {field, value};
+                },
+                "Its value")
+            ->required()
+            ->type_name(type);
+    };
+    addField(Field::Gpus, "--count", "N");
+    addField(Field::Name, "--name", "NAME");
+    addField(Field::GpuMemory, "--gpu-memory", "AMOUNT");
+    command->require_subcommand(0, 1);
+    command->callback([&context, arguments] {
+        if (arguments->clear == arguments->set.has_value())
+            throw CLI::RequiredError("--clear, or one of gpus, name and gpu-memory,");
+        context.command = [&context, arguments] { configure(context, *arguments); };
+    });
+}
+
+} // namespace
+
+void addEnvs(CLI::App& app, Context& context) {
+    CLI::App* envs = app.add_subcommand("envs", "Show who runs which environment");
+    const auto options = std::make_shared<ListingOptions>();
+    const auto reset = std::make_shared<bool>(false);
+    options->addTo(*envs);
+    envs->add_flag_callback(
+        "--no-cleanup", [] {}, "Accepted for old scripts: what has ended is never listed");
+    envs->add_flag("--reset", *reset, "End everybody's environments");
+    envs->require_subcommand(0, 1);
+
+    CLI::App* table = envs->add_subcommand("ps", "The same as without a subcommand");
+    options->addTo(*table);
+    addQuery(*envs, context);
+    addFind(*envs, context);
+    addAdministrativeActivate(*envs, context);
+    addAdministrativeDeactivate(*envs, context);
+    addConfigure(*envs, context);
+
+    // The subcommands' callbacks run after this one and take precedence; ps has none.
+    envs->parse_complete_callback([&context, options, reset] {
+        context.command = [&context, options, reset] {
+            if (*reset)
+                deactivateEverybody(context);
+            else
+                list(context, *options);
+        };
+    });
+}
+
+} // namespace genv::ctl

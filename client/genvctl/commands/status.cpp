@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// status and home: where this shell is.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/project.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+std::string statusText(const Environment& environment) {
+    const auto orUnset = [](const std::optional<std::string>& text) {
+        return shown(text.value_or("N/A"));
+    };
+    const std::string devices = environment.devices.empty() ? "Detached from GPUs"
+                                                            : "Attached to GPUs at indices " +
+                                                                  joined(environment.devices, ",");
+    return fmt::format("Environment is active ({})\n"
+                       "{}\n"
+                       "\n"
+                       "Configuration\n"
+                       "    Name: {}\n"
+                       "    Device count: {}\n"
+                       "    GPU memory capacity: {}\n",
+                       shown(environment.id), devices,
+                       orUnset(fieldText(environment.configuration, Field::Name)),
+                       orUnset(fieldText(environment.configuration, Field::Gpus)),
+                       orUnset(fieldText(environment.configuration, Field::GpuMemory)));
+}
+
+void status(Context& context) {
+    const auto environment = context.activeEnvironment();
+    if (!environment) {
+        if (!context.printJson({{"active", false}}))
+            print("Environment is not active\n");
+        return;
+    }
+    const bool printed = context.printJson({{"active", true},
+                                            {"id", environment->id},
+                                            {"devices", environment->devices},
+                                            {"config", toJson(environment->configuration)}});
+    if (!printed)
+        print(statusText(*environment));
+}
+
+void home(bool quiet) {
+    const auto folder = projectFolder();
+    if (folder)
+        print(shown(folder->string()) + '\n');
+    else if (quiet)
+        throw Failure(ExitStatus::Failed, "");
+    else
+        requireProjectFolder();
+}
+
+} // namespace
+
+void addStatus(CLI::App& app, Context& context) {
+    app.add_subcommand("status", "Tell which environment this shell is in")->callback([&context] {
+        context.command = [&context] { status(context); };
+    });
+}
+
+void addHome(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("home", "Print the .genv folder in use");
+    const auto quiet = std::make_shared<bool>(false);
+    command->add_flag("-q,--quiet", *quiet, "Say nothing where there is none");
+    command->callback([&context, quiet] { context.command = [quiet] { home(*quiet); }; });
+}
+
+} // namespace genv::ctl

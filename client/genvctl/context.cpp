@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/context.hpp"
+
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace genv::ctl {
+
+Client& Context::client() {
+    if (!client_)
+        client_.emplace();
+    return *client_;
+}
+
+std::optional<Environment> Context::activeEnvironment() {
+    const auto id = environmentVariableId();
+    if (!id)
+        return std::nullopt;
+    try {
+        Environment environment = client().environment(*id);
+        if (environment.uid == geteuid() || geteuid() == 0)
+            return environment;
+    } catch (const Error& error) {
+        if (error.name() != dbus::contract::error::noSuchEnvironment)
+            throw;
+    }
+    return std::nullopt;
+}
+
+const ShellLink& Context::requireShell(const std::string& name) {
+    if (!shell)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("\"{}\" changes your shell, which has to be set up for it", name),
+                      "Run this first, or put it into ~/.bashrc: eval \"$(genvctl shell --init)\"");
+    return *shell;
+}
+
+void Context::tellShell(const ShellCode& code) {
+    if (shell)
+        code.send(shell->descriptor);
+}
+
+bool Context::printJson(const Json& json) {
+    if (options.json == JsonMode::Off)
+        return false;
+    print(jsonText(json, options.json == JsonMode::Pretty));
+    return true;
+}
+
+void Context::warnOfNotices(const std::string& environment) {
+    for (const Notice& notice : client().takeNotices()) {
+        const auto device = notice.details.find("device");
+        if (notice.environment == environment && notice.kind == "device-occupied" &&
+            device != notice.details.end())
+            warn(fmt::format(
+                "GPU {} is attached, but a process outside its environments still uses it",
+                device->second));
+    }
+}
+
+std::string Context::currentEnvironment() {
+    if (auto id = environmentVariableId())
+        return *std::move(id);
+    throw Failure(ExitStatus::NotInEnvironment, "Not running in an active environment",
+                  "Start one with \"genv activate\".");
+}
+
+Failure Context::endedEnvironment(const std::string& id) {
+    return {
+        ExitStatus::NotInEnvironment, "Not running in an active environment",
+        fmt::format("Environment {} has ended. Clean this shell up with \"genv deactivate\".", id)};
+}
+
+} // namespace genv::ctl

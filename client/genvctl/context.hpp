@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What every command works with: the options that all take, the connection, made at the first call,
+// and the shell function that called, if one did.
+#pragma once
+
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/json.hpp"
+#include "client/genvctl/password_agent.hpp"
+#include "client/genvctl/shell_code.hpp"
+#include "dbus/contract/names.hpp"
+#include "genv/client.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace genv::ctl {
+
+enum class JsonMode { Off, Short, Pretty };
+
+/// The options that every command takes.
+struct GlobalOptions {
+    JsonMode json = JsonMode::Off;
+    bool noLegend = false;
+    bool noAskPassword = false;
+};
+
+/// The shell function of genv.bash that runs this command.
+struct ShellLink {
+    std::uint32_t pid = 0; ///< of the shell
+    int descriptor = -1;   ///< where it reads code from
+};
+
+class Context {
+  public:
+    GlobalOptions options;
+    std::optional<ShellLink> shell;
+    /// What to run, set by the subcommand that was named.
+    std::function<void()> command;
+
+    /// The connection. Throws ServiceUnavailable.
+    Client& client();
+
+    /// Runs a call that may need an administrator: at first without a question, which is quick and
+    /// needs no agent, and only where that is not enough once more with one.
+    template <typename Call>
+    auto authorised(Call&& call) {
+        try {
+            return call(client());
+        } catch (const Error& error) {
+            if (error.name() != dbus::contract::error::interactiveAuthorizationRequired ||
+                options.noAskPassword)
+                throw;
+        }
+        const PasswordAgent agent;
+        client().allowInteraction(true);
+        return call(client());
+    }
+
+    /// The environment that this shell is in; nothing when it is in none, or in one that has ended.
+    /// An id is free to be taken again then, so one that is somebody else's now is none of this
+    /// shell's.
+    std::optional<Environment> activeEnvironment();
+
+    /// Runs a call about the environment of this shell. Throws Failure(NotInEnvironment) where
+    /// there is none any more.
+    template <typename Call>
+    auto inEnvironment(Call&& call) {
+        const std::string id = currentEnvironment();
+        try {
+            return call(id);
+        } catch (const Error& error) {
+            if (error.name() == dbus::contract::error::noSuchEnvironment)
+                throw endedEnvironment(id);
+            throw;
+        }
+    }
+
+    /// The shell function that called. Throws Failure that says how to set it up, where none did.
+    const ShellLink& requireShell(const std::string& name);
+
+    /// Sends code to the shell function that called; without one there is nothing to tell.
+    void tellShell(const ShellCode& code);
+
+    /// Prints a result as JSON if that was asked for; says whether it did.
+    bool printJson(const Json& json);
+
+    /// Warns of what an environment could not have as well as it should in the calls since
+    /// listenForNotices().
+    void warnOfNotices(const std::string& environment);
+
+  private:
+    static std::string currentEnvironment();
+    static Failure endedEnvironment(const std::string& id);
+
+    std::optional<Client> client_;
+};
+
+} // namespace genv::ctl

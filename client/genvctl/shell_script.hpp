@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The shell code of data/shell, made part of the program when it is built, so that setting a shell
+// up reads no file.
+#pragma once
+
+#include <string_view>
+
+namespace genv::ctl {
+
+extern const std::string_view bashScript;
+
+} // namespace genv::ctl

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/table.hpp"
+
+#include "client/genvctl/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace genv::ctl {
+
+namespace {
+
+std::string csvCell(const std::string& cell) {
+    if (cell.find_first_of(",\"") == std::string::npos)
+        return cell;
+    std::string quoted = "\"";
+    for (const char c : cell) {
+        if (c == '"')
+            quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
+std::string csvLine(const std::vector<std::string>& cells) {
+    std::string line;
+    for (const std::string& cell : cells) {
+        if (&cell != &cells.front())
+            line += ',';
+        line += csvCell(cell);
+    }
+    return line + '\n';
+}
+
+} // namespace
+
+void Table::add(std::vector<std::string> cells) {
+    std::transform(cells.begin(), cells.end(), cells.begin(),
+                   [](const std::string& cell) { return shown(cell); });
+    rows_.push_back(std::move(cells));
+}
+
+std::string Table::text(bool header, const std::string& before, const std::string& after) const {
+    std::string text;
+    if (header)
+        text += before + line(titles()) + after + '\n';
+    for (const auto& row : rows_)
+        text += line(row) + '\n';
+    return text;
+}
+
+std::string Table::csv(bool header) const {
+    std::string text;
+    if (header)
+        text += csvLine(titles());
+    for (const auto& row : rows_)
+        text += csvLine(row);
+    return text;
+}
+
+std::vector<std::string> Table::titles() const {
+    std::vector<std::string> titles;
+    for (const Column& column : columns_)
+        titles.push_back(column.title);
+    return titles;
+}
+
+std::string Table::line(const std::vector<std::string>& cells) const {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        // fmt pads by terminal cells, not bytes; a cell that is too long still keeps apart from the
+        // next.
+        line += columns_[i].width == 0 ? cells[i]
+                                       : fmt::format("{:<{}} ", cells[i], columns_[i].width - 1);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is written where: results to standard output, everything else to standard error, and colour
+// only where a person sees it and did not ask for none (NO_COLOR).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace genv::ctl {
+
+/// Writes a result. Throws Failure when it cannot be written, such as to a full disk.
+void print(std::string_view text);
+
+/// The escape sequences that start and end a table's header on standard output; empty without
+/// colour.
+struct Emphasis {
+    std::string before;
+    std::string after;
+};
+Emphasis headerEmphasis();
+
+/// Writes "genvctl: what" and, unless empty, the hint on a line of its own, to standard error.
+/// Makes both safe.
+void complain(std::string_view what, std::string_view hint = {});
+
+/// The same for something that did not stop the command.
+void warn(std::string_view what, std::string_view hint = {});
+
+} // namespace genv::ctl

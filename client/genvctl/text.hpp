@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How things are written for people: foreign text, times and amounts.
+#pragma once
+
+#include "genv/types.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace genv::ctl {
+
+/// Foreign text for a terminal or a table: what is not printable, or is no UTF-8, becomes \xNN by
+/// bytes; everything else stays as it is.
+std::string shown(std::string_view text);
+
+/// How long ago something was, in the largest unit that fits: "1 second ago", "27 minutes ago", "7
+/// hours ago", "2 weeks ago". A moment in the future is "0 seconds ago".
+std::string relativeTime(Time then, Time now);
+
+/// A moment in the machine's time zone, as `%d/%m/%Y %H:%M:%S`.
+std::string timestamp(Time time);
+
+/// An amount of memory as people type it, such as "4g".
+std::string amount(std::uint64_t bytes);
+
+/// Numbers or words with a separator between them.
+std::string joined(const std::vector<std::uint32_t>& numbers, std::string_view separator);
+std::string joined(const std::vector<std::string>& words, std::string_view separator);
+
+/// Reads a whole number of 32 bits; nothing for anything else.
+std::optional<std::uint32_t> parseNumber(std::string_view text);
+
+} // namespace genv::ctl

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/variables.hpp"
+
+#include "client/genvctl/text.hpp"
+#include "core/text.hpp"
+#include "genv/client.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace genv::ctl {
+
+std::string shimsFolder() {
+    return GENV_SHIMS_FOLDER;
+}
+
+std::optional<std::string> environmentVariableId() {
+    const char* id = std::getenv("GENV_ENVIRONMENT_ID");
+    if (id == nullptr || !core::isIdentifier(id))
+        return std::nullopt;
+    return id;
+}
+
+std::string visibleDevices(const std::vector<Device>& machine,
+                           const std::vector<std::uint32_t>& attached) {
+    if (attached.empty())
+        return "-1";
+    std::vector<std::uint32_t> indices = attached;
+    std::sort(indices.begin(), indices.end());
+    const bool hasInstances = std::any_of(
+        machine.begin(), machine.end(), [](const Device& d) { return d.uuid.starts_with("MIG-"); });
+    if (!hasInstances)
+        return joined(indices, ",");
+    std::vector<std::string> uuids;
+    for (const std::uint32_t index : indices) {
+        const auto device = std::find_if(machine.begin(), machine.end(),
+                                         [&](const Device& d) { return d.index == index; });
+        if (device != machine.end())
+            uuids.push_back(device->uuid);
+    }
+    return uuids.empty() ? "-1" : joined(uuids, ",");
+}
+
+std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached) {
+    return visibleDevices(attached.empty() ? std::vector<Device>{} : client.devices(), attached);
+}
+
+std::vector<Variable> configurationVariables(const Configuration& configuration) {
+    std::vector<Variable> variables{
+        {"GENV_ENVIRONMENT_NAME", configuration.name}, {"GENV_GPU_MEMORY", {}}, {"GENV_GPUS", {}}};
+    if (configuration.gpuMemoryBytes)
+        variables[1].value = amount(*configuration.gpuMemoryBytes);
+    if (configuration.gpus)
+        variables[2].value = std::to_string(*configuration.gpus);
+    return variables;
+}
+
+std::vector<Variable> deviceVariables(std::string visible) {
+    // Without the order, CUDA counts by speed and the driver by bus: the same number would be two
+    // devices.
+    return {{"CUDA_VISIBLE_DEVICES", std::move(visible)}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+}
+
+std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
+    std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id}};
+    for (auto& part :
+         {configurationVariables(environment.configuration), deviceVariables(std::move(visible))})
+        variables.insert(variables.end(), part.begin(), part.end());
+    return variables;
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The environment variables that carry an environment into a shell or a command.
+#pragma once
+
+#include "genv/types.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv {
+class Client;
+}
+
+namespace genv::ctl {
+
+/// A variable that is to have a value, or none.
+struct Variable {
+    std::string name;
+    std::optional<std::string> value;
+
+    friend bool operator==(const Variable&, const Variable&) = default;
+};
+
+/// The folder with what stands in front of nvidia-smi and docker.
+std::string shimsFolder();
+
+/// The id in GENV_ENVIRONMENT_ID; nothing when there is none or it is no id.
+std::optional<std::string> environmentVariableId();
+
+/// What CUDA_VISIBLE_DEVICES is to be: the attached indices, or the UUIDs on a machine with MIG
+/// instances, whose indices CUDA does not know; "-1" when nothing is attached, which hides every
+/// device.
+std::string visibleDevices(const std::vector<Device>& machine,
+                           const std::vector<std::uint32_t>& attached);
+
+/// The same, with the machine's devices from the service where they matter.
+std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached);
+
+/// GENV_ENVIRONMENT_NAME, GENV_GPU_MEMORY and GENV_GPUS.
+std::vector<Variable> configurationVariables(const Configuration& configuration);
+
+/// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
+std::vector<Variable> deviceVariables(std::string visible);
+
+/// All of an environment's variables but GENV_SHELL and PATH.
+std::vector<Variable> environmentVariables(const Environment& environment, std::string visible);
+
+} // namespace genv::ctl

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The client: one connection to genvd over the system bus. Calls block; those that change something
+// wait as long as the service takes, because a person may be typing a password meanwhile, and the
+// service bounds that itself. A client is used by one thread at a time.
+#pragma once
+
+#include "genv/error.hpp"
+#include "genv/export.hpp"
+#include "genv/types.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace genv {
+
+/// A connection to the service. Every call throws Error, or ServiceUnavailable where the service is
+/// not there.
+class GENV_EXPORT Client {
+  public:
+    /// Connects to the system bus (or the one that DBUS_SYSTEM_BUS_ADDRESS names). The service is
+    /// not called yet.
+    Client();
+    Client(Client&& other) noexcept;
+    Client& operator=(Client&& other) noexcept;
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    ~Client();
+
+    /// Whether the calls from here on may ask for a password, through an agent that the user has.
+    /// Without it, what needs one fails with
+    /// org.freedesktop.DBus.Error.InteractiveAuthorizationRequired.
+    void allowInteraction(bool allow);
+
+    // -- reading: free for everybody, and bounded by the bus' usual time-out
+
+    /// All environments, oldest first.
+    std::vector<EnvironmentEntry> environments();
+    /// All environments with everything that is known of them, oldest first.
+    std::vector<Environment> environmentDetails();
+    /// One environment. Throws Error dev.genv.Error.NoSuchEnvironment.
+    Environment environment(const std::string& id);
+    /// The id of the environment that a process belongs to; 0 means the caller.
+    std::string environmentOfProcess(std::uint32_t pid);
+    /// All devices by index.
+    std::vector<Device> devices();
+    /// All attachments by device.
+    std::vector<Attachment> attachments();
+    /// The processes that use a GPU now.
+    std::vector<ComputeProcess> processes();
+    /// Everything at once as JSON.
+    std::string snapshot();
+    ServiceStatus status();
+
+    // -- changing: one's own freely, others' with an administrator's consent
+
+    /// Starts or joins an environment and returns its id. A failed attachment leaves no new
+    /// environment.
+    std::string activate(const ActivateOptions& options);
+    /// Attaches devices, all or none, and returns every attached index, ascending.
+    std::vector<std::uint32_t> attach(const std::string& id, const AttachOptions& options);
+    /// Detaches these devices, all where the list is empty, and returns what is left.
+    std::vector<std::uint32_t> detach(const std::string& id,
+                                      const std::vector<std::uint32_t>& indices);
+    void configure(const std::string& id, const ConfigurationChange& change);
+    void addProcess(const std::string& id, std::uint32_t pid);
+    /// Takes a root process out; without processes and kernels the environment ends.
+    void removeProcess(const std::string& id, std::uint32_t pid);
+    void addKernel(const std::string& id, const std::string& kernel);
+    void removeKernel(const std::string& id, const std::string& kernel);
+    /// Ends an environment.
+    void deactivate(const std::string& id);
+    /// Takes a device from an environment, or with "" from every one, and ends their processes on
+    /// it.
+    void detachDevice(std::uint32_t index, const std::string& environment);
+    /// Ends a process that uses a GPU.
+    void terminateProcess(std::uint32_t pid);
+    /// Makes the service read its configuration again.
+    void reload();
+
+    // -- hearing
+
+    /// Collects what the service tells the user with this uid from here on.
+    void listenForNotices(std::uint32_t uid);
+    /// What was told since the last time, in order; what a call causes is told before it returns.
+    std::vector<Notice> takeNotices();
+
+  private:
+    class Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+} // namespace genv

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How calls fail. Every failure is an Error with the name it has on the bus, so that a program
+// decides by name and shows the text to a person.
+#pragma once
+
+#include "genv/export.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace genv {
+
+/// A call that was refused or could not be made. what() is a sentence for people; it may quote text
+/// that other users chose, so make it safe for a terminal before it is shown on one.
+class GENV_EXPORT Error : public std::runtime_error {
+  public:
+    Error(std::string name, const std::string& message);
+    Error(const Error&) = default;
+    Error& operator=(const Error&) = default;
+    ~Error() override;
+
+    /// The D-Bus error name, such as "dev.genv.Error.NoSuchEnvironment".
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  private:
+    std::string name_;
+};
+
+/// The service cannot be reached: there is no system bus, nothing answers to its name, or it ended
+/// during the call.
+class GENV_EXPORT ServiceUnavailable : public Error {
+  public:
+    using Error::Error;
+    ServiceUnavailable(const ServiceUnavailable&) = default;
+    ServiceUnavailable& operator=(const ServiceUnavailable&) = default;
+    ~ServiceUnavailable() override;
+};
+
+} // namespace genv

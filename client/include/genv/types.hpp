@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The values that calls take and give: environments, devices, attachments and processes as the
+// service tells them. Where the bus uses a special number for "unset" or "unknown", these have an
+// empty optional.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv {
+
+/// A moment by the machine's clock.
+using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+
+/// What an environment's owner wants; each may be unset.
+struct Configuration {
+    std::optional<std::string> name;
+    std::optional<std::uint32_t> gpus;
+    std::optional<std::uint64_t> gpuMemoryBytes; ///< the share of each device; unset: whole devices
+};
+
+/// An environment with everything that is known of it.
+struct Environment {
+    std::string id;
+    std::uint32_t uid = 0;
+    std::string user; ///< the owner's name, or the uid as text
+    Time created;
+    Configuration configuration;
+    std::vector<std::uint32_t> processes; ///< the root processes
+    std::vector<std::string> kernels;     ///< the ids of Jupyter kernels
+    std::vector<std::uint32_t> devices;   ///< the attached indices, ascending
+    std::optional<Time> expires;
+};
+
+/// A row of the list of environments.
+struct EnvironmentEntry {
+    std::string id;
+    std::uint32_t uid = 0;
+    std::string user;
+    std::optional<std::string> name;
+    Time created;
+    std::vector<std::uint32_t> processes;
+};
+
+/// A GPU or a MIG instance. The UUID of an instance starts with "MIG-".
+struct Device {
+    std::uint32_t index = 0;
+    std::string uuid;
+    std::string model;
+    std::uint64_t totalMemoryBytes = 0;
+};
+
+/// An environment's hold on a device.
+struct Attachment {
+    std::uint32_t device = 0;
+    std::string environment;
+    std::optional<std::string> environmentName;
+    std::optional<std::uint64_t> shareBytes; ///< unset: the whole device
+    Time since;
+};
+
+/// What a compute process uses of one device.
+struct DeviceUse {
+    std::uint32_t device = 0;
+    std::optional<std::uint64_t> usedMemoryBytes; ///< unset: the driver does not know
+};
+
+/// A process that the driver reports as using a GPU.
+struct ComputeProcess {
+    std::uint32_t pid = 0;
+    std::uint32_t uid = 0;
+    std::optional<std::string> environment;
+    std::vector<DeviceUse> uses;
+};
+
+/// What the service says of itself.
+struct ServiceStatus {
+    std::string version;
+    std::uint32_t deviceCount = 0;
+    std::uint32_t environmentCount = 0;
+};
+
+/// Something that the owner of an environment should hear.
+struct Notice {
+    std::string kind;
+    std::string environment;
+    std::map<std::string, std::string> details; ///< numbers and lists as text
+};
+
+/// What Client::activate() asks for.
+struct ActivateOptions {
+    std::optional<std::string>
+        id; ///< one of the same owner's is joined; unset: chosen by the service
+    Configuration configuration;
+    std::optional<std::uint32_t> pid;  ///< the process that keeps it alive; unset: the caller
+    std::optional<std::string> kernel; ///< a Jupyter kernel instead of a process
+    std::optional<bool> attach;        ///< unset: when a number of GPUs is configured
+    bool overSubscribe = false;        ///< also devices that others hold
+    std::optional<std::uint32_t> uid;  ///< another owner
+};
+
+/// What Client::attach() asks for: at most one of count, index and uuid.
+struct AttachOptions {
+    std::optional<std::uint32_t> count; ///< with none of the three: the configured number
+    std::optional<std::uint32_t> index;
+    std::optional<std::string> uuid;
+    std::optional<std::string> model; ///< part of the model's name; with count or alone
+    bool overSubscribe = false;
+};
+
+/// Which parts of a configuration change: an empty outer optional leaves a part, an empty inner one
+/// unsets it.
+struct ConfigurationChange {
+    std::optional<std::optional<std::string>> name;
+    std::optional<std::optional<std::uint32_t>> gpus;
+    std::optional<std::optional<std::uint64_t>> gpuMemoryBytes;
+};
+
+} // namespace genv

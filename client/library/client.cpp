@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "genv/client.hpp"
+
+#include "client/library/connection.hpp"
+#include "client/library/conversions.hpp"
+#include "client/library/proxies.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <limits>
+#include <string_view>
+
+namespace genv {
+
+namespace contract = dbus::contract;
+using client::Patience;
+
+namespace {
+
+constexpr const char* propertiesInterface = "org.freedesktop.DBus.Properties";
+constexpr const char* objectManagerInterface = "org.freedesktop.DBus.ObjectManager";
+// What a path without an object answers: that environment, or that device, does not exist.
+constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
+
+client::Dictionary allProperties(sdbus::IProxy& proxy, const char* interface) {
+    client::Dictionary properties;
+    proxy.callMethod("GetAll")
+        .onInterface(propertiesInterface)
+        .withArguments(interface)
+        .storeResultsTo(properties);
+    return properties;
+}
+
+} // namespace
+
+/// The connection, the manager's proxy, which most calls go to, and the notices heard.
+class [[gnu::visibility("hidden")]] Client::Implementation {
+  public:
+    Implementation()
+        : managerObject_(connection_.proxy(contract::managerPath)), manager_(*managerObject_) {}
+
+    client::Connection& connection() {
+        return connection_;
+    }
+    sdbus::IProxy& managerObject() {
+        return *managerObject_;
+    }
+
+    /// Runs a call on the manager.
+    template <typename Call>
+    auto onManager(Patience patience, Call && call) {
+        return connection_.call(patience, [&] { return call(manager_); });
+    }
+
+    /// Runs a call on an environment by its path, without asking first whether it exists.
+    template <typename Call>
+    auto onEnvironment(Patience patience, const std::string& id, Call&& call) {
+        return onObject(client::environmentPath(id), contract::error::noSuchEnvironment,
+                        "there is no environment \"" + id + "\"", patience,
+                        std::forward<Call>(call));
+    }
+
+    template <typename Call>
+    auto onDevice(Patience patience, std::uint32_t index, Call && call) {
+        const std::string number = std::to_string(index);
+        return onObject(std::string(contract::devicePathPrefix) + "/" + number,
+                        contract::error::noSuchDevice,
+                        "there is no device " + number + " on this machine", patience,
+                        std::forward<Call>(call));
+    }
+
+    void listenForNotices(std::uint32_t uid);
+    std::vector<Notice> takeNotices();
+
+  private:
+    template <typename Call>
+    auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
+                  Patience patience, Call&& call) {
+        try {
+            return connection_.call(patience, [&] {
+                const auto proxy = connection_.proxy(path);
+                return std::forward<Call>(call)(*proxy);
+            });
+        } catch (const Error& error) {
+            if (error.name() == unknownObject)
+                throw Error(missingName, missingText);
+            throw;
+        }
+    }
+
+    client::Connection connection_;
+    std::unique_ptr<sdbus::IProxy> managerObject_;
+    client::ManagerProxy manager_;
+    std::vector<Notice> notices_;
+    std::unique_ptr<sdbus::IProxy> noticeSubscription_;
+};
+
+void Client::Implementation::listenForNotices(std::uint32_t uid) {
+    connection_.call(Patience::Usual, [&] {
+        auto subscription = connection_.proxy(contract::managerPath);
+        subscription->uponSignal("Notice")
+            .onInterface(client::ManagerProxy::INTERFACE_NAME)
+            .call([this, uid](std::uint32_t to, const std::string& kind,
+                              const std::string& environment, const client::Dictionary& details) {
+                if (to != uid)
+                    return;
+                Notice notice{kind, environment, {}};
+                for (const auto& [key, value] : details)
+                    notice.details.emplace(key, client::toText(value));
+                notices_.push_back(std::move(notice));
+            });
+        subscription->finishRegistration();
+        noticeSubscription_ = std::move(subscription);
+    });
+}
+
+std::vector<Notice> Client::Implementation::takeNotices() {
+    // The service tells before it replies, and the bus keeps the order: what the calls caused has
+    // arrived.
+    connection_.call(Patience::Usual, [&] { connection_.handleArrived(); });
+    return std::exchange(notices_, {});
+}
+
+Client::Client() : implementation_(std::make_unique<Implementation>()) {}
+Client::Client(Client&& other) noexcept = default;
+Client& Client::operator=(Client&& other) noexcept = default;
+Client::~Client() = default;
+
+void Client::allowInteraction(bool allow) {
+    implementation_->connection().call(
+        Patience::Usual, [&] { implementation_->connection().allowInteraction(allow); });
+}
+
+std::vector<EnvironmentEntry> Client::environments() {
+    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        std::vector<EnvironmentEntry> entries;
+        for (auto& row : manager.ListEnvironments()) {
+            EnvironmentEntry entry{std::move(row.get<0>()),      row.get<1>(),
+                                   std::move(row.get<2>()),      std::nullopt,
+                                   client::toTime(row.get<4>()), std::move(row.get<5>())};
+            if (!row.get<3>().empty())
+                entry.name = std::move(row.get<3>());
+            entries.push_back(std::move(entry));
+        }
+        return entries;
+    });
+}
+
+std::vector<Environment> Client::environmentDetails() {
+    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
+        client::ManagedObjects objects;
+        implementation_->managerObject()
+            .callMethod("GetManagedObjects")
+            .onInterface(objectManagerInterface)
+            .storeResultsTo(objects);
+        return client::toEnvironments(objects);
+    });
+}
+
+Environment Client::environment(const std::string& id) {
+    return implementation_->onEnvironment(Patience::Usual, id, [](sdbus::IProxy& proxy) {
+        return client::toEnvironment(
+            allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
+    });
+}
+
+std::string Client::environmentOfProcess(std::uint32_t pid) {
+    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
+        return client::environmentId(manager.GetEnvironmentByPID(pid));
+    });
+}
+
+std::vector<Device> Client::devices() {
+    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        std::vector<Device> devices;
+        for (auto& row : manager.ListDevices())
+            devices.push_back(
+                {row.get<0>(), std::move(row.get<1>()), std::move(row.get<2>()), row.get<3>()});
+        return devices;
+    });
+}
+
+std::vector<Attachment> Client::attachments() {
+    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        std::vector<Attachment> attachments;
+        for (auto& row : manager.ListAttachments()) {
+            Attachment attachment{row.get<0>(), std::move(row.get<1>()), std::nullopt, std::nullopt,
+                                  client::toTime(row.get<4>())};
+            if (!row.get<2>().empty())
+                attachment.environmentName = std::move(row.get<2>());
+            if (row.get<3>() != 0)
+                attachment.shareBytes = row.get<3>();
+            attachments.push_back(std::move(attachment));
+        }
+        return attachments;
+    });
+}
+
+std::vector<ComputeProcess> Client::processes() {
+    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        std::vector<ComputeProcess> processes;
+        for (auto& row : manager.ListProcesses()) {
+            ComputeProcess process{row.get<0>(), row.get<1>(), std::nullopt, {}};
+            if (!row.get<2>().empty())
+                process.environment = std::move(row.get<2>());
+            for (const auto& use : row.get<3>()) {
+                DeviceUse known{use.get<0>(), use.get<1>()};
+                if (use.get<1>() == std::numeric_limits<std::uint64_t>::max())
+                    known.usedMemoryBytes.reset();
+                process.uses.push_back(known);
+            }
+            processes.push_back(std::move(process));
+        }
+        return processes;
+    });
+}
+
+std::string Client::snapshot() {
+    return implementation_->onManager(
+        Patience::Usual, [](client::ManagerProxy& manager) { return manager.Snapshot(); });
+}
+
+ServiceStatus Client::status() {
+    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
+        return client::toServiceStatus(
+            allProperties(implementation_->managerObject(), client::ManagerProxy::INTERFACE_NAME));
+    });
+}
+
+std::string Client::activate(const ActivateOptions& options) {
+    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+        return std::get<0>(manager.Activate(client::toDictionary(options)));
+    });
+}
+
+std::vector<std::uint32_t> Client::attach(const std::string& id, const AttachOptions& options) {
+    return implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        return client::EnvironmentProxy(proxy).Attach(client::toDictionary(options));
+    });
+}
+
+std::vector<std::uint32_t> Client::detach(const std::string& id,
+                                          const std::vector<std::uint32_t>& indices) {
+    return implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        return client::EnvironmentProxy(proxy).Detach(indices);
+    });
+}
+
+void Client::configure(const std::string& id, const ConfigurationChange& change) {
+    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        const auto [set, unset] = client::toArguments(change);
+        client::EnvironmentProxy(proxy).Configure(set, unset);
+    });
+}
+
+void Client::addProcess(const std::string& id, std::uint32_t pid) {
+    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        client::EnvironmentProxy(proxy).AddProcess(pid);
+    });
+}
+
+void Client::removeProcess(const std::string& id, std::uint32_t pid) {
+    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        client::EnvironmentProxy(proxy).RemoveProcess(pid);
+    });
+}
+
+void Client::addKernel(const std::string& id, const std::string& kernel) {
+    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        client::EnvironmentProxy(proxy).AddKernel(kernel);
+    });
+}
+
+void Client::removeKernel(const std::string& id, const std::string& kernel) {
+    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+        client::EnvironmentProxy(proxy).RemoveKernel(kernel);
+    });
+}
+
+void Client::deactivate(const std::string& id) {
+    implementation_->onEnvironment(Patience::Endless, id, [](sdbus::IProxy& proxy) {
+        client::EnvironmentProxy(proxy).Deactivate();
+    });
+}
+
+void Client::detachDevice(std::uint32_t index, const std::string& environment) {
+    implementation_->onDevice(Patience::Endless, index, [&](sdbus::IProxy& proxy) {
+        client::DeviceProxy(proxy).Detach(environment);
+    });
+}
+
+void Client::terminateProcess(std::uint32_t pid) {
+    implementation_->onManager(
+        Patience::Endless, [&](client::ManagerProxy& manager) { manager.TerminateProcess(pid); });
+}
+
+void Client::reload() {
+    implementation_->onManager(Patience::Endless,
+                               [](client::ManagerProxy& manager) { manager.Reload(); });
+}
+
+void Client::listenForNotices(std::uint32_t uid) {
+    implementation_->listenForNotices(uid);
+}
+
+std::vector<Notice> Client::takeNotices() {
+    return implementation_->takeNotices();
+}
+
+} // namespace genv

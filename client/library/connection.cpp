@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/connection.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <systemd/sd-bus.h>
+
+#include <array>
+#include <limits>
+#include <string_view>
+
+namespace genv::client {
+
+namespace contract = dbus::contract;
+
+namespace {
+
+// The bus' own ways of saying that nobody is there to answer, or is no longer.
+constexpr std::array<std::string_view, 6> unavailableNames{
+    "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+    "org.freedesktop.DBus.Error.NoReply",        "org.freedesktop.DBus.Error.NoServer",
+    "org.freedesktop.DBus.Error.Disconnected",   "System.Error.ENOTCONN",
+};
+// Starting the service failed, by the bus itself or by systemd.
+constexpr std::array<std::string_view, 2> unavailablePrefixes{
+    "org.freedesktop.DBus.Error.Spawn.",
+    "org.freedesktop.systemd1.",
+};
+
+bool meansUnavailable(std::string_view name) {
+    for (const std::string_view known : unavailableNames) {
+        if (name == known)
+            return true;
+    }
+    for (const std::string_view prefix : unavailablePrefixes) {
+        if (name.substr(0, prefix.size()) == prefix)
+            return true;
+    }
+    return false;
+}
+
+// sdbus-c++ keeps the sd_bus to itself; a message knows it.
+struct RawMessage : sdbus::Message {
+    static sd_bus_message* of(const sdbus::Message& message) {
+        return static_cast<sd_bus_message*>(message.*(&RawMessage::msg_));
+    }
+};
+
+} // namespace
+
+void throwTranslated(const sdbus::Error& error) {
+    if (meansUnavailable(error.getName()))
+        throw ServiceUnavailable(error.getName(), error.getMessage());
+    throw Error(error.getName(), error.getMessage());
+}
+
+Connection::Connection() {
+    try {
+        bus_ = sdbus::createSystemBusConnection();
+    } catch (const sdbus::Error& error) {
+        throw ServiceUnavailable(error.getName(),
+                                 "the system bus cannot be reached: " + error.getMessage());
+    }
+}
+
+std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& path) {
+    return sdbus::createProxy(*bus_, contract::busName, path);
+}
+
+void Connection::allowInteraction(bool allow) {
+    const auto anyProxy = proxy(contract::managerPath);
+    const sdbus::MethodCall message =
+        anyProxy->createMethodCall("org.freedesktop.DBus.Peer", "Ping");
+    sd_bus_set_allow_interactive_authorization(sd_bus_message_get_bus(RawMessage::of(message)),
+                                               allow ? 1 : 0);
+}
+
+void Connection::handleArrived() {
+    while (bus_->processPendingRequest()) {
+    }
+}
+
+void Connection::setPatience(Patience patience) {
+    if (patience == patience_)
+        return;
+    // 0 means the default to sd-bus.
+    bus_->setMethodCallTimeout(
+        patience == Patience::Endless ? std::numeric_limits<std::uint64_t>::max() : 0);
+    patience_ = patience;
+}
+
+} // namespace genv::client

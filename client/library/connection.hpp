@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The bus as the client sees it: a connection without a loop of its own, how long a call may take,
+// and the one place where a failure on the bus becomes an Error.
+#pragma once
+
+#include "genv/error.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace genv::client {
+
+/// How long a call waits for its reply.
+enum class Patience {
+    Usual,   ///< as the bus does by default
+    Endless, ///< until the service answers or is gone: a person may be typing a password
+};
+
+/// Throws the Error that a failure on the bus is.
+[[noreturn]] void throwTranslated(const sdbus::Error& error);
+
+/// A connection to the system bus. Proxies made from it must not outlive it.
+class Connection {
+  public:
+    /// Throws ServiceUnavailable where there is no bus.
+    Connection();
+
+    [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path);
+
+    void allowInteraction(bool allow);
+
+    /// Runs what makes calls, with this patience, and translates what goes wrong.
+    template <typename Calls>
+    auto call(Patience patience, Calls&& calls) {
+        try {
+            setPatience(patience);
+            return std::forward<Calls>(calls)();
+        } catch (const sdbus::Error& error) {
+            throwTranslated(error);
+        }
+    }
+
+    /// Handles every message that has arrived, without waiting for more.
+    void handleArrived();
+
+  private:
+    void setPatience(Patience patience);
+
+    std::unique_ptr<sdbus::IConnection> bus_;
+    Patience patience_ = Patience::Usual;
+};
+
+} // namespace genv::client

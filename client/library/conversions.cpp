@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/conversions.hpp"
+
+#include "client/library/proxies.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <systemd/sd-bus.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace genv::client {
+
+namespace contract = dbus::contract;
+
+namespace {
+
+struct Freed {
+    void operator()(char* text) const noexcept { std::free(text); }
+};
+using CString = std::unique_ptr<char, Freed>;
+
+template <typename Value>
+Value property(const Dictionary& properties, const char* name) {
+    const auto found = properties.find(name);
+    if (found == properties.end())
+        throw sdbus::Error(contract::error::failed,
+                           std::string("the service's answer lacks the property ") + name);
+    return found->second.get<Value>();
+}
+
+template <typename Value>
+std::optional<Value> unlessZero(Value value) {
+    return value == Value{} ? std::nullopt : std::optional<Value>(std::move(value));
+}
+
+template <typename Value>
+void put(Dictionary& dictionary, const char* key, const std::optional<Value>& value) {
+    if (value)
+        dictionary.emplace(key, sdbus::Variant(*value));
+}
+
+// A part of a configuration that changes: into the one argument or the other.
+template <typename Value>
+void put(std::pair<Dictionary, std::vector<std::string>>& arguments, const char* key,
+         const std::optional<std::optional<Value>>& change) {
+    if (change && *change)
+        put(arguments.first, key, *change);
+    else if (change)
+        arguments.second.emplace_back(key);
+}
+
+template <typename Value>
+std::string listText(const std::vector<Value>& values) {
+    std::string text;
+    for (const Value& value : values) {
+        if (!text.empty())
+            text += ',';
+        if constexpr (std::is_same_v<Value, std::string>)
+            text += value;
+        else
+            text += std::to_string(value);
+    }
+    return text;
+}
+
+} // namespace
+
+Dictionary toDictionary(const ActivateOptions& options) {
+    Dictionary dictionary;
+    put(dictionary, "id", options.id);
+    put(dictionary, "name", options.configuration.name);
+    put(dictionary, "gpus", options.configuration.gpus);
+    put(dictionary, "gpu-memory", options.configuration.gpuMemoryBytes);
+    put(dictionary, "pid", options.pid);
+    put(dictionary, "kernel", options.kernel);
+    put(dictionary, "attach", options.attach);
+    put(dictionary, "uid", options.uid);
+    if (options.overSubscribe)
+        dictionary.emplace("over-subscribe", sdbus::Variant(true));
+    return dictionary;
+}
+
+Dictionary toDictionary(const AttachOptions& options) {
+    Dictionary dictionary;
+    put(dictionary, "count", options.count);
+    put(dictionary, "index", options.index);
+    put(dictionary, "uuid", options.uuid);
+    put(dictionary, "model", options.model);
+    if (options.overSubscribe)
+        dictionary.emplace("over-subscribe", sdbus::Variant(true));
+    return dictionary;
+}
+
+std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationChange& change) {
+    std::pair<Dictionary, std::vector<std::string>> arguments;
+    put(arguments, "name", change.name);
+    put(arguments, "gpus", change.gpus);
+    put(arguments, "gpu-memory", change.gpuMemoryBytes);
+    return arguments;
+}
+
+Environment toEnvironment(const Dictionary& properties) {
+    Environment environment;
+    environment.id = property<std::string>(properties, "Id");
+    environment.uid = property<std::uint32_t>(properties, "Uid");
+    environment.user = property<std::string>(properties, "User");
+    environment.created = toTime(property<std::uint64_t>(properties, "Created"));
+    environment.configuration.name = unlessZero(property<std::string>(properties, "Name"));
+    environment.configuration.gpus = unlessZero(property<std::uint32_t>(properties, "Gpus"));
+    environment.configuration.gpuMemoryBytes =
+        unlessZero(property<std::uint64_t>(properties, "GpuMemory"));
+    environment.processes = property<std::vector<std::uint32_t>>(properties, "Processes");
+    environment.kernels = property<std::vector<std::string>>(properties, "Kernels");
+    environment.devices = property<std::vector<std::uint32_t>>(properties, "Devices");
+    if (const auto expires = unlessZero(property<std::uint64_t>(properties, "Expires")))
+        environment.expires = toTime(*expires);
+    return environment;
+}
+
+std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
+    std::vector<Environment> environments;
+    for (const auto& [path, interfaces] : objects) {
+        const auto found = interfaces.find(EnvironmentProxy::INTERFACE_NAME);
+        if (found != interfaces.end())
+            environments.push_back(toEnvironment(found->second));
+    }
+    std::sort(environments.begin(), environments.end(),
+              [](const Environment& a, const Environment& b) {
+                  return std::tie(a.created, a.id) < std::tie(b.created, b.id);
+              });
+    return environments;
+}
+
+ServiceStatus toServiceStatus(const Dictionary& properties) {
+    return {property<std::string>(properties, "Version"),
+            property<std::uint32_t>(properties, "DeviceCount"),
+            property<std::uint32_t>(properties, "EnvironmentCount")};
+}
+
+std::string toText(const sdbus::Variant& value) {
+    const std::string type = value.peekValueType();
+    if (type == "s")
+        return value.get<std::string>();
+    if (type == "u")
+        return std::to_string(value.get<std::uint32_t>());
+    if (type == "t")
+        return std::to_string(value.get<std::uint64_t>());
+    if (type == "i")
+        return std::to_string(value.get<std::int32_t>());
+    if (type == "b")
+        return value.get<bool>() ? "yes" : "no";
+    if (type == "au")
+        return listText(value.get<std::vector<std::uint32_t>>());
+    if (type == "as")
+        return listText(value.get<std::vector<std::string>>());
+    return {};
+}
+
+Time toTime(std::uint64_t microseconds) {
+    return Time{std::chrono::microseconds{static_cast<std::int64_t>(microseconds)}};
+}
+
+std::string environmentPath(const std::string& id) {
+    char* path = nullptr;
+    if (sd_bus_path_encode(contract::environmentPathPrefix, id.c_str(), &path) < 0)
+        throw std::bad_alloc();
+    return CString(path).get();
+}
+
+std::string environmentId(const std::string& path) {
+    char* id = nullptr;
+    if (sd_bus_path_decode(path.c_str(), contract::environmentPathPrefix, &id) <= 0)
+        return {};
+    return CString(id).get();
+}
+
+} // namespace genv::client

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Between the values of the public headers and what goes over the bus. The special numbers of the
+// bus (0 = unset, the largest = unknown) are known here only.
+#pragma once
+
+#include "genv/types.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::client {
+
+using Dictionary = std::map<std::string, sdbus::Variant>;
+/// As GetManagedObjects gives them: path, interface, property.
+using ManagedObjects = std::map<sdbus::ObjectPath, std::map<std::string, Dictionary>>;
+
+Dictionary toDictionary(const ActivateOptions& options);
+Dictionary toDictionary(const AttachOptions& options);
+
+/// The two arguments of Configure: what is set and what is unset.
+std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationChange& change);
+
+/// An environment out of all its properties. Throws sdbus::Error where one is missing or of another
+/// type.
+Environment toEnvironment(const Dictionary& properties);
+/// The environments among all objects, oldest first.
+std::vector<Environment> toEnvironments(const ManagedObjects& objects);
+
+ServiceStatus toServiceStatus(const Dictionary& properties);
+
+/// A value as text: numbers in decimal, lists with commas; empty for a type that no notice has.
+std::string toText(const sdbus::Variant& value);
+
+Time toTime(std::uint64_t microseconds);
+
+/// The object path of the environment with this id.
+std::string environmentPath(const std::string& id);
+/// The id in an environment's path; empty for another path.
+std::string environmentId(const std::string& path);
+
+} // namespace genv::client

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The generated proxies as this client uses them: for their methods. Signals are subscribed to one
+// by one where they are wanted, since a match rule costs a round trip; so none of these proxies is
+// registered for signals.
+#pragma once
+
+#include "dbus/contract/device_proxy.hpp"
+#include "dbus/contract/environment_proxy.hpp"
+#include "dbus/contract/manager_proxy.hpp"
+
+namespace genv::client {
+
+class ManagerProxy final : public ::dev::genv::Manager_proxy {
+  public:
+    explicit ManagerProxy(sdbus::IProxy& proxy) : Manager_proxy(proxy) {}
+    ManagerProxy(const ManagerProxy&) = delete;
+    ManagerProxy& operator=(const ManagerProxy&) = delete;
+    virtual ~ManagerProxy() = default;
+
+  private:
+    void onEnvironmentAdded(const std::string& /*id*/,
+                            const sdbus::ObjectPath& /*environment*/) override {}
+    void onEnvironmentRemoved(const std::string& /*id*/,
+                              const sdbus::ObjectPath& /*environment*/) override {}
+    void onAttached(const std::string& /*environment*/, const std::uint32_t& /*device*/) override {}
+    void onDetached(const std::string& /*environment*/, const std::uint32_t& /*device*/,
+                    const std::string& /*reason*/) override {}
+    void onProcessTerminated(const std::uint32_t& /*pid*/, const std::string& /*environment*/,
+                             const std::string& /*reason*/) override {}
+    void onQueueChanged() override {}
+    void onNotice(const std::uint32_t& /*uid*/, const std::string& /*kind*/,
+                  const std::string& /*environment*/,
+                  const std::map<std::string, sdbus::Variant>& /*details*/) override {}
+};
+
+class EnvironmentProxy final : public ::dev::genv::Environment_proxy {
+  public:
+    explicit EnvironmentProxy(sdbus::IProxy& proxy) : Environment_proxy(proxy) {}
+};
+
+class DeviceProxy final : public ::dev::genv::Device_proxy {
+  public:
+    explicit DeviceProxy(sdbus::IProxy& proxy) : Device_proxy(proxy) {}
+};
+
+} // namespace genv::client

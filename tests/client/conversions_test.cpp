@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/conversions.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::client {
+namespace {
+
+template <typename Value>
+sdbus::Variant variant(Value value) {
+    return sdbus::Variant(value);
+}
+
+Dictionary properties() {
+    return {{"Id", variant(std::string("7"))},
+            {"Uid", variant(std::uint32_t{1001})},
+            {"User", variant(std::string("alice"))},
+            {"Name", variant(std::string("a"))},
+            {"Created", variant(std::uint64_t{5})},
+            {"Gpus", variant(std::uint32_t{2})},
+            {"GpuMemory", variant(std::uint64_t{1000})},
+            {"Processes", variant(std::vector<std::uint32_t>{7})},
+            {"Kernels", variant(std::vector<std::string>{"k"})},
+            {"Devices", variant(std::vector<std::uint32_t>{0, 3})},
+            {"Expires", variant(std::uint64_t{0})}};
+}
+
+TEST(Conversions, ReadAnEnvironment) {
+    const Environment environment = toEnvironment(properties());
+    EXPECT_EQ(environment.id, "7");
+    EXPECT_EQ(environment.uid, 1001U);
+    EXPECT_EQ(environment.created, toTime(5));
+    EXPECT_EQ(environment.configuration.name, "a");
+    EXPECT_EQ(environment.configuration.gpus, 2U);
+    EXPECT_EQ(environment.configuration.gpuMemoryBytes, 1000U);
+    EXPECT_EQ(environment.devices, (std::vector<std::uint32_t>{0, 3}));
+    EXPECT_EQ(environment.expires, std::nullopt);
+}
+
+TEST(Conversions, KnowTheNumbersThatMeanUnset) {
+    Dictionary unset = properties();
+    unset["Name"] = variant(std::string());
+    unset["Gpus"] = variant(std::uint32_t{0});
+    unset["GpuMemory"] = variant(std::uint64_t{0});
+    const Configuration configuration = toEnvironment(unset).configuration;
+    EXPECT_EQ(configuration.name, std::nullopt);
+    EXPECT_EQ(configuration.gpus, std::nullopt);
+    EXPECT_EQ(configuration.gpuMemoryBytes, std::nullopt);
+}
+
+TEST(Conversions, RefuseAnAnswerThatLacksSomethingOrHasAnotherType) {
+    Dictionary lacking = properties();
+    lacking.erase("Devices");
+    EXPECT_THROW(toEnvironment(lacking), sdbus::Error);
+    Dictionary other = properties();
+    other["Gpus"] = variant(std::string("two"));
+    EXPECT_THROW(toEnvironment(other), sdbus::Error);
+}
+
+TEST(Conversions, SendWhatIsSetAndNothingElse) {
+    EXPECT_TRUE(toDictionary(ActivateOptions{}).empty());
+    EXPECT_TRUE(toDictionary(AttachOptions{}).empty());
+    AttachOptions attach;
+    attach.count = 2;
+    attach.overSubscribe = true;
+    const Dictionary dictionary = toDictionary(attach);
+    EXPECT_EQ(dictionary.size(), 2U);
+    EXPECT_EQ(dictionary.at("count").get<std::uint32_t>(), 2U);
+    EXPECT_TRUE(dictionary.at("over-subscribe").get<bool>());
+}
+
+TEST(Conversions, TellAChangeFromNoChangeAndFromUnsetting) {
+    ConfigurationChange change;
+    change.gpus = std::optional<std::uint32_t>(2);
+    change.name.emplace();
+    const auto [set, unset] = toArguments(change);
+    EXPECT_EQ(set.size(), 1U);
+    EXPECT_EQ(set.at("gpus").get<std::uint32_t>(), 2U);
+    EXPECT_EQ(unset, std::vector<std::string>{"name"});
+}
+
+TEST(Conversions, KnowEnvironmentsByTheirPaths) {
+    for (const char* id : {"1573", "a.b:c@d-e_f", "x"})
+        EXPECT_EQ(environmentId(environmentPath(id)), id);
+    EXPECT_EQ(environmentPath("a.b"), "/dev/genv/Manager/environment/a_2eb");
+    EXPECT_EQ(environmentId("/dev/genv/Manager/device/0"), "");
+}
+
+TEST(Conversions, WriteTheDetailsOfNotices) {
+    EXPECT_EQ(toText(variant(std::string("a"))), "a");
+    EXPECT_EQ(toText(variant(std::uint32_t{7})), "7");
+    EXPECT_EQ(toText(variant(std::vector<std::uint32_t>{1, 2})), "1,2");
+    EXPECT_EQ(toText(variant(1.5)), "");
+}
+
+} // namespace
+} // namespace genv::client

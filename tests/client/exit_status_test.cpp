@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/exit_status.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::ctl {
+namespace {
+
+namespace names = dbus::contract::error;
+
+ExitStatus statusOf(const char* name) {
+    return toFailure(Error(name, "why")).status();
+}
+
+TEST(ExitStatus, FollowsTheErrorsName) {
+    EXPECT_EQ(statusOf(names::notEnoughDevices), ExitStatus::NoDevice);
+    EXPECT_EQ(statusOf(names::deviceUnavailable), ExitStatus::NoDevice);
+    EXPECT_EQ(statusOf(names::accessDenied), ExitStatus::NotAuthorised);
+    EXPECT_EQ(statusOf(names::interactiveAuthorizationRequired), ExitStatus::NotAuthorised);
+    EXPECT_EQ(statusOf(names::invalidArgs), ExitStatus::Usage);
+    for (const char* name :
+         {names::noSuchEnvironment, names::noSuchDevice, names::noSuchProcess, names::alreadyExists,
+          names::quotaExceeded, names::notAttached, names::busy, names::limitsExceeded,
+          names::notSupported, names::timeout, names::ioError, names::failed, "an.unknown.Name"})
+        EXPECT_EQ(statusOf(name), ExitStatus::Failed) << name;
+}
+
+TEST(ExitStatus, TellsAServiceThatIsNotThereFromOneThatRefuses) {
+    const Failure failure =
+        toFailure(ServiceUnavailable("org.freedesktop.DBus.Error.ServiceUnknown", "why"));
+    EXPECT_EQ(failure.status(), ExitStatus::NoService);
+    EXPECT_NE(failure.hint(), "");
+}
+
+TEST(ExitStatus, KeepsTheServicesOwnWords) {
+    EXPECT_STREQ(toFailure(Error(names::deviceUnavailable, "Device 3 is not available")).what(),
+                 "Device 3 is not available");
+}
+
+} // namespace
+} // namespace genv::ctl

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::ctl {
+namespace {
+
+Table devicesTable() {
+    return Table({{"ID", 8}, {"ENV ID", 12}, {"ENV NAME", 16}, {"ATTACHED", 0}});
+}
+
+Table environmentsTable() {
+    return Table({{"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 21}, {"PID(S)", 0}});
+}
+
+TEST(Table, PrintsDevicesAsTheUserGuideShowsThem) {
+    Table table = devicesTable();
+    table.add({"0", "1573", "Yesterday", "25 minutes ago"});
+    table.add({"1", "12167", "Norwegian Wood", "7 hours ago"});
+    EXPECT_EQ(table.text(true), "ID      ENV ID      ENV NAME        ATTACHED\n"
+                                "0       1573        Yesterday       25 minutes ago\n"
+                                "1       12167       Norwegian Wood  7 hours ago\n");
+}
+
+TEST(Table, PrintsEnvironmentsAsTheUserGuideShowsThem) {
+    Table table = environmentsTable();
+    table.add({"1573", "paul(1004)", "Yesterday", "27 minutes ago", "1573"});
+    table.add({"12167", "john(1005)", "Norwegian Wood", "7 hours ago", "12167"});
+    EXPECT_EQ(table.text(true),
+              "ID      USER            NAME            CREATED              PID(S)\n"
+              "1573    paul(1004)      Yesterday       27 minutes ago       1573\n"
+              "12167   john(1005)      Norwegian Wood  7 hours ago          12167\n");
+}
+
+TEST(Table, HasARowWithEmptyCellsForAFreeDevice) {
+    Table table = devicesTable();
+    table.add({"2", "", "", ""});
+    EXPECT_EQ(table.text(false), "2\n");
+    EXPECT_EQ(table.csv(true), "ID,ENV ID,ENV NAME,ATTACHED\n2,,,\n");
+}
+
+TEST(Table, CutsNothingAndKeepsLongCellsApart) {
+    Table table = devicesTable();
+    table.add(
+        {"0", "an-id-that-is-long", "a name that is much longer than its column", "1 second ago"});
+    EXPECT_EQ(
+        table.text(false),
+        "0       an-id-that-is-long a name that is much longer than its column 1 second ago\n");
+}
+
+TEST(Table, PadsByWhatIsSeenNotByBytes) {
+    Table table = devicesTable();
+    table.add({"0", "7", "grün", "x"});
+    table.add({"1", "7", "木の名前", "x"});
+    EXPECT_EQ(table.text(false), "0       7           grün            x\n"
+                                 "1       7           木の名前        x\n");
+}
+
+TEST(Table, QuotesCsvCellsThatNeedIt) {
+    Table table = devicesTable();
+    table.add({"0", "7", "a,b \"c\"", "x"});
+    EXPECT_EQ(table.csv(false), "0,7,\"a,b \"\"c\"\"\",x\n");
+}
+
+TEST(Table, MakesForeignTextSafe) {
+    Table table = devicesTable();
+    table.add({"0", "7", "\x1b]0;title\x07\n8,9", "x"});
+    EXPECT_EQ(table.text(false), "0       7           \\x1b]0;title\\x07\\x0a8,9 x\n");
+    EXPECT_EQ(table.csv(false), "0,7,\"\\x1b]0;title\\x07\\x0a8,9\",x\n");
+}
+
+TEST(Table, PutsEmphasisAroundTheHeaderOnly) {
+    Table table = devicesTable();
+    table.add({"0", "", "", ""});
+    EXPECT_EQ(table.text(true, "<", ">"), "<ID      ENV ID      ENV NAME        ATTACHED>\n0\n");
+}
+
+} // namespace
+} // namespace genv::ctl

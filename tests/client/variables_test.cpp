@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/variables.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace genv::ctl {
+namespace {
+
+const std::vector<Device> gpus{{0, "GPU-a", "A", 1}, {1, "GPU-b", "A", 1}, {10, "GPU-c", "A", 1}};
+const std::vector<Device> withInstances{
+    {0, "GPU-a", "A", 1}, {1, "MIG-b", "A", 1}, {2, "MIG-c", "A", 1}};
+
+TEST(VisibleDevices, AreTheIndicesInOrder) {
+    EXPECT_EQ(visibleDevices(gpus, {10, 1, 0}), "0,1,10");
+    EXPECT_EQ(visibleDevices(gpus, {1}), "1");
+}
+
+TEST(VisibleDevices, HideAllGpusFromADetachedEnvironment) {
+    EXPECT_EQ(visibleDevices(gpus, {}), "-1");
+    EXPECT_EQ(visibleDevices(withInstances, {}), "-1");
+}
+
+TEST(VisibleDevices, AreUuidsWhereAnyDeviceIsAMigInstance) {
+    EXPECT_EQ(visibleDevices(withInstances, {2, 1}), "MIG-b,MIG-c");
+    EXPECT_EQ(visibleDevices(withInstances, {0}), "GPU-a");
+    EXPECT_EQ(visibleDevices(withInstances, {7}), "-1") << "a device that vanished meanwhile";
+}
+
+TEST(EnvironmentVariables, CarryTheEnvironment) {
+    Environment environment;
+    environment.id = "7";
+    environment.configuration = {"a name", 2, 4'000'000'000};
+    EXPECT_EQ(environmentVariables(environment, "0,1"),
+              (std::vector<Variable>{{"GENV_ENVIRONMENT_ID", "7"},
+                                     {"GENV_ENVIRONMENT_NAME", "a name"},
+                                     {"GENV_GPU_MEMORY", "4g"},
+                                     {"GENV_GPUS", "2"},
+                                     {"CUDA_VISIBLE_DEVICES", "0,1"},
+                                     {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}));
+}
+
+TEST(EnvironmentVariables, HaveNoValueForWhatIsUnset) {
+    for (const Variable& variable : configurationVariables({}))
+        EXPECT_EQ(variable.value, std::nullopt) << variable.name;
+}
+
+TEST(EnvironmentVariableId, IsAnIdOrNothing) {
+    setenv("GENV_ENVIRONMENT_ID", "1573", 1);
+    EXPECT_EQ(environmentVariableId(), "1573");
+    setenv("GENV_ENVIRONMENT_ID", "../x", 1);
+    EXPECT_EQ(environmentVariableId(), std::nullopt);
+    setenv("GENV_ENVIRONMENT_ID", "", 1);
+    EXPECT_EQ(environmentVariableId(), std::nullopt);
+    unsetenv("GENV_ENVIRONMENT_ID");
+    EXPECT_EQ(environmentVariableId(), std::nullopt);
+}
+
+} // namespace
+} // namespace genv::ctl
