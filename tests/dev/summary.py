@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Sums up what ctest left in build folders (tests.json, results.xml, ctest-status) and decides whether it was good.
+
+A test that did not run is no success: it fails the whole unless it is one that cannot run on this machine (`may_skip`).
+A GoogleTest program counts with its cases, and a case that skipped itself counts as skipped even in a program that passed.
+"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as ET
+
+CASES = re.compile(r"^\[==========\] (\d+) tests? from ", re.M)
+SKIPPED_CASE = re.compile(r"^\[ RUN      \] (\S+)\n(?:(?!\[ ).*\n)*?\[  SKIPPED \] \1", re.M)
+GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.M)
+PLAIN_REASON = re.compile(r"skipped: (.+)$", re.M)
+
+
+def may_skip(labels):
+    return "gpu" in labels and not os.path.exists("/dev/nvidiactl")
+
+
+def labels_of(folder):
+    tests = json.loads((folder / "tests.json").read_text(encoding="utf-8"))["tests"]
+    labels = {}
+    for test in tests:
+        values = [p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"]
+        labels[test["name"]] = values[0] if values else []
+    return labels
+
+
+def reason_in(output, default):
+    match = GTEST_REASON.search(output) or PLAIN_REASON.search(output)
+    return match.group(1).strip() if match else default
+
+
+def skips(name, case, output):
+    """What was skipped in one entry of results.xml, as (name, reason)."""
+    node = case.find("skipped")
+    if node is not None:
+        return [(name, reason_in(output, "no reason given: " + node.get("message", "")))]
+    return [
+        (f"{name}: {match.group(1)}", reason_in(match.group(0), "no reason given")) for match in SKIPPED_CASE.finditer(output)
+    ]
+
+
+def summarize(folder):
+    """Prints one folder's summary and returns whether it was good."""
+    results = folder / "results.xml"
+    status = folder / "ctest-status"
+    if not results.exists() or not status.exists():
+        print(f"{folder.name}: no results")
+        return False
+    labels = labels_of(folder)
+    cases = 0
+    failed, skipped, unexpected = [], [], []
+    for case in ET.parse(results).iter("testcase"):
+        name = case.get("name")
+        output = case.findtext("system-out") or ""
+        cases += sum(int(n) for n in CASES.findall(output)) or 1
+        broken = case.get("status") == "notrun" and "Unable to find" in output
+        if case.find("failure") is not None or case.get("status") in ("fail", "disabled") or broken:
+            failed.append(name)
+            continue
+        for what, why in skips(name, case, output):
+            skipped.append((what, why))
+            if not may_skip(labels.get(name, [])):
+                unexpected.append(what)
+
+    print(f"{folder.name}: {cases} tests, {len(failed)} failed, {len(skipped)} skipped")
+    for name in failed:
+        print(f"  failed: {name}")
+    for name, why in skipped:
+        print(f"  skipped{' (not expected)' if name in unexpected else ''}: {name}: {why}")
+    complained = status.read_text(encoding="utf-8").strip() != "0"
+    if complained and not failed:
+        print("  ctest failed for a reason of its own")
+    return cases > 0 and not failed and not unexpected and not complained
+
+
+def main():
+    good = [summarize(pathlib.Path(folder)) for folder in sys.argv[1:]]
+    print("all good" if good and all(good) else "NOT good")
+    return 0 if good and all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The tests of summary.py: what it must not let pass."""
+
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import summary
+
+GTEST_SKIP = """[ RUN      ] Suite.case
+/src/a_test.cpp:12: Skipped
+no {why} here
+[  SKIPPED ] Suite.case (0 ms)
+[==========] 3 tests from 1 test suite ran. (1 ms total)
+"""
+
+
+def entry(name, status="run", output="", inside=""):
+    text = output.replace("&", "&amp;").replace("<", "&lt;")
+    return f'<testcase name="{name}" status="{status}">{inside}<system-out>{text}</system-out></testcase>'
+
+
+class Summary(unittest.TestCase):
+    def summarize(self, entries, labels=None, ctest_status="0", gpu=False):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            if entries is not None:
+                (folder / "results.xml").write_text(f"<testsuite>{''.join(entries)}</testsuite>", encoding="utf-8")
+            (folder / "ctest-status").write_text(ctest_status, encoding="utf-8")
+            tests = [{"name": n, "properties": [{"name": "LABELS", "value": v}]} for n, v in (labels or {}).items()]
+            (folder / "tests.json").write_text(json.dumps({"tests": tests}), encoding="utf-8")
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output), mock.patch("os.path.exists", return_value=gpu):
+                good = summary.summarize(folder)
+            return good, output.getvalue()
+
+    def test_passing_tests_are_good_and_counted_by_case(self):
+        good, text = self.summarize([entry("a"), entry("b", output="[==========] 3 tests from 1 test suite ran. (1 ms)\n")])
+        self.assertTrue(good)
+        self.assertIn("4 tests, 0 failed, 0 skipped", text)
+
+    def test_a_failure_is_not_good_and_named(self):
+        good, text = self.summarize([entry("a", status="fail", inside="<failure message=''/>")], ctest_status="8")
+        self.assertFalse(good)
+        self.assertIn("failed: a", text)
+
+    def test_a_skipped_test_is_not_good_and_says_why(self):
+        skipped = entry("a", "notrun", "private-bus: skipped: needs root\n", '<skipped message="SKIP_RETURN_CODE=77"/>')
+        good, text = self.summarize([entry("b"), skipped])
+        self.assertFalse(good)
+        self.assertIn("(not expected): a: needs root", text)
+
+    def test_a_test_for_a_gpu_may_be_skipped_only_without_one(self):
+        skipped = entry("a", "notrun", GTEST_SKIP.format(why="GPU"), '<skipped message="x"/>')
+        good, text = self.summarize([skipped], {"a": ["gpu"]})
+        self.assertTrue(good)
+        self.assertIn("a: no GPU here", text)
+        self.assertFalse(self.summarize([skipped], {"a": ["gpu"]}, gpu=True)[0])
+
+    def test_a_case_that_skipped_itself_in_a_passing_program_is_found(self):
+        good, text = self.summarize([entry("a", output=GTEST_SKIP.format(why="root"))])
+        self.assertFalse(good)
+        self.assertIn("a: Suite.case: no root here", text)
+
+    def test_a_program_that_was_not_built_is_a_failure(self):
+        missing = entry("a", "notrun", "Unable to find executable: /a", '<skipped message="Unable to find executable"/>')
+        self.assertFalse(self.summarize([missing], {"a": ["gpu"]})[0])
+
+    def test_no_results_and_no_tests_are_not_good(self):
+        self.assertFalse(self.summarize(None)[0])
+        self.assertFalse(self.summarize([])[0])
+
+    def test_ctest_failing_by_itself_is_not_good(self):
+        self.assertFalse(self.summarize([entry("a")], ctest_status="1")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
