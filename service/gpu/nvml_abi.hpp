@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The part of NVML's binary interface that genv uses, declared here so that a build needs nothing
+// of NVIDIA's. Each declaration names what NVML calls it. Layouts are those of 64-bit Linux and are
+// asserted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace genv::service::nvml {
+
+/// nvmlDevice_t: a GPU or a MIG instance, until nvmlShutdown().
+using Device = struct OpaqueDevice*;
+/// nvmlEventSet_t
+using EventSet = struct OpaqueEventSet*;
+
+/// nvmlReturn_t. A driver may return values that are not listed.
+enum class Return : int {
+    Success = 0,
+    Uninitialized = 1,
+    InvalidArgument = 2,
+    NotSupported = 3,
+    NoPermission = 4,
+    NotFound = 6,
+    InsufficientSize = 7,
+    InsufficientPower = 8,
+    DriverNotLoaded = 9,
+    Timeout = 10,
+    IrqIssue = 11,
+    LibraryNotFound = 12,
+    FunctionNotFound = 13,
+    GpuIsLost = 15,
+    ResetRequired = 16,
+    OperatingSystem = 17,
+    LibRmVersionMismatch = 18,
+    Memory = 20,
+    InsufficientResources = 23,
+    ArgumentVersionMismatch = 25,
+    NotReady = 27,
+    GpuNotFound = 28,
+    Unknown = 999,
+};
+
+/// NVML_VALUE_NOT_AVAILABLE as a number of bytes.
+inline constexpr std::uint64_t valueNotAvailable = ~std::uint64_t{0};
+/// What gpuInstanceId and computeInstanceId hold outside MIG mode.
+inline constexpr std::uint32_t noInstance = ~std::uint32_t{0};
+/// NVML_DEVICE_UUID_V2_BUFFER_SIZE
+inline constexpr unsigned uuidBufferSize = 96;
+/// NVML_DEVICE_NAME_V2_BUFFER_SIZE
+inline constexpr unsigned nameBufferSize = 96;
+/// NVML_DEVICE_MIG_ENABLE
+inline constexpr unsigned migEnabled = 1;
+/// NVML_TEMPERATURE_GPU
+inline constexpr unsigned temperatureOfGpu = 0;
+/// nvmlEventTypeXidCriticalError
+inline constexpr unsigned long long eventXidCriticalError = 0x8;
+
+/// nvmlUtilization_t: percent of the time in which something ran, and in which memory was used.
+struct Utilization {
+    unsigned int gpu;
+    unsigned int memory;
+};
+static_assert(sizeof(Utilization) == 8);
+
+/// nvmlMemory_t: `used` includes what the driver reserves.
+struct MemoryV1 {
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used;
+};
+static_assert(sizeof(MemoryV1) == 24 && offsetof(MemoryV1, used) == 16);
+
+/// nvmlMemory_v2_t: `used` is what was allocated.
+struct MemoryV2 {
+    unsigned int version; ///< memoryV2Version, set by the caller
+    unsigned long long total;
+    unsigned long long reserved;
+    unsigned long long free;
+    unsigned long long used;
+};
+static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8 &&
+              offsetof(MemoryV2, used) == 32);
+
+/// nvmlMemory_v2: the size, and the version in the highest byte.
+inline constexpr unsigned memoryV2Version = sizeof(MemoryV2) | (2U << 24U);
+static_assert(memoryV2Version == 0x02000028);
+
+/// nvmlProcessInfo_v1_t
+struct ProcessV1 {
+    unsigned int pid;
+    unsigned long long usedGpuMemory; ///< bytes, or valueNotAvailable
+};
+static_assert(sizeof(ProcessV1) == 16 && offsetof(ProcessV1, usedGpuMemory) == 8);
+
+/// nvmlProcessInfo_v2_t, which the _v3 functions use as well. It begins as ProcessV1 does.
+struct ProcessV2 {
+    unsigned int pid;
+    unsigned long long usedGpuMemory; ///< bytes, or valueNotAvailable
+    unsigned int gpuInstanceId;       ///< or noInstance
+    unsigned int computeInstanceId;   ///< or noInstance
+};
+static_assert(sizeof(ProcessV2) == 24 && offsetof(ProcessV2, usedGpuMemory) == 8 &&
+              offsetof(ProcessV2, gpuInstanceId) == 16 &&
+              offsetof(ProcessV2, computeInstanceId) == 20);
+
+/// nvmlProcessDetail_v1_t, which the _v3 functions of the first R535 drivers fill in by mistake. It
+/// begins as ProcessV2 does.
+struct ProcessDetailV1 {
+    unsigned int pid;
+    unsigned long long usedGpuMemory;
+    unsigned int gpuInstanceId;
+    unsigned int computeInstanceId;
+    unsigned long long usedGpuCcProtectedMemory;
+};
+static_assert(sizeof(ProcessDetailV1) == 32 && offsetof(ProcessDetailV1, computeInstanceId) == 20);
+
+/// nvmlEventData_t. The first version of nvmlEventSetWait() leaves the two ids alone.
+struct EventData {
+    Device device;
+    unsigned long long eventType;
+    unsigned long long eventData;   ///< with eventXidCriticalError: the XID
+    unsigned int gpuInstanceId;     ///< or noInstance
+    unsigned int computeInstanceId; ///< or noInstance
+};
+static_assert(sizeof(EventData) == 32 && offsetof(EventData, eventData) == 16 &&
+              offsetof(EventData, gpuInstanceId) == 24);
+
+} // namespace genv::service::nvml

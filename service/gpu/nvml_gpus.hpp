@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The GPUs of a machine with NVIDIA's driver. The driver is asked by a helper process, genv-nvml,
+// which is replaced when it hangs or crashes; what must outlast it is kept here.
+#pragma once
+
+#include "core/ports/gpus.hpp"
+#include "service/gpu/nvml_devices.hpp"
+#include "service/gpu/nvml_helper.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::service {
+
+/// The helper process and how long it may take.
+struct NvmlSettings {
+    std::filesystem::path helper;                      ///< genv-nvml
+    std::vector<std::string> arguments;                ///< further ones, such as --library
+    std::chrono::milliseconds firstAnswerTime{15'000}; ///< starting the driver is slow
+    std::chrono::milliseconds answerTime{5'000};
+};
+
+/// Samples through NVML. sample() lasts as long as the settings say and a second at most. All calls
+/// are made by one thread, which outlives this: the kernel ends a helper with the thread that
+/// started it.
+class NvmlGpus final : public core::Gpus {
+  public:
+    explicit NvmlGpus(NvmlSettings settings);
+    ~NvmlGpus() override;
+
+    /// Takes a sample. "No driver" is said only until one has worked; from then on it is an error
+    /// like others, since a driver that is being replaced leaves its devices where they are.
+    core::GpuSample sample() override;
+
+  private:
+    void replaceEndedHelper();
+    std::string ask();
+    NvmlAnswer takeAnswer();
+    void endHelper();
+
+    NvmlSettings settings_;
+    std::optional<NvmlHelper> helper_;
+    bool helperHasAnswered_ = false;
+    std::list<ChildProcess> hanging_; // killed, and not dead yet
+    std::uint64_t sample_ = 0;        // the number of the last one
+    NvmlDevices devices_;
+    bool driverHasWorked_ = false;
+};
+
+} // namespace genv::service

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// NVML as the machine has it: loaded while running, with whatever functions its version brings. One
+// that is missing behaves as one that answers FunctionNotFound does, so that callers have one case.
+#pragma once
+
+#include "service/gpu/nvml_abi.hpp"
+
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace genv::service {
+
+/// The library cannot be loaded. The text is the dynamic linker's: foreign.
+class NvmlNotLoaded : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The address of a symbol, or null.
+void* findSymbol(void* library, const char* name);
+
+/// A function of NVML in all its versions of one signature, newest first; the first that the
+/// library and the driver behind it know is called.
+template <typename... Args>
+class NvmlFunction {
+  public:
+    NvmlFunction(void* library, std::initializer_list<const char*> names) {
+        for (const char* name : names) {
+            if (void* address = findSymbol(library, name))
+                versions_.push_back(reinterpret_cast<Version>(address));
+        }
+    }
+
+    nvml::Return operator()(Args... args) const {
+        auto result = nvml::Return::FunctionNotFound;
+        for (auto version = versions_.begin();
+             version != versions_.end() && result == nvml::Return::FunctionNotFound; ++version)
+            result = (*version)(args...);
+        return result;
+    }
+
+  private:
+    using Version = nvml::Return (*)(Args...);
+    std::vector<Version> versions_;
+};
+
+/// Lists processes. The versions differ in what an entry of the list is, hence the untyped pointer.
+using NvmlProcessFunction = NvmlFunction<nvml::Device, unsigned*, void*>;
+
+/// The loaded library. Loading it does not start it: that is init().
+class NvmlLibrary {
+    struct Close {
+        void operator()(void* handle) const noexcept;
+    };
+    std::unique_ptr<void, Close> handle_; // first: the functions below are looked up in it
+
+  public:
+    /// Loads the library of this name or path. Throws NvmlNotLoaded.
+    explicit NvmlLibrary(const std::string& file);
+
+    /// What a return value means, in the library's words: foreign text.
+    [[nodiscard]] std::string describe(nvml::Return result) const;
+
+    const NvmlFunction<> init{handle_.get(), {"nvmlInit_v2", "nvmlInit"}};
+    const NvmlFunction<> shutdown{handle_.get(), {"nvmlShutdown"}};
+
+    const NvmlFunction<unsigned*> deviceCount{handle_.get(),
+                                              {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}};
+    const NvmlFunction<unsigned, nvml::Device*> deviceByIndex{
+        handle_.get(), {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}};
+    const NvmlFunction<nvml::Device, char*, unsigned> uuid{handle_.get(), {"nvmlDeviceGetUUID"}};
+    const NvmlFunction<nvml::Device, char*, unsigned> name{handle_.get(), {"nvmlDeviceGetName"}};
+    const NvmlFunction<nvml::Device, nvml::MemoryV2*> memoryV2{handle_.get(),
+                                                               {"nvmlDeviceGetMemoryInfo_v2"}};
+    const NvmlFunction<nvml::Device, nvml::MemoryV1*> memoryV1{handle_.get(),
+                                                               {"nvmlDeviceGetMemoryInfo"}};
+    const NvmlFunction<nvml::Device, nvml::Utilization*> utilization{
+        handle_.get(), {"nvmlDeviceGetUtilizationRates"}};
+    const NvmlFunction<nvml::Device, unsigned, unsigned*> temperature{handle_.get(),
+                                                                      {"nvmlDeviceGetTemperature"}};
+    const NvmlFunction<nvml::Device, unsigned*> power{handle_.get(), {"nvmlDeviceGetPowerUsage"}};
+
+    const NvmlFunction<nvml::Device, unsigned*, unsigned*> migMode{handle_.get(),
+                                                                   {"nvmlDeviceGetMigMode"}};
+    const NvmlFunction<nvml::Device, unsigned*> migCount{handle_.get(),
+                                                         {"nvmlDeviceGetMaxMigDeviceCount"}};
+    const NvmlFunction<nvml::Device, unsigned, nvml::Device*> migByIndex{
+        handle_.get(), {"nvmlDeviceGetMigDeviceHandleByIndex"}};
+    const NvmlFunction<nvml::Device, unsigned*> gpuInstanceId{handle_.get(),
+                                                              {"nvmlDeviceGetGpuInstanceId"}};
+    const NvmlFunction<nvml::Device, unsigned*> computeInstanceId{
+        handle_.get(), {"nvmlDeviceGetComputeInstanceId"}};
+
+    const NvmlProcessFunction computeProcesses{
+        handle_.get(),
+        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}};
+    const NvmlProcessFunction computeProcessesV1{handle_.get(),
+                                                 {"nvmlDeviceGetComputeRunningProcesses"}};
+    const NvmlProcessFunction mpsProcesses{handle_.get(),
+                                           {"nvmlDeviceGetMPSComputeRunningProcesses_v3",
+                                            "nvmlDeviceGetMPSComputeRunningProcesses_v2"}};
+    const NvmlProcessFunction mpsProcessesV1{handle_.get(),
+                                             {"nvmlDeviceGetMPSComputeRunningProcesses"}};
+
+    const NvmlFunction<nvml::EventSet*> createEventSet{handle_.get(), {"nvmlEventSetCreate"}};
+    const NvmlFunction<nvml::EventSet> freeEventSet{handle_.get(), {"nvmlEventSetFree"}};
+    const NvmlFunction<nvml::Device, unsigned long long, nvml::EventSet> registerEvents{
+        handle_.get(), {"nvmlDeviceRegisterEvents"}};
+    const NvmlFunction<nvml::EventSet, nvml::EventData*, unsigned> waitForEvent{
+        handle_.get(), {"nvmlEventSetWait_v2", "nvmlEventSetWait"}};
+};
+
+} // namespace genv::service

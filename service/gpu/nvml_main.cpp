@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genv-nvml: the process in which the driver's library runs, so that it can hang, crash and print
+// without harm to the service. Answers requests on standard input with lines on standard output
+// (nvml_protocol.hpp) until its input ends or its parent dies.
+#include "service/gpu/descriptor.hpp"
+#include "service/gpu/nvml_protocol.hpp"
+#include "service/gpu/nvml_sampler.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace {
+
+using namespace genv::service;
+
+[[noreturn]] void throwErrno(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+// Also ends this process when it hangs in the driver, where it would not see its input end.
+void dieWithParent(pid_t parent) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        throwErrno("PR_SET_PDEATHSIG");
+    if (::getppid() != parent)
+        throw std::runtime_error("the parent is gone");
+}
+
+// Takes a descriptor away from the libraries of this process and puts another one in its place.
+Descriptor takeOver(int fd, int replacement) {
+    Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    if (own.get() < 0 || ::dup2(replacement, fd) < 0)
+        throwErrno("standard input or output");
+    return own;
+}
+
+// Reads the next request; false at the end of input.
+bool readLine(int fd, std::string& line) {
+    line.clear();
+    for (char c = 0; line.size() < longestRequest;) {
+        const ssize_t got = ::read(fd, &c, 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            throwErrno("read");
+        if (got == 0)
+            return false;
+        if (c == '\n')
+            return true;
+        line += c;
+    }
+    throw ProtocolError("the request is too long");
+}
+
+void writeAll(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(fd, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            throwErrno("write");
+        if (written > 0)
+            text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+void serve(NvmlSampler& sampler) {
+    const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const Descriptor input = takeOver(STDIN_FILENO, nothing.get());
+    const Descriptor output = takeOver(STDOUT_FILENO, STDERR_FILENO);
+    for (std::string line; readLine(input.get(), line);) {
+        const std::uint64_t sample = decodeRequest(line);
+        writeAll(output.get(), encodeAnswer(sample, sampler.sample()) + '\n');
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Samples NVIDIA GPUs for genvd: answers {\"sample\":N} on standard input with a "
+                 "line of JSON.");
+    std::string library = "libnvidia-ml.so.1";
+    app.add_option("--library", library, "NVML, by name or path")->capture_default_str();
+    std::string gpuFolder = "/proc/driver/nvidia/gpus";
+    app.add_option("--gpu-folder", gpuFolder,
+                   "Where the driver lists its GPUs; a change there starts NVML anew")
+        ->capture_default_str();
+    pid_t parent = 0;
+    app.add_option("--parent", parent, "End with this process, which is the parent");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        if (parent != 0)
+            dieWithParent(parent);
+        NvmlSampler sampler(library, gpuFolder);
+        serve(sampler);
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "genv-nvml: {}\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/gpu/nvml_protocol.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <unordered_set>
+
+namespace genv::service {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t largest32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t largestPid = std::numeric_limits<std::int32_t>::max();
+// An answer, its list, and an object in it.
+constexpr int deepest = 3;
+
+// Reads one object and insists on its members.
+class Object {
+  public:
+    Object(const json& value, std::initializer_list<const char*> members) : value_(value) {
+        if (!value.is_object() || value.size() != members.size())
+            throw ProtocolError("an object has other members than expected");
+        for (const char* member : members) {
+            if (!value.contains(member))
+                throw ProtocolError(fmt::format("\"{}\" is missing", member));
+        }
+    }
+
+    std::uint64_t number(const char* member, std::uint64_t most) const {
+        const json& value = value_.at(member);
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+            throw ProtocolError(fmt::format("\"{}\" is no number from 0 to {}", member, most));
+        return value.get<std::uint64_t>();
+    }
+
+    std::uint32_t number32(const char* member) const {
+        return static_cast<std::uint32_t>(number(member, largest32));
+    }
+
+    std::optional<std::uint64_t> numberOrNull(const char* member, std::uint64_t most) const {
+        if (value_.at(member).is_null())
+            return std::nullopt;
+        return number(member, most);
+    }
+
+    std::optional<std::uint32_t> number32OrNull(const char* member,
+                                                std::uint64_t most = largest32) const {
+        const auto value = numberOrNull(member, most);
+        return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
+    }
+
+    std::optional<core::Bytes> bytesOrNull(const char* member) const {
+        const auto count = numberOrNull(member, largest);
+        return count ? std::optional(core::Bytes{*count}) : std::nullopt;
+    }
+
+    bool boolean(const char* member) const {
+        const json& value = value_.at(member);
+        if (!value.is_boolean())
+            throw ProtocolError(fmt::format("\"{}\" is neither true nor false", member));
+        return value.get<bool>();
+    }
+
+    std::string text(const char* member) const {
+        const json& value = value_.at(member);
+        if (!value.is_string() || !isShowable(value.get_ref<const std::string&>()))
+            throw ProtocolError(
+                fmt::format("\"{}\" is no printable text of 1 to {} bytes", member, longestText));
+        return value.get<std::string>();
+    }
+
+    core::DeviceUuid uuid(const char* member) const {
+        std::string value = text(member);
+        if (!isDeviceUuid(value))
+            throw ProtocolError(fmt::format("\"{}\" is no UUID", member));
+        return value;
+    }
+
+    const json& list(const char* member, std::size_t most) const {
+        const json& value = value_.at(member);
+        if (!value.is_array() || value.size() > most)
+            throw ProtocolError(
+                fmt::format("\"{}\" is no list of at most {} entries", member, most));
+        return value;
+    }
+
+  private:
+    static bool isShowable(std::string_view text) {
+        bool good = !text.empty() && text.size() <= longestText;
+        while (good && !text.empty()) {
+            const auto character = core::takeCharacter(text);
+            good = character && core::isPrintable(*character);
+        }
+        return good;
+    }
+
+    const json& value_;
+};
+
+template <typename T>
+json orNull(const std::optional<T>& value) {
+    return value ? json(*value) : json(nullptr);
+}
+
+json orNull(const std::optional<core::Bytes>& value) {
+    return value ? json(value->count) : json(nullptr);
+}
+
+json parse(std::string_view line) {
+    // The parser keeps its own stack, so only the depth of what it builds needs a bound.
+    const auto bounded = [](int depth, json::parse_event_t, const json&) {
+        if (depth > deepest)
+            throw ProtocolError("too deep");
+        return true;
+    };
+    try {
+        return json::parse(line, bounded);
+    } catch (const json::exception&) {
+        // Its text quotes the line, which is foreign.
+        throw ProtocolError("not JSON");
+    }
+}
+
+json encode(const NvmlDevice& device) {
+    return {{"gpu", device.gpu},
+            {"mig", orNull(device.mig)},
+            {"uuid", device.uuid},
+            {"model", device.model},
+            {"total", device.totalMemory.count},
+            {"used", orNull(device.reading.usedMemory)},
+            {"utilization", orNull(device.reading.utilizationPercent)},
+            {"temperature", orNull(device.reading.temperatureCelsius)},
+            {"power", orNull(device.reading.powerMilliwatts)},
+            {"xid", orNull(device.xid)}};
+}
+
+NvmlDevice decodeDevice(const json& value) {
+    const Object object(value, {"gpu", "mig", "uuid", "model", "total", "used", "utilization",
+                                "temperature", "power", "xid"});
+    NvmlDevice device;
+    device.gpu = object.number32("gpu");
+    device.mig = object.number32OrNull("mig");
+    device.uuid = object.uuid("uuid");
+    device.model = object.text("model");
+    device.totalMemory = core::Bytes{object.number("total", largest)};
+    device.reading.usedMemory = object.bytesOrNull("used");
+    device.reading.utilizationPercent = object.number32OrNull("utilization", 100);
+    if (const auto temperature = object.number32OrNull("temperature", 1000))
+        device.reading.temperatureCelsius = static_cast<std::int32_t>(*temperature);
+    device.reading.powerMilliwatts = object.numberOrNull("power", largest32);
+    device.xid = object.number32OrNull("xid");
+    return device;
+}
+
+NvmlReport decodeReport(const json& answer) {
+    const Object object(answer, {"sample", "gpus", "devices", "failed", "uses"});
+    NvmlReport report;
+    report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", mostDevices));
+    std::unordered_set<std::string> uuids;
+    for (const json& value : object.list("devices", mostDevices)) {
+        report.devices.push_back(decodeDevice(value));
+        if (report.devices.back().gpu >= report.gpuCount)
+            throw ProtocolError("a device is on a GPU that is not counted");
+        if (!uuids.insert(report.devices.back().uuid).second)
+            throw ProtocolError("two devices have one UUID");
+    }
+    for (const json& value : object.list("failed", mostDevices)) {
+        const Object failed(value, {"gpu", "lost"});
+        report.failed.push_back({failed.number32("gpu"), failed.boolean("lost")});
+    }
+    for (const json& value : object.list("uses", mostUses)) {
+        const Object use(value, {"pid", "device", "memory"});
+        report.uses.push_back({static_cast<core::Pid>(use.number("pid", largestPid)),
+                               use.uuid("device"), use.bytesOrNull("memory")});
+        if (report.uses.back().pid == 0 || !uuids.contains(report.uses.back().device))
+            throw ProtocolError("a use is of no process or no device");
+    }
+    return report;
+}
+
+} // namespace
+
+bool isDeviceUuid(std::string_view text) {
+    const auto fits = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '/';
+    };
+    return !text.empty() && text.size() <= 96 && std::all_of(text.begin(), text.end(), fits);
+}
+
+std::string encodeRequest(std::uint64_t sample) {
+    return json{{"sample", sample}}.dump();
+}
+
+std::uint64_t decodeRequest(std::string_view line) {
+    const json request = parse(line);
+    return Object(request, {"sample"}).number("sample", largest);
+}
+
+std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
+    json result{{"sample", sample}};
+    if (const auto* none = std::get_if<NvmlNoDriver>(&answer)) {
+        result["no_driver"] = none->reason;
+    } else if (const auto* failure = std::get_if<NvmlFailure>(&answer)) {
+        result["error"] = failure->reason;
+    } else {
+        const auto& report = std::get<NvmlReport>(answer);
+        result["gpus"] = report.gpuCount;
+        result["devices"] = json::array();
+        for (const NvmlDevice& device : report.devices)
+            result["devices"].push_back(encode(device));
+        result["failed"] = json::array();
+        for (const NvmlFailedGpu& failed : report.failed)
+            result["failed"].push_back({{"gpu", failed.gpu}, {"lost", failed.lost}});
+        result["uses"] = json::array();
+        for (const core::DeviceUse& use : report.uses)
+            result["uses"].push_back(
+                {{"pid", use.pid}, {"device", use.device}, {"memory", orNull(use.usedMemory)}});
+    }
+    return result.dump();
+}
+
+std::pair<std::uint64_t, NvmlAnswer> decodeAnswer(std::string_view line) {
+    const json answer = parse(line);
+    NvmlAnswer result;
+    if (answer.contains("no_driver"))
+        result = NvmlNoDriver{Object(answer, {"sample", "no_driver"}).text("no_driver")};
+    else if (answer.contains("error"))
+        result = NvmlFailure{Object(answer, {"sample", "error"}).text("error")};
+    else
+        result = decodeReport(answer);
+    const json& sample = answer.at("sample");
+    if (!sample.is_number_unsigned())
+        throw ProtocolError("\"sample\" is no number");
+    return {sample.get<std::uint64_t>(), std::move(result)};
+}
+
+} // namespace genv::service

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/gpu/nvml_sampler.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iterator>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+using nvml::Return;
+
+// The driver as a whole does not work.
+struct DriverFailure {
+    Return result;
+};
+
+// One GPU does not work.
+struct GpuFailure {
+    Return result;
+};
+
+// Bounds on what a broken driver could keep going for ever.
+constexpr unsigned mostEvents = 4096;
+constexpr unsigned mostMigInstances = 64;
+constexpr std::size_t longestForeignText = 200;
+constexpr auto largestAmount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto largestPid = static_cast<core::Pid>(std::numeric_limits<std::int32_t>::max());
+
+std::string showable(std::string_view foreign) {
+    return core::escaped(foreign, longestForeignText);
+}
+
+template <std::size_t N>
+bool isOneOf(Return result, const std::array<Return, N>& results) {
+    return std::find(results.begin(), results.end(), result) != results.end();
+}
+
+bool isMissingDriver(Return result) {
+    return result == Return::DriverNotLoaded || result == Return::LibraryNotFound;
+}
+
+// Whether a device simply does not have what was asked for, which says nothing of its state.
+bool isAbsence(Return result) {
+    constexpr std::array absences{Return::NotSupported,     Return::NoPermission,
+                                  Return::InvalidArgument,  Return::NotFound,
+                                  Return::FunctionNotFound, Return::ArgumentVersionMismatch,
+                                  Return::NotReady};
+    return isOneOf(result, absences);
+}
+
+// Whether the driver says that a GPU is gone, and not only that it did not answer.
+bool isLoss(Return result) {
+    constexpr std::array losses{Return::GpuIsLost, Return::ResetRequired, Return::GpuNotFound};
+    return isOneOf(result, losses);
+}
+
+// Whether a call about a GPU gave its value. Throws when the result tells of more than this value.
+bool succeeded(Return result) {
+    constexpr std::array ofDriver{Return::Uninitialized,   Return::DriverNotLoaded,
+                                  Return::LibraryNotFound, Return::LibRmVersionMismatch,
+                                  Return::Memory,          Return::InsufficientResources};
+    if (isLoss(result))
+        throw GpuFailure{result};
+    if (isOneOf(result, ofDriver))
+        throw DriverFailure{result};
+    return result == Return::Success;
+}
+
+// For what a GPU cannot do without.
+void require(Return result) {
+    if (!succeeded(result))
+        throw GpuFailure{result};
+}
+
+std::string readText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
+                     nvml::Device device, Return& result) {
+    std::array<char, std::max(nvml::uuidBufferSize, nvml::nameBufferSize)> buffer{};
+    result = function(device, buffer.data(), static_cast<unsigned>(buffer.size()));
+    // The driver need not have ended the text.
+    return {buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')};
+}
+
+std::uint32_t readInstance(const NvmlFunction<nvml::Device, unsigned*>& function,
+                           nvml::Device device) {
+    unsigned id = nvml::noInstance;
+    return succeeded(function(device, &id)) ? id : nvml::noInstance;
+}
+
+} // namespace
+
+NvmlSampler::NvmlSampler(std::string library, std::filesystem::path gpuFolder)
+    : libraryName_(std::move(library)), gpuFolder_(std::move(gpuFolder)) {}
+
+NvmlSampler::~NvmlSampler() {
+    stop();
+}
+
+NvmlAnswer NvmlSampler::sample() {
+    try {
+        if (started_ && (!listing_ || listing_ != listGpus())) {
+            drainEvents();
+            stop();
+        }
+        if (!started_)
+            start();
+        return report();
+    } catch (const NvmlNotLoaded& error) {
+        return NvmlNoDriver{showable(error.what())};
+    } catch (const DriverFailure& failure) {
+        stop();
+        const std::string reason = showable(library_->describe(failure.result));
+        if (isMissingDriver(failure.result))
+            return NvmlNoDriver{reason};
+        return NvmlFailure{reason};
+    }
+}
+
+NvmlSampler::Listing NvmlSampler::listGpus() const {
+    std::error_code error;
+    std::set<std::string> names;
+    for (std::filesystem::directory_iterator it(gpuFolder_, error), end; !error && it != end;
+         it.increment(error))
+        names.insert(it->path().filename());
+    return error ? Listing{} : Listing{std::move(names)};
+}
+
+void NvmlSampler::start() {
+    if (!library_)
+        library_ = std::make_unique<NvmlLibrary>(libraryName_);
+    // Before the driver looks: what comes in between is found again at the next sample.
+    listing_ = listGpus();
+    const Return result = library_->init();
+    if (result != Return::Success)
+        throw DriverFailure{result};
+    started_ = true;
+    unsigned gpuCount = 0;
+    if (library_->deviceCount(&gpuCount) == Return::Success)
+        registerForEvents(gpuCount);
+}
+
+void NvmlSampler::stop() {
+    if (!started_)
+        return;
+    if (events_ != nullptr)
+        library_->freeEventSet(std::exchange(events_, nullptr));
+    entries_.clear();
+    library_->shutdown();
+    started_ = false;
+}
+
+// Events are told to sets that wait for them, GPU by GPU. A driver or a GPU without them is sampled
+// all the same.
+void NvmlSampler::registerForEvents(unsigned gpuCount) {
+    if (library_->createEventSet(&events_) != Return::Success) {
+        events_ = nullptr;
+        return;
+    }
+    for (unsigned index = 0; index < std::min<std::size_t>(gpuCount, mostDevices); ++index) {
+        nvml::Device gpu = nullptr;
+        if (library_->deviceByIndex(index, &gpu) == Return::Success)
+            library_->registerEvents(gpu, nvml::eventXidCriticalError, events_);
+    }
+}
+
+void NvmlSampler::drainEvents() {
+    if (events_ == nullptr)
+        return;
+    for (unsigned i = 0; i < mostEvents; ++i) {
+        nvml::EventData event{nullptr, 0, 0, nvml::noInstance, nvml::noInstance};
+        if (library_->waitForEvent(events_, &event, 0) != Return::Success)
+            return;
+        if (event.eventType == nvml::eventXidCriticalError)
+            noteXid(event);
+    }
+}
+
+void NvmlSampler::noteXid(const nvml::EventData& event) {
+    const auto xid = static_cast<std::uint32_t>(event.eventData);
+    if (core::isApplicationXid(xid))
+        return;
+    // An instance that was not told is every instance.
+    const auto concerns = [](std::uint32_t told, std::uint32_t own) {
+        return told == nvml::noInstance || own == nvml::noInstance || told == own;
+    };
+    for (const Entry& entry : entries_) {
+        if (entry.gpu == event.device && concerns(event.gpuInstanceId, entry.gpuInstance) &&
+            concerns(event.computeInstanceId, entry.computeInstance))
+            untoldXids_[entry.device.uuid] = xid;
+    }
+}
+
+NvmlReport NvmlSampler::report() {
+    NvmlReport report;
+    unsigned gpuCount = 0;
+    const Return result = library_->deviceCount(&gpuCount);
+    if (result != Return::Success || gpuCount > mostDevices)
+        throw DriverFailure{result != Return::Success ? result : Return::Unknown};
+    report.gpuCount = gpuCount;
+    entries_.clear();
+    std::map<unsigned, Return> failures;
+    for (unsigned index = 0; index < gpuCount; ++index) {
+        try {
+            std::vector<Entry> entries = readGpu(index);
+            std::vector<core::DeviceUse> uses;
+            for (const Entry& entry : entries)
+                std::ranges::move(readUses(entry), std::back_inserter(uses));
+            std::ranges::move(entries, std::back_inserter(entries_));
+            std::ranges::move(uses, std::back_inserter(report.uses));
+        } catch (const GpuFailure& failure) {
+            report.failed.push_back({index, isLoss(failure.result)});
+            failures.emplace(index, failure.result);
+        }
+    }
+    tellFailures(std::move(failures));
+    // Last, since an event can be taken only once and each call before this one might not have
+    // returned.
+    drainEvents();
+    for (const Entry& entry : entries_) {
+        report.devices.push_back(entry.device);
+        if (const auto xid = untoldXids_.find(entry.device.uuid); xid != untoldXids_.end())
+            report.devices.back().xid = xid->second;
+    }
+    untoldXids_.clear();
+    return report;
+}
+
+// Standard error is the service's log: it says once what becomes of a GPU, which the answer says
+// every time.
+void NvmlSampler::tellFailures(std::map<unsigned, Return> failures) {
+    for (const auto& [index, result] : failures) {
+        const auto told = failures_.find(index);
+        if (told == failures_.end() || told->second != result)
+            fmt::print(stderr, "genv-nvml: GPU {} does not work: {}\n", index,
+                       showable(library_->describe(result)));
+    }
+    failures_ = std::move(failures);
+}
+
+// The devices that a GPU is: itself, or its MIG instances.
+std::vector<NvmlSampler::Entry> NvmlSampler::readGpu(unsigned index) const {
+    nvml::Device gpu = nullptr;
+    require(library_->deviceByIndex(index, &gpu));
+    if (isInMigMode(gpu))
+        return readMigInstances(index, gpu);
+    Entry entry;
+    entry.handle = gpu;
+    entry.gpu = gpu;
+    entry.device.gpu = index;
+    readDevice(entry);
+    return {std::move(entry)};
+}
+
+bool NvmlSampler::isInMigMode(nvml::Device gpu) const {
+    unsigned current = 0;
+    unsigned pending = 0;
+    const Return result = library_->migMode(gpu, &current, &pending);
+    if (isAbsence(result))
+        return false;
+    // Taken for a whole GPU for once, its instances would be gone.
+    require(result);
+    return current == nvml::migEnabled;
+}
+
+std::vector<NvmlSampler::Entry> NvmlSampler::readMigInstances(unsigned index,
+                                                              nvml::Device gpu) const {
+    unsigned count = 0;
+    require(library_->migCount(gpu, &count));
+    std::vector<Entry> entries;
+    for (unsigned mig = 0; mig < std::min(count, mostMigInstances); ++mig) {
+        Entry entry;
+        const Return result = library_->migByIndex(gpu, mig, &entry.handle);
+        if (result == Return::NotFound || result == Return::InvalidArgument)
+            continue; // the indices have gaps
+        require(result);
+        entry.gpu = gpu;
+        entry.gpuInstance = readInstance(library_->gpuInstanceId, entry.handle);
+        entry.computeInstance = readInstance(library_->computeInstanceId, entry.handle);
+        entry.device.gpu = index;
+        entry.device.mig = mig;
+        readDevice(entry);
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+void NvmlSampler::readDevice(Entry& entry) const {
+    Return result{};
+    entry.device.uuid = readText(library_->uuid, entry.handle, result);
+    require(result);
+    // A device without a name of its own that can be trusted cannot be told from others.
+    if (!isDeviceUuid(entry.device.uuid))
+        throw GpuFailure{Return::Unknown};
+    entry.device.model = showable(readText(library_->name, entry.handle, result));
+    if (!succeeded(result) || entry.device.model.empty())
+        entry.device.model = "unknown";
+    readMemory(entry);
+    readSensors(entry);
+}
+
+void NvmlSampler::readMemory(Entry& entry) const {
+    nvml::MemoryV2 memory{};
+    memory.version = nvml::memoryV2Version;
+    if (!succeeded(library_->memoryV2(entry.handle, &memory))) {
+        nvml::MemoryV1 older{};
+        const Return result = library_->memoryV1(entry.handle, &older);
+        if (isAbsence(result))
+            return;
+        require(result);
+        memory.total = older.total;
+        memory.used = older.used;
+    }
+    if (memory.total <= largestAmount)
+        entry.device.totalMemory = core::Bytes{memory.total};
+    if (memory.used <= largestAmount)
+        entry.device.reading.usedMemory = core::Bytes{memory.used};
+}
+
+void NvmlSampler::readSensors(Entry& entry) const {
+    core::DeviceReading& reading = entry.device.reading;
+    nvml::Utilization utilization{};
+    if (succeeded(library_->utilization(entry.handle, &utilization)) && utilization.gpu <= 100)
+        reading.utilizationPercent = utilization.gpu;
+    unsigned celsius = 0;
+    if (succeeded(library_->temperature(entry.handle, nvml::temperatureOfGpu, &celsius)) &&
+        celsius <= 1000)
+        reading.temperatureCelsius = static_cast<std::int32_t>(celsius);
+    unsigned milliwatts = 0;
+    if (succeeded(library_->power(entry.handle, &milliwatts)))
+        reading.powerMilliwatts = milliwatts;
+}
+
+std::vector<core::DeviceUse> NvmlSampler::readUses(const Entry& entry) const {
+    const NvmlLibrary& nvml = *library_;
+    std::vector<NvmlProcess> processes =
+        readProcesses({{&nvml.computeProcesses, sizeof(nvml::ProcessV2)},
+                       {&nvml.computeProcessesV1, sizeof(nvml::ProcessV1)}},
+                      entry);
+    std::ranges::move(readProcesses({{&nvml.mpsProcesses, sizeof(nvml::ProcessV2)},
+                                     {&nvml.mpsProcessesV1, sizeof(nvml::ProcessV1)}},
+                                    entry),
+                      std::back_inserter(processes));
+    // A client of MPS stands in both lists, and one process may have several contexts.
+    std::map<core::Pid, std::optional<core::Bytes>> used;
+    for (const NvmlProcess& process : processes) {
+        auto& memory = used[process.pid];
+        memory = std::max(memory, process.usedMemory);
+    }
+    std::vector<core::DeviceUse> uses;
+    for (const auto& [pid, memory] : used) {
+        if (pid > 0 && pid <= largestPid)
+            uses.push_back({pid, entry.device.uuid, memory});
+    }
+    return uses;
+}
+
+std::vector<NvmlProcess> NvmlSampler::readProcesses(const NvmlProcessVersions& versions,
+                                                    const Entry& entry) const {
+    std::vector<NvmlProcess> processes;
+    Return result = listProcesses(versions, entry.handle, processes);
+    if (isAbsence(result) && entry.gpu != entry.handle) {
+        // Some drivers list the processes of MIG instances only together, on the GPU.
+        result = listProcesses(versions, entry.gpu, processes);
+        std::erase_if(processes, [&](const NvmlProcess& process) {
+            return process.gpuInstance == nvml::noInstance ||
+                   process.gpuInstance != entry.gpuInstance ||
+                   process.computeInstance != entry.computeInstance;
+        });
+    }
+    if (!isAbsence(result))
+        require(result);
+    return processes;
+}
+
+} // namespace genv::service

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/gpu/simulated_gpus.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+constexpr const char* countVariable = "GENV_MOCK_DEVICE_COUNT";
+constexpr const char* olderCountVariable = "GENV_DEVICES";
+// What the kernel keeps of a process's name: TASK_COMM_LEN without its zero.
+constexpr std::size_t longestProcessName = 15;
+
+template <typename T>
+std::optional<T> toNumber(std::string_view text) {
+    T number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+// Reads variables, each of which may be missing.
+class Settings {
+  public:
+    explicit Settings(const SimulatedGpus::Variables& variables) : variables_(variables) {}
+
+    std::uint32_t number(const char* name, std::uint32_t fallback, std::uint32_t most) const {
+        const auto text = variables_(name);
+        const auto value = text ? toNumber<std::uint32_t>(*text) : fallback;
+        if (!value || *value > most)
+            fail(ErrorCode::InvalidArgs, "{}=\"{}\": it must be a whole number from 0 to {}", name,
+                 core::escaped(*text), most);
+        return *value;
+    }
+
+    core::Bytes bytes(const char* name, const char* fallback) const {
+        try {
+            return core::parseBytes(variables_(name).value_or(fallback));
+        } catch (const core::Error& error) {
+            fail(error.code(), "{}: {}", name, error.what());
+        }
+    }
+
+    std::string text(const char* name, const char* fallback, std::size_t longest) const {
+        std::string value = variables_(name).value_or(fallback);
+        bool good = !value.empty() && value.size() <= longest;
+        for (std::string_view rest = value; good && !rest.empty();) {
+            const auto character = core::takeCharacter(rest);
+            good = character && core::isPrintable(*character);
+        }
+        if (!good)
+            fail(ErrorCode::InvalidArgs, "{}=\"{}\": it must be 1 to {} bytes of printable UTF-8",
+                 name, core::escaped(value), longest);
+        return value;
+    }
+
+  private:
+    const SimulatedGpus::Variables& variables_;
+};
+
+std::string readFile(const std::filesystem::path& path) {
+    std::string text(512, '\0');
+    std::ifstream file(path);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return text;
+}
+
+// proc_pid_stat(5): the state follows the name, which may hold anything, in brackets.
+bool isZombie(const std::string& stat) {
+    const auto end = stat.rfind(')');
+    const char state = end != std::string::npos && end + 2 < stat.size() ? stat[end + 2] : 'X';
+    return state == 'Z' || state == 'X';
+}
+
+std::vector<core::Pid> findProcesses(const std::filesystem::path& proc, const std::string& name) {
+    std::vector<core::Pid> pids;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(proc, error), end; !error && it != end;
+         it.increment(error)) {
+        const auto pid = toNumber<core::Pid>(it->path().filename().native());
+        if (pid && readFile(it->path() / "comm") == name + '\n' &&
+            !isZombie(readFile(it->path() / "stat")))
+            pids.push_back(*pid);
+    }
+    std::ranges::sort(pids);
+    return pids;
+}
+
+} // namespace
+
+bool SimulatedGpus::areAskedFor(const Variables& variables) {
+    return variables(countVariable) || variables(olderCountVariable);
+}
+
+SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path proc)
+    : proc_(std::move(proc)) {
+    const Settings settings(variables);
+    const bool isOlder = !variables(countVariable) && variables(olderCountVariable);
+    const std::uint32_t count =
+        settings.number(isOlder ? olderCountVariable : countVariable, 2, 1024);
+    core::DeviceSample device;
+    device.facts.model =
+        settings.text("GENV_MOCK_DEVICE_NAME", "NVIDIA GeForce RTX 2080 Ti", core::longestName);
+    device.facts.totalMemory = settings.bytes("GENV_MOCK_DEVICE_TOTAL_MEMORY", "16g");
+    device.reading.usedMemory = settings.bytes("GENV_MOCK_DEVICE_USED_MEMORY", "10mi");
+    device.reading.utilizationPercent = settings.number("GENV_MOCK_DEVICE_UTILIZATION", 93, 100);
+    device.reading.temperatureCelsius =
+        static_cast<std::int32_t>(settings.number("GENV_MOCK_DEVICE_TEMPERATURE", 38, 1000));
+    for (std::uint32_t index = 0; index < count; ++index) {
+        device.facts.index = index;
+        device.facts.uuid = fmt::format("GPU-67656e76-0000-4000-8000-{:012x}", index);
+        devices_.push_back(device);
+    }
+    processName_ =
+        settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "sleep", longestProcessName);
+    processMemory_ = settings.bytes("GENV_MOCK_COMPUTE_APPS_GPU_MEMORY", "42mi");
+}
+
+core::GpuSample SimulatedGpus::sample() {
+    core::GpuSample sample;
+    sample.devices = devices_;
+    for (const core::Pid pid : findProcesses(proc_, processName_)) {
+        for (const core::DeviceSample& device : devices_)
+            sample.uses.push_back({pid, device.facts.uuid, processMemory_});
+    }
+    return sample;
+}
+
+} // namespace genv::service

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// NVML's functions that find devices and tell of them.
+#include "tests/fake_nvml/machine.hpp"
+
+#include <array>
+#include <cstdio>
+
+using namespace genv::fake_nvml;
+
+namespace {
+
+// nvmlPciInfo_t
+struct PciInfo {
+    char busIdLegacy[16]; // with a domain of four digits
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned pciDeviceId;
+    unsigned pciSubSystemId;
+    char busId[32]; // with a domain of eight digits
+};
+static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, busId) == 36);
+
+struct PciAddress {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+
+    friend bool operator==(const PciAddress&, const PciAddress&) = default;
+};
+
+PciAddress parsePci(const std::string& text) {
+    PciAddress address;
+    if (std::sscanf(text.c_str(), "%x:%x:%x", &address.domain, &address.bus, &address.device) != 3)
+        throw Refusal{Return::InvalidArgument};
+    return address;
+}
+
+// A GPU's address; without one in the file, made of its index.
+PciAddress pciOf(Machine& m, unsigned index) {
+    for (const json& gpu : member(m.file(), "devices")) {
+        if (textOf(gpu["uuid"]) == m.gpus().at(index) && gpu.contains("pci"))
+            return parsePci(textOf(gpu["pci"]));
+    }
+    return {0, 0x10 + index, 0};
+}
+
+Return count(const char* function, unsigned* result) {
+    return call(function, [&](Machine& m) { *result = static_cast<unsigned>(m.gpus().size()); });
+}
+
+Return handleByIndex(const char* function, unsigned index, nvml::Device* result) {
+    return call(function, [&](Machine& m) {
+        if (index >= m.gpus().size())
+            throw Refusal{Return::InvalidArgument};
+        const nvml::Device handle = m.handleOf(m.gpus()[index]);
+        m.find(handle); // refuses a lost one
+        *result = handle;
+    });
+}
+
+Return handleByPciBusId(const char* function, const char* busId, nvml::Device* result) {
+    return call(function, [&](Machine& m) {
+        for (unsigned index = 0; index < m.gpus().size(); ++index) {
+            if (pciOf(m, index) == parsePci(busId)) {
+                *result = m.handleOf(m.gpus()[index]);
+                m.find(*result);
+                return;
+            }
+        }
+        throw Refusal{Return::NotFound};
+    });
+}
+
+Return pciInfo(const char* function, nvml::Device device, PciInfo* result) {
+    return call(function, [&](Machine& m) {
+        m.find(device);
+        const PciAddress pci = pciOf(m, m.indexOf(m.handleOf(device->gpu)));
+        *result = {{}, pci.domain, pci.bus, pci.device, 0x20b010de, 0x144e10de, {}};
+        std::snprintf(result->busIdLegacy, sizeof(result->busIdLegacy), "%04X:%02X:%02X.0",
+                      pci.domain & 0xFFFFU, pci.bus & 0xFFU, pci.device & 0x1FU);
+        std::snprintf(result->busId, sizeof(result->busId), "%08X:%02X:%02X.0", pci.domain, pci.bus,
+                      pci.device);
+    });
+}
+
+Return copyMember(const char* function, nvml::Device device, const char* name, char* buffer,
+                  unsigned size) {
+    return callOn(device, function, [&](const FoundDevice& found) {
+        const json& value = member(found.values, name);
+        if (value.is_null())
+            throw Refusal{Return::NotSupported};
+        copyText(textOf(value), buffer, size);
+    });
+}
+
+// A reading of a GPU. MIG instances have none of their own.
+unsigned reading(const FoundDevice& found, const char* name) {
+    const json& value = member(found.values, name);
+    if (found.isMig() || value.is_null())
+        throw Refusal{Return::NotSupported};
+    return value.is_boolean() ? value.get<bool>() : value.get<unsigned>();
+}
+
+Return readMember(const char* function, nvml::Device device, const char* name, unsigned* result) {
+    return callOn(device, function,
+                  [&](const FoundDevice& found) { *result = reading(found, name); });
+}
+
+struct Memory {
+    unsigned long long total;
+    unsigned long long used;
+    unsigned long long reserved;
+};
+
+Memory memoryOf(const FoundDevice& found) {
+    const json& memory = member(found.values, "memory");
+    if (memory.is_null())
+        throw Refusal{Return::NotSupported};
+    return {memory["total"], memory.value("used", 0ULL), memory.value("reserved", 0ULL)};
+}
+
+} // namespace
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetCount(unsigned* result) {
+    return count(__func__, result);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByIndex(unsigned index, nvml::Device* device) {
+    return handleByIndex(__func__, index, device);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByPciBusId(const char* busId, nvml::Device* device) {
+    return handleByPciBusId(__func__, busId, device);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByUUID(const char* uuid, nvml::Device* device) {
+    return call(__func__, [&](Machine& m) {
+        nvml::Device found = nullptr;
+        for (const std::string& gpu : m.gpus()) {
+            if (gpu == uuid || m.findInstance(gpu, uuid) != nullptr)
+                found = m.handleOf(gpu, gpu == uuid ? "" : uuid);
+        }
+        if (found == nullptr)
+            throw Refusal{Return::NotFound};
+        m.find(found);
+        *device = found;
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetIndex(nvml::Device device, unsigned* index) {
+    return call(__func__, [&](Machine& m) {
+        m.find(device);
+        *index = m.indexOf(device);
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetUUID(nvml::Device device, char* buffer, unsigned size) {
+    return copyMember(__func__, device, "uuid", buffer, size);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetName(nvml::Device device, char* buffer, unsigned size) {
+    return copyMember(__func__, device, "name", buffer, size);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMinorNumber(nvml::Device device, unsigned* minor) {
+    return readMember(__func__, device, "minor", minor);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetPciInfo_v3(nvml::Device device, PciInfo* pci) {
+    return pciInfo(__func__, device, pci);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::MemoryV1* result) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        const Memory memory = memoryOf(found);
+        const auto used = memory.used + memory.reserved;
+        *result = {memory.total, memory.total - used, used};
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetUtilizationRates(nvml::Device device,
+                                                      nvml::Utilization* result) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        // There are no rates for a GPU in MIG mode either.
+        if (found.gpu.contains("mig"))
+            throw Refusal{Return::NotSupported};
+        *result = {reading(found, "utilization"), found.values.value("memory_utilization", 0U)};
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetTemperature(nvml::Device device, unsigned sensor,
+                                                 unsigned* celsius) {
+    return sensor == nvml::temperatureOfGpu ? readMember(__func__, device, "temperature", celsius)
+                                            : Return::InvalidArgument;
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetFanSpeed(nvml::Device device, unsigned* percent) {
+    return readMember(__func__, device, "fan", percent);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetPowerUsage(nvml::Device device, unsigned* milliwatts) {
+    return readMember(__func__, device, "power", milliwatts);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetPowerManagementLimit(nvml::Device device,
+                                                          unsigned* milliwatts) {
+    return readMember(__func__, device, "power_limit", milliwatts);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetEnforcedPowerLimit(nvml::Device device, unsigned* milliwatts) {
+    return readMember(__func__, device, "power_limit", milliwatts);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetPerformanceState(nvml::Device device, unsigned* state) {
+    return readMember(__func__, device, "pstate", state);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetPersistenceMode(nvml::Device device, unsigned* enabled) {
+    return readMember(__func__, device, "persistence", enabled);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetComputeMode(nvml::Device device, unsigned* mode) {
+    return readMember(__func__, device, "compute_mode", mode);
+}
+
+#ifndef FAKE_NVML_OLD
+FAKE_NVML_EXPORT Return nvmlDeviceGetCount_v2(unsigned* result) {
+    return count(__func__, result);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml::Device* device) {
+    return handleByIndex(__func__, index, device);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByPciBusId_v2(const char* busId, nvml::Device* device) {
+    return handleByPciBusId(__func__, busId, device);
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMemoryInfo_v2(nvml::Device device, nvml::MemoryV2* result) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        if (result->version != nvml::memoryV2Version)
+            throw Refusal{Return::ArgumentVersionMismatch};
+        const Memory memory = memoryOf(found);
+        *result = {result->version, memory.total, memory.reserved,
+                   memory.total - memory.used - memory.reserved, memory.used};
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMigMode(nvml::Device device, unsigned* current,
+                                             unsigned* pending) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        if (found.isMig())
+            throw Refusal{Return::InvalidArgument};
+        *current = *pending = found.gpu.contains("mig") ? nvml::migEnabled : 0;
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMaxMigDeviceCount(nvml::Device device, unsigned* result) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        *result = static_cast<unsigned>(found.isMig() ? 0 : member(found.gpu, "mig").size());
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMigDeviceHandleByIndex(nvml::Device device, unsigned index,
+                                                            nvml::Device* instance) {
+    return call(__func__, [&](Machine& m) {
+        const json& instances = member(m.find(device).gpu, "mig");
+        if (index >= instances.size() || instances[index].is_null())
+            throw Refusal{Return::NotFound};
+        *instance = m.handleOf(device->gpu, textOf(instances[index]["uuid"]));
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceIsMigDeviceHandle(nvml::Device device, unsigned* isMig) {
+    return callOn(device, __func__,
+                  [&](const FoundDevice& found) { *isMig = found.isMig() ? 1 : 0; });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvml::Device instance,
+                                                                     nvml::Device* device) {
+    return call(__func__, [&](Machine& m) {
+        if (!m.find(instance).isMig())
+            throw Refusal{Return::InvalidArgument};
+        *device = m.handleOf(instance->gpu);
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetGpuInstanceId(nvml::Device device, unsigned* id) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        if (!found.isMig())
+            throw Refusal{Return::NotSupported};
+        *id = found.values["gi"];
+    });
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetComputeInstanceId(nvml::Device device, unsigned* id) {
+    return callOn(device, __func__, [&](const FoundDevice& found) {
+        if (!found.isMig())
+            throw Refusal{Return::NotSupported};
+        *id = found.values["ci"];
+    });
+}
+#endif

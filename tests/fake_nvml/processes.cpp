@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// NVML's lists of processes.
+#include "tests/fake_nvml/machine.hpp"
+
+#include <cstring>
+
+using namespace genv::fake_nvml;
+
+namespace {
+
+void append(const json& owner, const char* type, std::vector<nvml::ProcessDetailV1>& list) {
+    for (const json& process : member(owner, "processes")) {
+        if (process.value("type", "compute") != type)
+            continue;
+        const json& memory = member(process, "memory");
+        list.push_back({process["pid"],
+                        memory.is_null() ? nvml::valueNotAvailable : memory.get<std::uint64_t>(),
+                        owner.value("gi", nvml::noInstance), owner.value("ci", nvml::noInstance),
+                        0});
+    }
+}
+
+// `entrySize`: what this version of the function is documented to fill in per process.
+Return listProcesses(const char* function, nvml::Device device, unsigned* count, void* infos,
+                     const char* type, std::size_t entrySize) {
+    return callOn(device, function, [&](const FoundDevice& found) {
+        std::vector<nvml::ProcessDetailV1> list;
+        append(found.values, type, list);
+        // A GPU in MIG mode tells of all that run on its instances.
+        if (!found.isMig()) {
+            for (const json& instance : member(found.gpu, "mig"))
+                append(instance, type, list);
+        }
+        const auto room = *count;
+        *count = static_cast<unsigned>(list.size());
+        if (list.size() > room)
+            throw Refusal{Return::InsufficientSize};
+        const json& sizes = member(machine().file(), "process_entry_size");
+        const std::size_t size = sizes.is_null() ? entrySize : sizes.value(function, entrySize);
+        auto* out = static_cast<unsigned char*>(infos);
+        for (const nvml::ProcessDetailV1& process : list) {
+            std::memcpy(out, &process, size);
+            out += size;
+        }
+    });
+}
+
+} // namespace
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetComputeRunningProcesses(nvml::Device device, unsigned* count,
+                                                             void* infos) {
+    return listProcesses(__func__, device, count, infos, "compute", sizeof(nvml::ProcessV1));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetGraphicsRunningProcesses(nvml::Device device, unsigned* count,
+                                                              void* infos) {
+    return listProcesses(__func__, device, count, infos, "graphics", sizeof(nvml::ProcessV1));
+}
+
+FAKE_NVML_EXPORT Return nvmlSystemGetProcessName(unsigned pid, char* buffer, unsigned size) {
+    return call(__func__, [&](Machine& m) {
+        for (const json& gpu : member(m.file(), "devices")) {
+            for (const json& process : member(gpu, "processes")) {
+                if (process["pid"] == pid && process.contains("name"))
+                    return copyText(textOf(process["name"]), buffer, size);
+            }
+        }
+        throw Refusal{Return::NotFound};
+    });
+}
+
+#ifndef FAKE_NVML_OLD
+FAKE_NVML_EXPORT Return nvmlDeviceGetComputeRunningProcesses_v2(nvml::Device device,
+                                                                unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "compute", sizeof(nvml::ProcessV2));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetComputeRunningProcesses_v3(nvml::Device device,
+                                                                unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "compute", sizeof(nvml::ProcessV2));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetGraphicsRunningProcesses_v2(nvml::Device device,
+                                                                 unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "graphics", sizeof(nvml::ProcessV2));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetGraphicsRunningProcesses_v3(nvml::Device device,
+                                                                 unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "graphics", sizeof(nvml::ProcessV2));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMPSComputeRunningProcesses(nvml::Device device,
+                                                                unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "mps", sizeof(nvml::ProcessV1));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMPSComputeRunningProcesses_v2(nvml::Device device,
+                                                                   unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "mps", sizeof(nvml::ProcessV2));
+}
+
+FAKE_NVML_EXPORT Return nvmlDeviceGetMPSComputeRunningProcesses_v3(nvml::Device device,
+                                                                   unsigned* count, void* infos) {
+    return listProcesses(__func__, device, count, infos, "mps", sizeof(nvml::ProcessV2));
+}
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The lines between the service and genv-nvml: what is written is read, and nothing else is.
+#include "service/gpu/nvml_protocol.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace genv;
+using namespace genv::service;
+using nlohmann::json;
+
+namespace {
+
+NvmlReport fullReport() {
+    NvmlReport report;
+    report.gpuCount = 3;
+    NvmlDevice known{0, std::nullopt, "GPU-1", "NVIDIA A100", core::Bytes{1ULL << 40U}, {}, 79};
+    known.reading = {core::Bytes{0}, 100, 38, 250'000};
+    const NvmlDevice unknown{1,  6,           "MIG-GPU-1/2/0", "\u00e9\\x1b", core::Bytes{0},
+                             {}, std::nullopt};
+    report.devices = {known, unknown};
+    report.failed = {{2, true}, {1, false}};
+    report.uses = {{4711, "GPU-1", core::Bytes{42}}, {1, "MIG-GPU-1/2/0", std::nullopt}};
+    return report;
+}
+
+void expectRefused(const json& answer, const char* why) {
+    EXPECT_THROW(decodeAnswer(answer.dump()), ProtocolError) << why << ": " << answer.dump();
+}
+
+TEST(NvmlProtocol, ReportsArriveAsTheyWereSent) {
+    const NvmlReport sent = fullReport();
+    const std::string line = encodeAnswer(7, sent);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const auto [sample, answer] = decodeAnswer(line);
+    EXPECT_EQ(sample, 7U);
+    const auto& got = std::get<NvmlReport>(answer);
+    EXPECT_EQ(got.gpuCount, sent.gpuCount);
+    EXPECT_EQ(got.devices, sent.devices);
+    EXPECT_EQ(got.failed, sent.failed);
+    ASSERT_EQ(got.uses.size(), 2U);
+    EXPECT_EQ(got.uses[0].pid, 4711U);
+    EXPECT_EQ(got.uses[0].device, "GPU-1");
+    EXPECT_EQ(got.uses[0].usedMemory, core::Bytes{42});
+    EXPECT_EQ(got.uses[1].usedMemory, std::nullopt);
+}
+
+TEST(NvmlProtocol, RequestsAndFailuresArriveAsTheyWereSent) {
+    EXPECT_EQ(decodeRequest(encodeRequest(9'000'000'000)), 9'000'000'000U);
+    EXPECT_LT(encodeRequest(~0ULL >> 1U).size(), longestRequest);
+    EXPECT_EQ(
+        std::get<NvmlNoDriver>(decodeAnswer(encodeAnswer(1, NvmlNoDriver{"none"})).second).reason,
+        "none");
+    EXPECT_EQ(
+        std::get<NvmlFailure>(decodeAnswer(encodeAnswer(1, NvmlFailure{"broken"})).second).reason,
+        "broken");
+}
+
+TEST(NvmlProtocol, WhatIsNoRequestIsRefused) {
+    for (const char* line :
+         {"", "7", "[]", "{}", "{\"sample\":-1}", "{\"sample\":1.5}", "{\"sample\":\"1\"}",
+          "{\"sample\":1,\"more\":1}", "{\"sample\":18446744073709551616}", "{\"sample\":1}x"})
+        EXPECT_THROW(decodeRequest(line), ProtocolError) << line;
+}
+
+TEST(NvmlProtocol, WhatIsNoAnswerIsRefused) {
+    for (const char* line :
+         {"", "null", "[]", "{}", "{\"sample\":1}", "{\"sample\":1,\"error\":7}",
+          "{\"sample\":1,\"error\":\"\"}", "{\"sample\":-1,\"error\":\"x\"}", "{\"error\":\"x\"}",
+          "{\"sample\":1,\"error\":\"x\",\"no_driver\":\"x\"}",
+          "{\"sample\":1,\"error\":\"\\u001b[31m\"}", "{\"sample\":1,\"error\":\"\xff\"}",
+          "{\"sample\":1,\"no_driver\":\"\\u202e\"}"})
+        EXPECT_THROW(decodeAnswer(line), ProtocolError) << line;
+    EXPECT_THROW(
+        decodeAnswer(json{{"sample", 1}, {"error", std::string(longestText + 1, 'x')}}.dump()),
+        ProtocolError);
+}
+
+TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
+    const json good = json::parse(encodeAnswer(7, fullReport()));
+    ASSERT_NO_THROW(decodeAnswer(good.dump()));
+    const auto change = [&](const char* pointer, const json& value) {
+        json changed = good;
+        changed[json::json_pointer(pointer)] = value;
+        expectRefused(changed, pointer);
+    };
+    change("/more", 1);
+    change("/gpus", 1); // a device is on GPU 1
+    change("/gpus", mostDevices + 1);
+    change("/devices", json::object());
+    change("/devices/0", nullptr);
+    change("/devices/0/gpu", nullptr);
+    change("/devices/0/mig", -1);
+    change("/devices/0/uuid", "GPU-1\n");
+    change("/devices/0/uuid", "");
+    change("/devices/0/uuid", std::string(97, 'x'));
+    change("/devices/1/uuid", "GPU-1");
+    change("/devices/0/model", "a\u200bb");
+    change("/devices/0/total", 1ULL << 63U);
+    change("/devices/0/used", "0");
+    change("/devices/0/utilization", 101);
+    change("/devices/0/temperature", 1001);
+    change("/devices/0/power", 1ULL << 32U);
+    change("/devices/0/xid", true);
+    change("/devices/0/more", 1);
+    change("/failed/0/lost", 1);
+    change("/failed/0", json::array());
+    change("/uses/0/pid", 0);
+    change("/uses/0/pid", 1ULL << 31U);
+    change("/uses/0/device", "GPU-2");
+    change("/uses/0/memory", -1);
+    for (const char* pointer : {"/devices/0", "/failed/0", "/uses/0", ""}) {
+        for (const auto& [name, value] : good[json::json_pointer(pointer)].items()) {
+            json changed = good;
+            changed[json::json_pointer(pointer)].erase(name);
+            expectRefused(changed, name.c_str());
+        }
+    }
+}
+
+TEST(NvmlProtocol, AnAnswerCutAnywhereIsRefused) {
+    const std::string line = encodeAnswer(7, fullReport());
+    for (std::size_t length = 0; length < line.size(); ++length)
+        EXPECT_THROW(decodeAnswer(line.substr(0, length)), ProtocolError) << length;
+}
+
+TEST(NvmlProtocol, DepthAndLengthOfListsAreBounded) {
+    // Not by what it is in the end: that would have been built by then.
+    try {
+        decodeAnswer(std::string(1'000'000, '['));
+        ADD_FAILURE();
+    } catch (const ProtocolError& error) {
+        EXPECT_STREQ(error.what(), "too deep");
+    }
+    json many = json::parse(encodeAnswer(7, fullReport()));
+    many["failed"] = json::array();
+    for (std::size_t i = 0; i <= mostDevices; ++i)
+        many["failed"].push_back({{"gpu", 0}, {"lost", true}});
+    expectRefused(many.dump(), "too many");
+}
+
+} // namespace

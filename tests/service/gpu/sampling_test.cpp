@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a working driver says arrives in the sample, and what it does not know stays unknown.
+#include "tests/service/gpu/nvml_fixture.hpp"
+
+using namespace genv;
+using namespace genv::tests;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+class Sampling : public NvmlTest {};
+
+TEST_F(Sampling, TellsFactsAndReadingsOfEachGpu) {
+    become({{"devices", {gpu(0), gpu(1, {{"name", "NVIDIA H100"}, {"utilization", 0}})}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    ASSERT_EQ(uuidsOf(sample), (Strings{gpuUuid(0), gpuUuid(1)}));
+    EXPECT_EQ(sample.noDriver, "");
+    const core::DeviceSample& first = sample.devices[0];
+    EXPECT_EQ(first.facts,
+              (core::DeviceFacts{gpuUuid(0), 0, core::DeviceKind::Gpu, "NVIDIA A100-SXM4-40GB",
+                                 core::Bytes{42'949'672'960}}));
+    EXPECT_EQ(first.reading.usedMemory, core::Bytes{1'048'576}); // without what the driver reserves
+    EXPECT_EQ(first.reading.utilizationPercent, 93U);
+    EXPECT_EQ(first.reading.temperatureCelsius, 38);
+    EXPECT_EQ(first.reading.powerMilliwatts, 250'000U);
+    EXPECT_EQ(first.health, core::Health{});
+    EXPECT_EQ(sample.devices[1].facts.index, 1U);
+    EXPECT_EQ(sample.devices[1].facts.model, "NVIDIA H100");
+    EXPECT_EQ(sample.devices[1].reading.utilizationPercent, 0U);
+}
+
+TEST_F(Sampling, ReadingsThatAGpuDoesNotHaveAreUnknown) {
+    become({{"devices", {{{"uuid", gpuUuid(0)}}}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    ASSERT_EQ(sample.devices.size(), 1U);
+    EXPECT_EQ(sample.devices[0].facts.model, "unknown");
+    EXPECT_EQ(sample.devices[0].facts.totalMemory, core::Bytes{0});
+    EXPECT_EQ(sample.devices[0].reading, core::DeviceReading{});
+    EXPECT_EQ(sample.devices[0].health, core::Health{});
+}
+
+TEST_F(Sampling, ReadingsThatMakeNoSenseAreUnknown) {
+    become({{"devices",
+             {gpu(0, {{"utilization", 101},
+                      {"temperature", 4'000'000'000},
+                      {"memory", {{"total", ~0ULL}, {"used", ~0ULL}}}})}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    const core::DeviceSample& device = deviceOf(sample, gpuUuid(0));
+    EXPECT_EQ(device.facts.totalMemory, core::Bytes{0});
+    EXPECT_EQ(device.reading.usedMemory, std::nullopt);
+    EXPECT_EQ(device.reading.utilizationPercent, std::nullopt);
+    EXPECT_EQ(device.reading.temperatureCelsius, std::nullopt);
+    EXPECT_EQ(device.reading.powerMilliwatts, 250'000U);
+}
+
+TEST_F(Sampling, MemoryComesFromTheFirstVersionWhereTheSecondIsMissing) {
+    become({{"devices", {gpu(0)}}, {"faults", {{"nvmlDeviceGetMemoryInfo_v2", 13}}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    EXPECT_EQ(sample.devices.at(0).facts.totalMemory, core::Bytes{42'949'672'960});
+    EXPECT_EQ(sample.devices.at(0).reading.usedMemory,
+              core::Bytes{1'548'576}); // with what is reserved
+}
+
+TEST_F(Sampling, AnOldLibraryWithoutVersionedFunctionsIsEnough) {
+    useLibraryFrom(FAKE_NVML_OLD_FOLDER);
+    become({{"devices", {gpu(0, {{"processes", processes({7, 8})}})}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    EXPECT_EQ(uuidsOf(sample), Strings{gpuUuid(0)});
+    EXPECT_EQ(usesOf(sample, gpuUuid(0)), (Strings{"7:7", "8:8"}));
+}
+
+TEST_F(Sampling, AGpuInMigModeIsItsInstancesWithIndicesAboveTheGpus) {
+    json first =
+        gpu(0, {{"mig", {migInstance("MIG-a", 1, 0), nullptr, migInstance("MIG-b", 2, 0)}}});
+    json last = gpu(2, {{"mig", {migInstance("MIG-c", 1, 0)}}});
+    first["mig"][0]["processes"] = processes({11});
+    first["mig"][2]["processes"] = processes({11, 12});
+    become({{"devices", {first, gpu(1), last}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    ASSERT_EQ(uuidsOf(sample), (Strings{gpuUuid(1), "MIG-a", "MIG-b", "MIG-c"}));
+    EXPECT_EQ(sample.devices[0].facts.index, 1U);
+    EXPECT_EQ(sample.devices[1].facts.index, 3U);
+    EXPECT_EQ(sample.devices[2].facts.index, 4U);
+    EXPECT_EQ(sample.devices[3].facts.index, 5U);
+    EXPECT_EQ(sample.devices[0].facts.kind, core::DeviceKind::Gpu);
+    EXPECT_EQ(sample.devices[1].facts.kind, core::DeviceKind::MigInstance);
+    EXPECT_EQ(sample.devices[1].facts.totalMemory, core::Bytes{5'000'000'000});
+    EXPECT_EQ(sample.devices[1].reading.usedMemory, core::Bytes{100});
+    EXPECT_EQ(sample.devices[1].reading.temperatureCelsius, std::nullopt);
+    EXPECT_EQ(usesOf(sample, "MIG-a"), Strings{"11:11"});
+    EXPECT_EQ(usesOf(sample, "MIG-b"), (Strings{"11:11", "12:12"}));
+}
+
+TEST_F(Sampling, AGpuInMigModeWithoutInstancesIsNoDevice) {
+    become({{"devices", {gpu(0, {{"mig", json::array()}}), gpu(1)}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(1)});
+}
+
+TEST_F(Sampling, WhatTheDriverCallsAGpuIsEscapedAndCut) {
+    const json hostile{'A', 0x1B, '[', '3', '1', 'm', 0xFF, '\n', '"', '\\', 0xE2, 0x80, 0xAE};
+    become({{"devices", {gpu(0, {{"name", hostile}}), gpu(1, {{"name", std::string(95, 'x')}})}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    EXPECT_EQ(deviceOf(sample, gpuUuid(0)).facts.model, R"(A\x1b[31m\xff\x0a\"\\\xe2\x80\xae)");
+    EXPECT_EQ(deviceOf(sample, gpuUuid(1)).facts.model, std::string(95, 'x'));
+}
+
+TEST_F(Sampling, AGpuWhoseUuidIsNoneIsNotListed) {
+    become({{"devices", {gpu(0, {{"uuid", "GPU-1\n\"}"}}), gpu(1), gpu(2, {{"uuid", ""}})}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(1)});
+}
+
+TEST_F(Sampling, WhatTheDriverSaysOfItsFailureIsEscaped) {
+    become({{"faults", {{"nvmlInit_v2", 999}}}, {"error_string", "bad\u001b]0;x\n"}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(errorOf(gpus),
+              R"(the NVIDIA driver does not work: bad\x1b]0;x\x0a (NVML error 999))");
+}
+
+TEST_F(Sampling, ALibraryThatPrintsDoesNotSpoilTheAnswer) {
+    become({{"print", "{\"sample\":1}\n"}, {"devices", {gpu(0)}}});
+    service::NvmlGpus gpus(settings());
+    testing::internal::CaptureStderr();
+    const core::GpuSample sample = gpus.sample();
+    EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(uuidsOf(sample), Strings{gpuUuid(0)});
+}
+
+} // namespace

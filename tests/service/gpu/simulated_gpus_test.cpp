@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Simulated GPUs: what the variables say is what is sampled, and what they may not say is refused.
+#include "core/error.hpp"
+#include "service/gpu/nvml_protocol.hpp"
+#include "service/gpu/simulated_gpus.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+
+using namespace genv;
+using service::SimulatedGpus;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Variables = std::map<std::string, std::string>;
+
+SimulatedGpus::Variables getter(Variables variables) {
+    return
+        [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+            const auto found = variables.find(name);
+            return found != variables.end() ? std::optional(found->second) : std::nullopt;
+        };
+}
+
+core::GpuSample sample(const Variables& variables, const fs::path& proc = "/nowhere") {
+    return SimulatedGpus(getter(variables), proc).sample();
+}
+
+std::string refusal(const Variables& variables) {
+    try {
+        SimulatedGpus gpus(getter(variables));
+    } catch (const core::Error& error) {
+        EXPECT_EQ(error.code(), core::ErrorCode::InvalidArgs);
+        return error.what();
+    }
+    return {};
+}
+
+TEST(SimulatedGpus, AreTwoOfTheDocumentedKindUnlessToldOtherwise) {
+    const core::GpuSample found = sample({});
+    ASSERT_EQ(found.devices.size(), 2U);
+    const core::DeviceSample& device = found.devices[1];
+    EXPECT_EQ(device.facts.index, 1U);
+    EXPECT_EQ(device.facts.kind, core::DeviceKind::Gpu);
+    EXPECT_EQ(device.facts.model, "NVIDIA GeForce RTX 2080 Ti");
+    EXPECT_EQ(device.facts.totalMemory, core::Bytes{16'000'000'000});
+    EXPECT_EQ(device.reading.usedMemory, core::Bytes{10ULL << 20U});
+    EXPECT_EQ(device.reading.utilizationPercent, 93U);
+    EXPECT_EQ(device.reading.temperatureCelsius, 38);
+    EXPECT_EQ(device.reading.powerMilliwatts, std::nullopt);
+    EXPECT_EQ(device.health, core::Health{});
+    EXPECT_EQ(found.noDriver, "");
+}
+
+TEST(SimulatedGpus, AreWhatTheVariablesSay) {
+    const core::GpuSample found = sample({{"GENV_MOCK_DEVICE_COUNT", "1"},
+                                          {"GENV_DEVICES", "7"},
+                                          {"GENV_MOCK_DEVICE_NAME", "NVIDIA H100"},
+                                          {"GENV_MOCK_DEVICE_TOTAL_MEMORY", "80gi"},
+                                          {"GENV_MOCK_DEVICE_USED_MEMORY", "1g"},
+                                          {"GENV_MOCK_DEVICE_UTILIZATION", "0"},
+                                          {"GENV_MOCK_DEVICE_TEMPERATURE", "71"}});
+    ASSERT_EQ(found.devices.size(), 1U);
+    EXPECT_EQ(found.devices[0].facts.model, "NVIDIA H100");
+    EXPECT_EQ(found.devices[0].facts.totalMemory, core::Bytes{80ULL << 30U});
+    EXPECT_EQ(found.devices[0].reading.usedMemory, core::Bytes{1'000'000'000});
+    EXPECT_EQ(found.devices[0].reading.utilizationPercent, 0U);
+    EXPECT_EQ(found.devices[0].reading.temperatureCelsius, 71);
+}
+
+TEST(SimulatedGpus, AreAskedForByEitherNameOfTheirCount) {
+    EXPECT_FALSE(SimulatedGpus::areAskedFor(getter({{"GENV_MOCK_DEVICE_NAME", "x"}})));
+    EXPECT_TRUE(SimulatedGpus::areAskedFor(getter({{"GENV_MOCK_DEVICE_COUNT", "4"}})));
+    EXPECT_TRUE(SimulatedGpus::areAskedFor(getter({{"GENV_DEVICES", "4"}})));
+    EXPECT_EQ(sample({{"GENV_DEVICES", "4"}}).devices.size(), 4U);
+}
+
+TEST(SimulatedGpus, HaveUuidsOfTheirOwnThatStayTheSame) {
+    std::set<std::string> uuids;
+    const core::GpuSample found = sample({{"GENV_MOCK_DEVICE_COUNT", "1024"}});
+    for (const core::DeviceSample& device : found.devices) {
+        EXPECT_TRUE(service::isDeviceUuid(device.facts.uuid));
+        EXPECT_EQ(device.facts.uuid.size(),
+                  std::string("GPU-01234567-0123-0123-0123-0123456789ab").size());
+        uuids.insert(device.facts.uuid);
+    }
+    EXPECT_EQ(uuids.size(), 1024U);
+    EXPECT_EQ(sample({}).devices[1].facts.uuid, found.devices[1].facts.uuid);
+}
+
+TEST(SimulatedGpus, RefuseWhatTheVariablesMayNotSayAndNameThem) {
+    EXPECT_EQ(refusal({{"GENV_MOCK_DEVICE_COUNT", "1025"}}),
+              "GENV_MOCK_DEVICE_COUNT=\"1025\": it must be a whole number from 0 to 1024");
+    EXPECT_EQ(refusal({{"GENV_DEVICES", "two\n"}}),
+              "GENV_DEVICES=\"two\\x0a\": it must be a whole number from 0 to 1024");
+    for (const char* value : {"", "-1", "1.5", "4 ", "99999999999999999999"})
+        EXPECT_NE(refusal({{"GENV_MOCK_DEVICE_COUNT", value}}), "") << value;
+    EXPECT_NE(
+        refusal({{"GENV_MOCK_DEVICE_UTILIZATION", "101"}}).find("GENV_MOCK_DEVICE_UTILIZATION"),
+        std::string::npos);
+    EXPECT_NE(
+        refusal({{"GENV_MOCK_DEVICE_TEMPERATURE", "hot"}}).find("GENV_MOCK_DEVICE_TEMPERATURE"),
+        std::string::npos);
+    for (const char* name : {"GENV_MOCK_DEVICE_TOTAL_MEMORY", "GENV_MOCK_DEVICE_USED_MEMORY",
+                             "GENV_MOCK_COMPUTE_APPS_GPU_MEMORY"})
+        EXPECT_NE(refusal({{name, "much"}}).find(name), std::string::npos);
+    EXPECT_NE(refusal({{"GENV_MOCK_DEVICE_NAME", "\x1b[31m"}}).find("GENV_MOCK_DEVICE_NAME"),
+              std::string::npos);
+    EXPECT_NE(refusal({{"GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "longer-than-comm"}})
+                  .find("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME"),
+              std::string::npos);
+}
+
+class SimulatedProcesses : public testing::Test {
+  public:
+    SimulatedProcesses() {
+        std::string name = (fs::temp_directory_path() / "genv-proc-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("no temporary folder");
+        proc_ = name;
+    }
+    ~SimulatedProcesses() override { fs::remove_all(proc_); }
+
+  protected:
+    void addProcess(const std::string& folder, const std::string& name, char state) const {
+        fs::create_directory(proc_ / folder);
+        std::ofstream(proc_ / folder / "comm") << name << '\n';
+        std::ofstream(proc_ / folder / "stat")
+            << folder << " (" << name << ") " << state << " 1 1 1";
+    }
+
+    [[nodiscard]] std::vector<core::Pid> find(const Variables& variables) const {
+        std::vector<core::Pid> pids;
+        for (const core::DeviceUse& use : sample(variables, proc_).uses)
+            pids.push_back(use.pid);
+        return pids;
+    }
+
+    fs::path proc_;
+};
+
+TEST_F(SimulatedProcesses, AreThoseOfTheNameOnEachDevice) {
+    addProcess("20", "sleep", 'S');
+    addProcess("3", "sleep", 'R');
+    addProcess("4", "sleepy", 'S');
+    addProcess("5", "slee", 'S');
+    addProcess("self", "sleep", 'S');
+    const core::GpuSample found = sample({}, proc_);
+    ASSERT_EQ(found.uses.size(), 4U);
+    EXPECT_EQ(find({}), (std::vector<core::Pid>{3, 3, 20, 20}));
+    EXPECT_EQ(found.uses[0].device, found.devices[0].facts.uuid);
+    EXPECT_EQ(found.uses[1].device, found.devices[1].facts.uuid);
+    EXPECT_EQ(found.uses[1].usedMemory, core::Bytes{42ULL << 20U});
+    EXPECT_EQ(
+        find({{"GENV_MOCK_DEVICE_COUNT", "1"}, {"GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "sleepy"}}),
+        std::vector<core::Pid>{4});
+    EXPECT_EQ(sample({{"GENV_MOCK_COMPUTE_APPS_GPU_MEMORY", "1g"}}, proc_).uses.at(0).usedMemory,
+              core::Bytes{1'000'000'000});
+}
+
+TEST_F(SimulatedProcesses, AreNoZombies) {
+    addProcess("3", "sleep", 'Z');
+    addProcess("4", "sleep", 'X');
+    fs::create_directory(proc_ / "5"); // one that ends while it is looked at
+    EXPECT_EQ(find({}), std::vector<core::Pid>{});
+}
+
+TEST_F(SimulatedProcesses, AreNotFooledByBracketsInTheirName) {
+    addProcess("3", "a) Z 1 (b", 'S');
+    EXPECT_EQ(find({{"GENV_MOCK_DEVICE_COUNT", "1"},
+                    {"GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "a) Z 1 (b"}}),
+              std::vector<core::Pid>{3});
+}
+
+} // namespace
