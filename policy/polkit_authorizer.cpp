@@ -118,6 +118,9 @@ class PolkitCheck : public Check {
 // libpolkit's handle, made once and kept. Making it waits for polkitd in a thread of libpolkit's that holds a lock, so a
 // second polkit_authority_get_async() meanwhile would block the loop for as long as polkitd does not answer.
 struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
+    // The connection that libpolkit shares, held so that it stays the one that was told not to end the process: a bus that
+    // goes away is the main loop's to report, and GDBus's SIGTERM looks like somebody stopped the service.
+    ObjectPtr<GDBusConnection> connection;
     ObjectPtr<PolkitAuthority> object;
     bool getting = false;
     std::vector<std::weak_ptr<Pending>> waiting;
@@ -146,10 +149,9 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
 };
 
 PolkitAuthorizer::PolkitAuthorizer() : authority_(std::make_shared<Authority>()) {
-    // libpolkit shares this connection. A bus that goes away is the main loop's to report; GDBus would end the process
-    // with SIGTERM, which looks like somebody stopped the service.
-    if (const ObjectPtr<GDBusConnection> connection{g_bus_get_sync(G_BUS_TYPE_SYSTEM, nullptr, nullptr)})
-        g_dbus_connection_set_exit_on_close(connection.get(), FALSE);
+    authority_->connection.reset(g_bus_get_sync(G_BUS_TYPE_SYSTEM, nullptr, nullptr));
+    if (authority_->connection)
+        g_dbus_connection_set_exit_on_close(authority_->connection.get(), FALSE);
     authority_->get();
 }
 
