@@ -18,13 +18,8 @@ struct Unit {
 };
 
 constexpr std::array units{
-    Unit{"b", 1},
-    Unit{"k", 1'000},
-    Unit{"ki", 1ULL << 10},
-    Unit{"m", 1'000'000},
-    Unit{"mi", 1ULL << 20},
-    Unit{"g", 1'000'000'000},
-    Unit{"gi", 1ULL << 30},
+    Unit{"b", 1},           Unit{"k", 1'000},         Unit{"ki", 1ULL << 10}, Unit{"m", 1'000'000},
+    Unit{"mi", 1ULL << 20}, Unit{"g", 1'000'000'000}, Unit{"gi", 1ULL << 30},
 };
 
 // D-Bus clients in many languages and JSON readers hold a signed 64-bit number at best.
@@ -53,7 +48,8 @@ Bytes parseBytes(std::string_view text) {
         unit = findUnit(text.substr(static_cast<std::size_t>(end - text.data())));
     if (unit == nullptr && errc != std::errc::result_out_of_range)
         fail(ErrorCode::InvalidArgs,
-             "\"{}\" is not an amount of memory; write a whole number and a unit (b, k, m, g, ki, mi, gi), "
+             "\"{}\" is not an amount of memory; write a whole number and a unit (b, k, m, g, ki, "
+             "mi, gi), "
              "such as 4g or 512mi",
              escaped(text));
     if (errc == std::errc::result_out_of_range || number > largest / unit->size)

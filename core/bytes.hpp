@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Amounts of memory. A number of bytes is a type of its own, so that a unit never lives in a reader's head,
-// and the spellings people type (4g, 42mi) are read and written here and nowhere else.
+// Amounts of memory. A number of bytes is a type of its own, so that a unit never lives in a
+// reader's head, and the spellings people type (4g, 42mi) are read and written here and nowhere
+// else.
 #pragma once
 
 #include <compare>
@@ -19,11 +20,13 @@ struct Bytes {
     friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count}; }
 };
 
-/// Reads an amount: a whole number and a unit, b k m g (powers of 1000) or ki mi gi (powers of 1024) in either
-/// case; no unit means bytes. Throws Error(InvalidArgs) for anything else, for 0 and for 2^63 bytes or more.
+/// Reads an amount: a whole number and a unit, b k m g (powers of 1000) or ki mi gi (powers of
+/// 1024) in either case; no unit means bytes. Throws Error(InvalidArgs) for anything else, for 0
+/// and for 2^63 bytes or more.
 Bytes parseBytes(std::string_view text);
 
-/// Writes an amount exactly, in the unit that gives the smallest number: 4000000000 is "4g", 44040192 is "42mi".
+/// Writes an amount exactly, in the unit that gives the smallest number: 4000000000 is "4g",
+/// 44040192 is "42mi".
 std::string formatBytes(Bytes amount);
 
 /// Writes an amount in whole mebibytes, rounded down, as snapshots do: "15258mi".

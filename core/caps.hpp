@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's own caps per user, so that one user's flood is that user's problem. Root is exempt. These are no
-// administrator's limits: those are quotas.
+// The service's own caps per user, so that one user's flood is that user's problem. Root is exempt.
+// These are no administrator's limits: those are quotas.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a device is: a GPU or a MIG instance of one. A device is known by its UUID; its index is only what
-// people and CUDA call it now, and may move.
+// What a device is: a GPU or a MIG instance of one. A device is known by its UUID; its index is
+// only what people and CUDA call it now, and may move.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -55,7 +55,8 @@ struct Health {
 /// As the Health property writes it: "ok", "stale", "lost", "xid-79".
 std::string toString(Health health);
 
-/// Whether an XID is one that an application causes by itself (13, 31, 43, 45, 68, 109) and that says nothing of the device.
+/// Whether an XID is one that an application causes by itself (13, 31, 43, 45, 68, 109) and that
+/// says nothing of the device.
 bool isApplicationXid(std::uint32_t xid);
 
 } // namespace genv::core

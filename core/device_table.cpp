@@ -49,9 +49,10 @@ void DeviceTable::addClaim(const DeviceUuid& uuid, Claim claim) {
     if (index == indices_.end())
         return;
     auto& claims = devices_.at(index->second).claims;
-    const auto after = std::upper_bound(claims.begin(), claims.end(), claim, [](const Claim& a, const Claim& b) {
-        return a.attachment.sequence < b.attachment.sequence;
-    });
+    const auto after =
+        std::upper_bound(claims.begin(), claims.end(), claim, [](const Claim& a, const Claim& b) {
+            return a.attachment.sequence < b.attachment.sequence;
+        });
     claims.insert(after, std::move(claim));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The devices of this machine and who holds them. Facts come from observations, claims from the ledger's
-// environments; the table keeps both views in step and decides nothing.
+// The devices of this machine and who holds them. Facts come from observations, claims from the
+// ledger's environments; the table keeps both views in step and decides nothing.
 #pragma once
 
 #include "core/device.hpp"

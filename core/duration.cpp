@@ -25,10 +25,11 @@ constexpr std::uint64_t day = 24 * hour;
 constexpr std::uint64_t longest = 100 * 366 * day;
 
 constexpr std::array units{
-    Unit{"", second},      Unit{"ms", 1},          Unit{"msec", 1},       Unit{"s", second},     Unit{"sec", second},
-    Unit{"second", second}, Unit{"seconds", second}, Unit{"m", minute},     Unit{"min", minute},   Unit{"minute", minute},
-    Unit{"minutes", minute}, Unit{"h", hour},         Unit{"hr", hour},      Unit{"hour", hour},    Unit{"hours", hour},
-    Unit{"d", day},        Unit{"day", day},       Unit{"days", day},     Unit{"w", 7 * day},    Unit{"week", 7 * day},
+    Unit{"", second},       Unit{"ms", 1},          Unit{"msec", 1},         Unit{"s", second},
+    Unit{"sec", second},    Unit{"second", second}, Unit{"seconds", second}, Unit{"m", minute},
+    Unit{"min", minute},    Unit{"minute", minute}, Unit{"minutes", minute}, Unit{"h", hour},
+    Unit{"hr", hour},       Unit{"hour", hour},     Unit{"hours", hour},     Unit{"d", day},
+    Unit{"day", day},       Unit{"days", day},      Unit{"w", 7 * day},      Unit{"week", 7 * day},
     Unit{"weeks", 7 * day},
 };
 
@@ -72,7 +73,8 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
         skipSpaces(rest);
     } while (good && !rest.empty());
     if (!good)
-        fail(ErrorCode::InvalidArgs, "\"{}\" is not a time span; write a number and a unit, such as 30s, 10min or 2h",
+        fail(ErrorCode::InvalidArgs,
+             "\"{}\" is not a time span; write a number and a unit, such as 30s, 10min or 2h",
              escaped(text));
     return std::chrono::milliseconds{static_cast<std::int64_t>(total)};
 }

@@ -8,9 +8,9 @@
 
 namespace genv::core {
 
-/// Reads a time span: whole numbers with units (ms, s, min, h, d, w and systemd's longer names), added up, such as
-/// "90", "10s" or "1h 30min"; a number without a unit is seconds. Throws Error(InvalidArgs) for anything else and for
-/// more than 100 years.
+/// Reads a time span: whole numbers with units (ms, s, min, h, d, w and systemd's longer names),
+/// added up, such as "90", "10s" or "1h 30min"; a number without a unit is seconds. Throws
+/// Error(InvalidArgs) for anything else and for more than 100 years.
 std::chrono::milliseconds parseDuration(std::string_view text);
 
 } // namespace genv::core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an environment is: one user's claim. The set of environments is the whole state of genv; everything
-// else is derived from it.
+// What an environment is: one user's claim. The set of environments is the whole state of genv;
+// everything else is derived from it.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -28,8 +28,8 @@ struct Configuration {
     friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// A device that an environment holds. It remembers what the device is, so that a service that starts while the
-/// driver hangs still knows what people hold.
+/// A device that an environment holds. It remembers what the device is, so that a service that
+/// starts while the driver hangs still knows what people hold.
 struct Attachment {
     DeviceFacts device;
     std::optional<Bytes> share; ///< unset: the whole device
@@ -45,7 +45,9 @@ struct RootProcess {
     ProcessIdentity identity;
     std::shared_ptr<const ProcessPin> pin;
 
-    friend bool operator==(const RootProcess& a, const RootProcess& b) { return a.identity == b.identity; }
+    friend bool operator==(const RootProcess& a, const RootProcess& b) {
+        return a.identity == b.identity;
+    }
 };
 
 /// A Jupyter kernel that keeps an environment alive, and the process it is.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one error type inside genv. A request that is refused throws it before anything changed; its code
-// becomes a D-Bus error name in exactly one place (dbus/errors.cpp) and its text reaches the person, so it
-// says what was wrong and what would be right, and quotes foreign text only through escaped().
+// The one error type inside genv. A request that is refused throws it before anything changed; its
+// code becomes a D-Bus error name in exactly one place (dbus/errors.cpp) and its text reaches the
+// person, so it says what was wrong and what would be right, and quotes foreign text only through
+// escaped().
 #pragma once
 
 #include <fmt/format.h>

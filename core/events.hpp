@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the ledger tells once a change is made. The bus, the journal and whatever acts on changes subscribe; no
-// domain object knows them.
+// What the ledger tells once a change is made. The bus, the journal and whatever acts on changes
+// subscribe; no domain object knows them.
 #pragma once
 
 #include "core/environment.hpp"
@@ -48,7 +48,8 @@ struct Detached {
     Uid owner = 0;
     Attachment attachment;
     Cause cause;
-    const Environment* former = nullptr; ///< the environment as it was; valid while the event is told
+    const Environment* former =
+        nullptr; ///< the environment as it was; valid while the event is told
 };
 
 struct DeviceAdded {
@@ -76,16 +77,18 @@ struct ProcessTerminated {
     Cause cause;
 };
 
-using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached, Detached, DeviceAdded,
-                           DeviceRemoved, DeviceChanged, ProcessTerminated>;
+using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
+                           Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated>;
 
-/// Hears every event, right after the change it tells of. It must not change the ledger from within.
+/// Hears every event, right after the change it tells of. It must not change the ledger from
+/// within.
 using EventListener = std::function<void(const Event&)>;
 
 /// Where changes are told, and who hears of them.
 class EventHub {
   public:
-    /// Adds a listener for the hub's lifetime; listeners are told in the order in which they were added.
+    /// Adds a listener for the hub's lifetime; listeners are told in the order in which they were
+    /// added.
     void subscribe(EventListener listener) { listeners_.push_back(std::move(listener)); }
 
     void tell(const Event& event) const {

@@ -14,33 +14,36 @@ void Evictor::onEvent(const Event& event) {
         return;
     if (pending_.empty())
         scheduler_.soon([this] { begin(); });
-    pending_.push_back(
-        {std::make_shared<const Environment>(*detached->former), detached->attachment.device, detached->cause});
+    pending_.push_back({std::make_shared<const Environment>(*detached->former),
+                        detached->attachment.device, detached->cause});
 }
 
 void Evictor::begin() {
-    observer_.observe(std::chrono::milliseconds{0},
-                      [this, batch = std::exchange(pending_, {})](
-                          const std::shared_ptr<const Observation>& observation, const std::string& failure) {
-                          if (observation)
-                              carryOut(batch, *observation);
-                          else
-                              log_.warning("the processes on {} detached devices could not be ended: {}", batch.size(),
-                                           failure);
-                      });
+    observer_.observe(
+        std::chrono::milliseconds{0},
+        [this, batch = std::exchange(pending_, {})](
+            const std::shared_ptr<const Observation>& observation, const std::string& failure) {
+            if (observation)
+                carryOut(batch, *observation);
+            else
+                log_.warning("the processes on {} detached devices could not be ended: {}",
+                             batch.size(), failure);
+        });
 }
 
 void Evictor::carryOut(const Batch& batch, const Observation& observation) {
     for (const Eviction& eviction : batch) {
         const EnvironmentLookup lookup = lookupIn(ledger_, *eviction.former);
         for (const ComputeProcess& process : observation.processes) {
-            const bool uses = std::any_of(process.uses.begin(), process.uses.end(), [&](const ComputeUse& use) {
-                return use.device == eviction.device.uuid;
-            });
+            const bool uses =
+                std::any_of(process.uses.begin(), process.uses.end(), [&](const ComputeUse& use) {
+                    return use.device == eviction.device.uuid;
+                });
             if (!uses || environmentOf(lookup, process) != eviction.former.get())
                 continue;
-            terminator_.terminate({process.facts, {eviction.device.uuid}, eviction.former->id, eviction.cause},
-                                  [](TerminationOutcome) {});
+            terminator_.terminate(
+                {process.facts, {eviction.device.uuid}, eviction.former->id, eviction.cause},
+                [](TerminationOutcome) {});
         }
     }
 }

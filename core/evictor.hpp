@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What follows when somebody else takes a device away: the compute processes of the environment on that device end. When
-// owners detach their own devices nothing is ended.
+// What follows when somebody else takes a device away: the compute processes of the environment on
+// that device end. When owners detach their own devices nothing is ended.
 #pragma once
 
 #include "core/events.hpp"
@@ -18,8 +18,10 @@ namespace genv::core {
 class Evictor {
   public:
     /// All outlive this, and so does the loop's last turn.
-    Evictor(const Ledger& ledger, Observer& observer, Terminator& terminator, Scheduler& scheduler, Log& log)
-        : ledger_(ledger), observer_(observer), terminator_(terminator), scheduler_(scheduler), log_(log) {}
+    Evictor(const Ledger& ledger, Observer& observer, Terminator& terminator, Scheduler& scheduler,
+            Log& log)
+        : ledger_(ledger), observer_(observer), terminator_(terminator), scheduler_(scheduler),
+          log_(log) {}
 
     /// Hears an event of the ledger.
     void onEvent(const Event& event);

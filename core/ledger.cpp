@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a change is made: written, committed, told. What changes is in ledger_requests.cpp and ledger_facts.cpp.
+// How a change is made: written, committed, told. What changes is in ledger_requests.cpp and
+// ledger_facts.cpp.
 #include "core/ledger.hpp"
 
 #include "core/error.hpp"
@@ -161,7 +162,8 @@ void Ledger::index(const Environment& environment, bool present) {
     }
 }
 
-void Ledger::tellDifference(const Environment& before, const Environment& after, const Cause& cause) {
+void Ledger::tellDifference(const Environment& before, const Environment& after,
+                            const Cause& cause) {
     const bool added = !before.isAlive();
     const bool removed = !after.isAlive();
     if (added)
@@ -177,13 +179,15 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     };
     tellField(before.configuration.name != after.configuration.name, EnvironmentField::Name);
     tellField(before.configuration.gpus != after.configuration.gpus, EnvironmentField::Gpus);
-    tellField(before.configuration.gpuMemory != after.configuration.gpuMemory, EnvironmentField::GpuMemory);
+    tellField(before.configuration.gpuMemory != after.configuration.gpuMemory,
+              EnvironmentField::GpuMemory);
     tellField(before.processes != after.processes, EnvironmentField::Processes);
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
 }
 
-void Ledger::tellAttachments(const Environment& before, const Environment& after, const Cause& cause) {
+void Ledger::tellAttachments(const Environment& before, const Environment& after,
+                             const Cause& cause) {
     const auto tellDevice = [&](const Attachment& attachment) {
         if (const Device* device = devices_.findUuid(attachment.device.uuid))
             tell(DeviceChanged{device->facts.index, DeviceField::Attachments});

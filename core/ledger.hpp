@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The ledger: the set of environments, which is the whole state of genv, and the devices seen through it.
+// The ledger: the set of environments, which is the whole state of genv, and the devices seen
+// through it.
 //
-// Invariants. A change is written, then made, then told: a request whose document cannot be written throws and has
-// changed nothing; a fact (an exit, a lost device) is made at once and its document is written again later. A
-// device is never given twice unless over-subscription was asked for. An environment without a process or kernel
-// does not exist. One thread uses it, the loop's; listeners must not change it from within an event.
+// Invariants. A change is written, then made, then told: a request whose document cannot be written
+// throws and has changed nothing; a fact (an exit, a lost device) is made at once and its document
+// is written again later. A device is never given twice unless over-subscription was asked for. An
+// environment without a process or kernel does not exist. One thread uses it, the loop's; listeners
+// must not change it from within an event.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -53,11 +55,14 @@ class Ledger {
     /// The environment with this id. Throws Error(NoSuchEnvironment).
     [[nodiscard]] const Environment& get(const EnvironmentId& id) const;
     /// All environments, oldest first.
-    [[nodiscard]] const std::map<std::uint64_t, Environment>& environments() const { return environments_; }
+    [[nodiscard]] const std::map<std::uint64_t, Environment>& environments() const {
+        return environments_;
+    }
     [[nodiscard]] const DeviceTable& devices() const { return devices_; }
     /// The device at an index. Throws Error(NoSuchDevice).
     [[nodiscard]] const Device& device(DeviceIndex index) const;
-    /// The environment that a process is registered with itself, as a root process or kernel, or null.
+    /// The environment that a process is registered with itself, as a root process or kernel, or
+    /// null.
     [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
     /// An id for an environment of this process: its pid, suffixed when taken.
     [[nodiscard]] EnvironmentId freeId(Pid pid) const;
@@ -69,11 +74,12 @@ class Ledger {
     void attach(const EnvironmentId& id, const Placement& placement, Uid actor);
     /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
     void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor);
-    /// Takes a device from one environment, or from every one when none is named. Throws Error(NotAttached).
+    /// Takes a device from one environment, or from every one when none is named. Throws
+    /// Error(NotAttached).
     void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor);
     void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor);
-    /// Registers a process, and attaches devices in the same change when a placement is given. A process that is
-    /// registered with this environment already has no effect.
+    /// Registers a process, and attaches devices in the same change when a placement is given. A
+    /// process that is registered with this environment already has no effect.
     void addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
                     const std::optional<Placement>& placement = std::nullopt);
     /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
@@ -92,14 +98,17 @@ class Ledger {
     void observed(const Observation& observation);
     /// The driver did not answer: what is known is stale, and stays.
     void driverFailed();
-    /// An environment that was found in the store, its living processes pinned (core/recovery.hpp); one without
-    /// any is over, and only its document goes.
+    /// An environment that was found in the store, its living processes pinned (core/recovery.hpp);
+    /// one without any is over, and only its document goes.
     void restore(Environment environment);
-    /// Writes the documents that facts changed and that could not be written yet. Returns whether all are now.
+    /// Writes the documents that facts changed and that could not be written yet. Returns whether
+    /// all are now.
     bool retryWrites();
 
     /// Told when a fact could not be written, so that somebody calls retryWrites() later.
-    void onUnwritten(std::function<void(const std::string& why)> listener) { unwritten_ = std::move(listener); }
+    void onUnwritten(std::function<void(const std::string& why)> listener) {
+        unwritten_ = std::move(listener);
+    }
 
   private:
     void apply(std::vector<Environment> nexts, const Cause& cause);
@@ -114,8 +123,8 @@ class Ledger {
     void tell(const Event& event) { events_.tell(event); }
 
     void addAttachments(Environment& environment, const Placement& placement);
-    void join(const EnvironmentId& id, std::optional<RootProcess> process, std::optional<Kernel> kernel, Uid actor,
-              const std::optional<Placement>& placement);
+    void join(const EnvironmentId& id, std::optional<RootProcess> process,
+              std::optional<Kernel> kernel, Uid actor, const std::optional<Placement>& placement);
     void requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const;
     void requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const;
 

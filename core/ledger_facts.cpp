@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What simply happens: processes exit, devices appear, move and get lost, documents are found at start. A fact is
-// applied at once; its document is written as soon as that works.
+// What simply happens: processes exit, devices appear, move and get lost, documents are found at
+// start. A fact is applied at once; its document is written as soon as that works.
 #include "core/ledger.hpp"
 #include "core/membership.hpp"
 
@@ -15,8 +15,10 @@ void Ledger::processExited(const ProcessIdentity& process) {
     if (environment == nullptr)
         return;
     Environment next = *environment;
-    std::erase_if(next.processes, [&](const RootProcess& root) { return root.identity == process; });
-    std::erase_if(next.kernels, [&](const Kernel& kernel) { return kernel.process.identity == process; });
+    std::erase_if(next.processes,
+                  [&](const RootProcess& root) { return root.identity == process; });
+    std::erase_if(next.kernels,
+                  [&](const Kernel& kernel) { return kernel.process.identity == process; });
     applyFact(std::move(next), Cause::fact(Reason::processExit()));
 }
 
@@ -104,7 +106,8 @@ void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
 void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
     devices_.insert({sample.facts, sample.health, sample.reading, takenAt, {}, false});
     for (const EnvironmentId& holder : holdersOf(sample.facts.uuid))
-        devices_.addClaim(sample.facts.uuid, {holder, *get(holder).attachmentTo(sample.facts.uuid)});
+        devices_.addClaim(sample.facts.uuid,
+                          {holder, *get(holder).attachmentTo(sample.facts.uuid)});
     tell(DeviceAdded{sample.facts.index});
     rememberFacts(sample.facts);
 }
@@ -130,7 +133,8 @@ void Ledger::rememberFacts(const DeviceFacts& facts) {
 void Ledger::detachLost(const DeviceUuid& uuid) {
     for (const EnvironmentId& holder : holdersOf(uuid)) {
         Environment next = get(holder);
-        std::erase_if(next.attachments, [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
+        std::erase_if(next.attachments,
+                      [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
         applyFact(std::move(next), Cause::fact(Reason::deviceLost()));
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people ask of the ledger. Each request works out the environment as it would be and applies it whole.
+// What people ask of the ledger. Each request works out the environment as it would be and applies
+// it whole.
 #include "core/caps.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
@@ -12,7 +13,8 @@ namespace genv::core {
 
 namespace {
 
-void requireFresh(const Placement& placement, const DeviceTable& devices, const Environment* environment) {
+void requireFresh(const Placement& placement, const DeviceTable& devices,
+                  const Environment* environment) {
     if (!stillHolds(placement, devices, environment))
         fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
 }
@@ -23,17 +25,20 @@ void requireAttached(const Environment& environment, const std::vector<DeviceInd
     const std::vector<DeviceIndex> attached = environment.deviceIndices();
     for (const DeviceIndex index : indices) {
         if (!std::binary_search(attached.begin(), attached.end(), index))
-            fail(ErrorCode::NotAttached, "environment {} is not attached to device {}", environment.id, index);
+            fail(ErrorCode::NotAttached, "environment {} is not attached to device {}",
+                 environment.id, index);
     }
 }
 
-void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const {
+void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments,
+                         std::size_t processes) const {
     if (actor == 0)
         return;
     const auto found = users_.find(uid);
     const UserCounts counts = found == users_.end() ? UserCounts{} : found->second;
     if (counts.environments + environments > caps::environmentsPerUser)
-        fail(ErrorCode::LimitsExceeded, "a user may have at most {} environments; deactivate one first",
+        fail(ErrorCode::LimitsExceeded,
+             "a user may have at most {} environments; deactivate one first",
              caps::environmentsPerUser);
     if (counts.processes + processes > caps::processesPerUser)
         fail(ErrorCode::LimitsExceeded,
@@ -44,24 +49,27 @@ void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments, std::size
 void Ledger::requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const {
     const Environment* other = environmentOfRoot(process);
     if (other != nullptr && other->id != id)
-        fail(ErrorCode::AlreadyExists, "process {} is registered with environment {} already", process.pid, other->id);
+        fail(ErrorCode::AlreadyExists, "process {} is registered with environment {} already",
+             process.pid, other->id);
 }
 
 void Ledger::addAttachments(Environment& environment, const Placement& placement) {
     std::erase_if(environment.attachments, [&](const Attachment& attachment) {
-        return std::find(placement.detach.begin(), placement.detach.end(), attachment.device.uuid) !=
-               placement.detach.end();
+        return std::find(placement.detach.begin(), placement.detach.end(),
+                         attachment.device.uuid) != placement.detach.end();
     });
     for (const Placement::Device& device : placement.attach) {
         const Device* now = devices_.findUuid(device.facts.uuid);
-        environment.attachments.push_back({device.facts, placement.share, !now->isAvailable(placement.share),
-                                           clock_.wallNow(), ++lastSequence_});
+        environment.attachments.push_back({device.facts, placement.share,
+                                           !now->isAvailable(placement.share), clock_.wallNow(),
+                                           ++lastSequence_});
     }
 }
 
 void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& placement, Uid actor) {
     if (const Environment* existing = find(wanted.id))
-        fail(ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}", existing->id, existing->user);
+        fail(ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}",
+             existing->id, existing->user);
     for (const RootProcess& process : wanted.processes)
         requireUnregistered(wanted.id, process.identity);
     for (const Kernel& kernel : wanted.kernels)
@@ -99,7 +107,8 @@ void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& ind
     Environment next = get(id);
     requireAttached(next, indices);
     std::erase_if(next.attachments, [&](const Attachment& attachment) {
-        return indices.empty() || std::find(indices.begin(), indices.end(), attachment.device.index) != indices.end();
+        return indices.empty() ||
+               std::find(indices.begin(), indices.end(), attachment.device.index) != indices.end();
     });
     const Cause cause = Cause::request(actor, next.uid);
     if (next.attachments.size() != get(id).attachments.size())
@@ -144,11 +153,13 @@ void Ledger::addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
     join(id, std::move(process), std::nullopt, actor, placement);
 }
 
-void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor, const std::optional<Placement>& placement) {
+void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
+                       const std::optional<Placement>& placement) {
     join(id, std::nullopt, std::move(kernel), actor, placement);
 }
 
-void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process, std::optional<Kernel> kernel, Uid actor,
+void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
+                  std::optional<Kernel> kernel, Uid actor,
                   const std::optional<Placement>& placement) {
     const Environment& environment = get(id);
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
@@ -173,7 +184,8 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process, s
 
 void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
     Environment next = get(id);
-    if (std::erase_if(next.processes, [&](const RootProcess& p) { return p.identity.pid == pid; }) == 0)
+    if (std::erase_if(next.processes,
+                      [&](const RootProcess& p) { return p.identity.pid == pid; }) == 0)
         fail(ErrorCode::NoSuchProcess, "process {} is not registered with environment {}", pid, id);
     const Cause cause = Cause::request(actor, next.uid);
     apply({std::move(next)}, cause);
@@ -182,7 +194,8 @@ void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
 void Ledger::removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor) {
     Environment next = get(id);
     if (std::erase_if(next.kernels, [&](const Kernel& k) { return k.id == kernel; }) == 0)
-        fail(ErrorCode::NoSuchProcess, "kernel \"{}\" is not registered with environment {}", escaped(kernel), id);
+        fail(ErrorCode::NoSuchProcess, "kernel \"{}\" is not registered with environment {}",
+             escaped(kernel), id);
     const Cause cause = Cause::request(actor, next.uid);
     apply({std::move(next)}, cause);
 }

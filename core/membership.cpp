@@ -34,7 +34,8 @@ EnvironmentLookup lookupIn(const Ledger& ledger, const Environment& former) {
             [&](const EnvironmentId& id) { return id == former.id ? &former : ledger.find(id); }};
 }
 
-const Environment* environmentOfDescendant(const EnvironmentLookup& lookup, const ProcessFacts& process,
+const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
+                                           const ProcessFacts& process,
                                            const std::vector<ProcessIdentity>& ancestors) {
     if (const Environment* own = lookup.byRoot(process.identity))
         return own;
@@ -47,14 +48,16 @@ const Environment* environmentOfDescendant(const EnvironmentLookup& lookup, cons
 }
 
 const Environment* environmentOf(const EnvironmentLookup& lookup, const ComputeProcess& process) {
-    if (const Environment* environment = environmentOfDescendant(lookup, process.facts, process.ancestors))
+    if (const Environment* environment =
+            environmentOfDescendant(lookup, process.facts, process.ancestors))
         return environment;
     if (!process.environmentHint)
         return nullptr;
     const Environment* claimed = lookup.byId(*process.environmentHint);
     if (claimed == nullptr)
         return nullptr;
-    const bool believed = mayDescend(process.facts, *claimed) || process.userNamespaceOwner == claimed->uid;
+    const bool believed =
+        mayDescend(process.facts, *claimed) || process.userNamespaceOwner == claimed->uid;
     return believed ? claimed : nullptr;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Membership: which environment a process belongs to. Ancestry is a fact and comes first; what a process says of
-// itself is believed only where lying would gain nothing, since the process is the owner's or a container of theirs.
+// Membership: which environment a process belongs to. Ancestry is a fact and comes first; what a
+// process says of itself is believed only where lying would gain nothing, since the process is the
+// owner's or a container of theirs.
 #pragma once
 
 #include "core/environment.hpp"
@@ -25,13 +26,15 @@ EnvironmentLookup lookupIn(const Ledger& ledger);
 /// The environments of a ledger and one that it no longer has, or has changed: that one first.
 EnvironmentLookup lookupIn(const Ledger& ledger, const Environment& former);
 
-/// The environment of a process that is a root process or kernel, or descends from one with the owner's uid or
-/// 0; null for none. The ancestors are given parent first; the nearest root process decides.
-const Environment* environmentOfDescendant(const EnvironmentLookup& lookup, const ProcessFacts& process,
+/// The environment of a process that is a root process or kernel, or descends from one with the
+/// owner's uid or 0; null for none. The ancestors are given parent first; the nearest root process
+/// decides.
+const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
+                                           const ProcessFacts& process,
                                            const std::vector<ProcessIdentity>& ancestors);
 
-/// The environment of a compute process: by descent, else by its GENV_ENVIRONMENT_ID where all its uids are the
-/// owner's or all are 0, or its user namespace is the owner's; null for none.
+/// The environment of a compute process: by descent, else by its GENV_ENVIRONMENT_ID where all its
+/// uids are the owner's or all are 0, or its user namespace is the owner's; null for none.
 const Environment* environmentOf(const EnvironmentLookup& lookup, const ComputeProcess& process);
 
 } // namespace genv::core

@@ -54,7 +54,8 @@ std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
 // One request at work; split so that each rule of placement reads on its own.
 class Placing {
   public:
-    Placing(const AttachRequest& request, const DeviceTable& devices, const Environment* environment)
+    Placing(const AttachRequest& request, const DeviceTable& devices,
+            const Environment* environment)
         : request_(request), devices_(devices), environment_(environment) {
         result_.share = request.share;
         result_.basis = attachedUuids(environment);
@@ -64,14 +65,17 @@ class Placing {
         const std::vector<DeviceUuid> current = currentOfModel();
         if (wanted.count <= current.size()) {
             // Oldest first, so the surplus is the tail: what was attached last goes.
-            result_.detach.assign(current.rbegin(), current.rbegin() + (std::ptrdiff_t(current.size()) - wanted.count));
+            result_.detach.assign(current.rbegin(),
+                                  current.rbegin() +
+                                      (std::ptrdiff_t(current.size()) - wanted.count));
             return std::move(result_);
         }
         const std::size_t need = wanted.count - current.size();
         std::array<Kind, 2> kinds{candidates(DeviceKind::Gpu), candidates(DeviceKind::MigInstance)};
         const std::size_t most = std::max(kinds[0].usable(), kinds[1].usable());
         if (most < need)
-            fail(ErrorCode::NotEnoughDevices, "Requested more devices ({}) than total available ({}){}", wanted.count,
+            fail(ErrorCode::NotEnoughDevices,
+                 "Requested more devices ({}) than total available ({}){}", wanted.count,
                  most + current.size(), restriction());
         for (const Kind& kind : kinds) {
             if (kind.available.size() >= need)
@@ -84,8 +88,8 @@ class Placing {
         const std::size_t free = std::max(kinds[0].available.size(), kinds[1].available.size());
         if (free == 0)
             fail(ErrorCode::DeviceUnavailable, "No available devices{}", restriction());
-        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free", restriction(), need,
-             free);
+        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free",
+             restriction(), need, free);
     }
 
     Placement operator()(const IndicesWanted& wanted) {
@@ -95,8 +99,8 @@ class Placing {
         for (const DeviceIndex index : wanted.indices) {
             const Device* device = devices_.find(index);
             if (device == nullptr)
-                fail(ErrorCode::NoSuchDevice, "there is no device {} on this machine, which has {}", index,
-                     presentIndices());
+                fail(ErrorCode::NoSuchDevice, "there is no device {} on this machine, which has {}",
+                     index, presentIndices());
             if (std::find(named.begin(), named.end(), device) == named.end())
                 named.push_back(device);
         }
@@ -146,14 +150,17 @@ class Placing {
             return result;
         for (const auto& [index, device] : devices_.byIndex()) {
             if (device.facts.kind != kind || isLost(device) || isAttached(device) ||
-                !matchesModel(device.facts, request_.model) || request_.share > device.facts.totalMemory)
+                !matchesModel(device.facts, request_.model) ||
+                request_.share > device.facts.totalMemory)
                 continue;
-            (device.isAvailable(request_.share) ? result.available : result.held).push_back(&device);
+            (device.isAvailable(request_.share) ? result.available : result.held)
+                .push_back(&device);
         }
         std::sort(result.available.begin(), result.available.end(),
                   [](const Device* a, const Device* b) { return preference(*a) < preference(*b); });
         std::sort(result.held.begin(), result.held.end(), [](const Device* a, const Device* b) {
-            return std::tuple(a->claims.size(), preference(*a)) < std::tuple(b->claims.size(), preference(*b));
+            return std::tuple(a->claims.size(), preference(*a)) <
+                   std::tuple(b->claims.size(), preference(*b));
         });
         return result;
     }
@@ -173,11 +180,11 @@ class Placing {
         for (const Device* device : named) {
             const DeviceFacts& facts = device->facts;
             if (!matchesModel(facts, request_.model))
-                fail(ErrorCode::NoSuchDevice, "device {} is a \"{}\", not a \"{}\"", facts.index, escaped(facts.model),
-                     escaped(*request_.model));
+                fail(ErrorCode::NoSuchDevice, "device {} is a \"{}\", not a \"{}\"", facts.index,
+                     escaped(facts.model), escaped(*request_.model));
             if (kind.value_or(facts.kind) != facts.kind)
-                fail(ErrorCode::InvalidArgs,
-                     "GPUs and MIG instances cannot be attached together, since CUDA uses only one kind");
+                fail(ErrorCode::InvalidArgs, "GPUs and MIG instances cannot be attached together, "
+                                             "since CUDA uses only one kind");
             kind = facts.kind;
             if (isAttached(*device))
                 continue;
@@ -189,10 +196,12 @@ class Placing {
 
     void requireUsable(const Device& device) const {
         if (isLost(device))
-            fail(ErrorCode::DeviceUnavailable, "Device {} is not available: the driver lost it", device.facts.index);
+            fail(ErrorCode::DeviceUnavailable, "Device {} is not available: the driver lost it",
+                 device.facts.index);
         if (request_.share && *request_.share > device.facts.totalMemory)
-            fail(ErrorCode::InvalidArgs, "device {} has {} of memory, less than the {} wanted", device.facts.index,
-                 formatBytes(device.facts.totalMemory), formatBytes(*request_.share));
+            fail(ErrorCode::InvalidArgs, "device {} has {} of memory, less than the {} wanted",
+                 device.facts.index, formatBytes(device.facts.totalMemory),
+                 formatBytes(*request_.share));
         if (!device.isAvailable(request_.share) && !request_.overSubscribe)
             fail(ErrorCode::DeviceUnavailable, "Device {} is not available", device.facts.index);
     }
@@ -227,21 +236,25 @@ class Placing {
 } // namespace
 
 bool Placement::overSubscribes() const {
-    return std::any_of(attach.begin(), attach.end(), [](const Device& device) { return device.overSubscribed; });
+    return std::any_of(attach.begin(), attach.end(),
+                       [](const Device& device) { return device.overSubscribed; });
 }
 
-Placement place(const AttachRequest& request, const DeviceTable& devices, const Environment* environment) {
+Placement place(const AttachRequest& request, const DeviceTable& devices,
+                const Environment* environment) {
     return std::visit(Placing(request, devices, environment), request.wanted);
 }
 
-bool stillHolds(const Placement& placement, const DeviceTable& devices, const Environment* environment) {
+bool stillHolds(const Placement& placement, const DeviceTable& devices,
+                const Environment* environment) {
     if (placement.basis != attachedUuids(environment))
         return false;
-    return std::all_of(placement.attach.begin(), placement.attach.end(), [&](const Placement::Device& wanted) {
-        const Device* device = devices.findUuid(wanted.facts.uuid);
-        return device != nullptr && device->facts == wanted.facts && !isLost(*device) &&
-               (wanted.overSubscribed || device->isAvailable(placement.share));
-    });
+    return std::all_of(
+        placement.attach.begin(), placement.attach.end(), [&](const Placement::Device& wanted) {
+            const Device* device = devices.findUuid(wanted.facts.uuid);
+            return device != nullptr && device->facts == wanted.facts && !isLost(*device) &&
+                   (wanted.overSubscribed || device->isAvailable(placement.share));
+        });
 }
 
 } // namespace genv::core

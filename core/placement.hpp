@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Placement: which devices a request gets. A pure function of the request, the environment that asks and what is
-// held, so that the same question always has the same answer; all or nothing.
+// Placement: which devices a request gets. A pure function of the request, the environment that
+// asks and what is held, so that the same question always has the same answer; all or nothing.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -53,11 +53,15 @@ struct Placement {
     [[nodiscard]] bool overSubscribes() const;
 };
 
-/// Works out what a request gets. `environment` is null for one that does not exist yet. Throws Error: NoSuchDevice,
-/// NotEnoughDevices (more than the machine has), DeviceUnavailable (others hold them), InvalidArgs.
-Placement place(const AttachRequest& request, const DeviceTable& devices, const Environment* environment);
+/// Works out what a request gets. `environment` is null for one that does not exist yet. Throws
+/// Error: NoSuchDevice, NotEnoughDevices (more than the machine has), DeviceUnavailable (others
+/// hold them), InvalidArgs.
+Placement place(const AttachRequest& request, const DeviceTable& devices,
+                const Environment* environment);
 
-/// Whether a placement that was worked out before still gives exactly what it says, in the table as it is now.
-bool stillHolds(const Placement& placement, const DeviceTable& devices, const Environment* environment);
+/// Whether a placement that was worked out before still gives exactly what it says, in the table as
+/// it is now.
+bool stillHolds(const Placement& placement, const DeviceTable& devices,
+                const Environment* environment);
 
 } // namespace genv::core

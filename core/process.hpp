@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genv knows of a process. A pid alone names nothing, since it is recycled: a process is its pid
-// together with its start time, everywhere in genv.
+// What genv knows of a process. A pid alone names nothing, since it is recycled: a process is its
+// pid together with its start time, everywhere in genv.
 #pragma once
 
 #include <compare>
@@ -29,7 +29,8 @@ struct ProcessUids {
     Uid saved = 0;
     Uid filesystem = 0;
 
-    /// Whether every one of them is this uid: a process that could still become another user is not its own.
+    /// Whether every one of them is this uid: a process that could still become another user is not
+    /// its own.
     [[nodiscard]] bool areAll(Uid uid) const {
         return real == uid && effective == uid && saved == uid && filesystem == uid;
     }

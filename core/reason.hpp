@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Why something changed, and who did it. The texts are a contract: signals, the journal and people read them.
+// Why something changed, and who did it. The texts are a contract: signals, the journal and people
+// read them.
 #pragma once
 
 #include "core/process.hpp"

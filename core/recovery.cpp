@@ -25,8 +25,10 @@ bool findAgain(RootProcess& process, Processes& processes) {
 }
 
 void keepLiving(Environment& environment, Processes& processes) {
-    std::erase_if(environment.processes, [&](RootProcess& process) { return !findAgain(process, processes); });
-    std::erase_if(environment.kernels, [&](Kernel& kernel) { return !findAgain(kernel.process, processes); });
+    std::erase_if(environment.processes,
+                  [&](RootProcess& process) { return !findAgain(process, processes); });
+    std::erase_if(environment.kernels,
+                  [&](Kernel& kernel) { return !findAgain(kernel.process, processes); });
 }
 
 // Adds up what is given of each device, in the order in which it was given.
@@ -42,7 +44,8 @@ class Bookings {
         const bool fits = attachment.share ? wanted <= left : given.count == 0;
         if (!fits && !attachment.overSubscribed)
             return false;
-        given.memory = std::max(given.memory, std::min(given.memory + wanted, attachment.device.totalMemory));
+        given.memory =
+            std::max(given.memory, std::min(given.memory + wanted, attachment.device.totalMemory));
         ++given.count;
         return true;
     }
@@ -71,12 +74,14 @@ void dropConflicts(std::vector<Environment>& environments, RecoveryReport& repor
     });
     Bookings bookings;
     for (Entry& entry : entries) {
-        const bool repeated = entry.environment->attachmentTo(entry.attachment.device.uuid) != nullptr;
+        const bool repeated =
+            entry.environment->attachmentTo(entry.attachment.device.uuid) != nullptr;
         if (!repeated && bookings.accept(entry.attachment))
             entry.environment->attachments.push_back(std::move(entry.attachment));
         else
-            report.conflicts.push_back(fmt::format("environment {} loses device {}, which was given already",
-                                                   entry.environment->id, entry.attachment.device.index));
+            report.conflicts.push_back(
+                fmt::format("environment {} loses device {}, which was given already",
+                            entry.environment->id, entry.attachment.device.index));
     }
 }
 
@@ -108,14 +113,16 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes) {
             ++report.ended;
         environments.push_back(std::move(*environment));
     }
-    std::stable_sort(environments.begin(), environments.end(),
-                     [](const Environment& a, const Environment& b) { return a.sequence < b.sequence; });
+    std::stable_sort(
+        environments.begin(), environments.end(),
+        [](const Environment& a, const Environment& b) { return a.sequence < b.sequence; });
     std::vector<Environment> living;
     for (Environment& environment : environments) {
         if (environment.isAlive())
             living.push_back(std::move(environment));
         else
-            ledger.restore(std::move(environment)); // without a process it ends, and its document goes
+            ledger.restore(
+                std::move(environment)); // without a process it ends, and its document goes
     }
     dropConflicts(living, report);
     report.restored = living.size();

@@ -16,7 +16,8 @@ RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor) {
     if (!now || pin->hasExited())
         fail(ErrorCode::NoSuchProcess, "process {} has exited", pid);
     if (actor != 0 && !now->uids.areAll(owner))
-        fail(ErrorCode::AccessDenied, "process {} does not belong to the environment's owner with all its uids", pid);
+        fail(ErrorCode::AccessDenied,
+             "process {} does not belong to the environment's owner with all its uids", pid);
     return {now->identity, std::move(pin)};
 }
 

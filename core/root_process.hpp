@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who may be a root process: a process of the environment's owner with every uid, so that nobody keeps an
-// environment alive, or gains its membership, with a process that is not theirs.
+// Who may be a root process: a process of the environment's owner with every uid, so that nobody
+// keeps an environment alive, or gains its membership, with a process that is not theirs.
 #pragma once
 
 #include "core/environment.hpp"
@@ -10,9 +10,9 @@
 
 namespace genv::core {
 
-/// Turns a pinned process into a root process of an environment of `owner`, as asked by `actor`; root may register
-/// any but pid 1. Throws Error: AccessDenied for another user's process, NoSuchProcess for one that has exited,
-/// InvalidArgs for pid 1.
+/// Turns a pinned process into a root process of an environment of `owner`, as asked by `actor`;
+/// root may register any but pid 1. Throws Error: AccessDenied for another user's process,
+/// NoSuchProcess for one that has exited, InvalidArgs for pid 1.
 RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor);
 
 } // namespace genv::core

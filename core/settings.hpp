@@ -14,8 +14,8 @@ enum class Backend {
 };
 
 struct Settings {
-    Backend backend = Backend::Auto;       ///< takes effect at start only
-    std::chrono::milliseconds interval{10'000}; ///< how often the GPUs are looked at
+    Backend backend = Backend::Auto;             ///< takes effect at start only
+    std::chrono::milliseconds interval{10'000};  ///< how often the GPUs are looked at
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
 
     friend bool operator==(const Settings&, const Settings&) = default;

@@ -14,7 +14,8 @@ using nlohmann::ordered_json;
 
 std::string localTime(WallTime time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    return fmt::format("{:%d/%m/%Y %H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
+    return fmt::format("{:%d/%m/%Y %H:%M:%S}",
+                       fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
 template <typename T>
@@ -35,14 +36,16 @@ ordered_json processes(const Ledger& ledger, const Observation& observation) {
             const Device* device = ledger.devices().findUuid(use.device);
             if (device == nullptr)
                 continue;
-            uses.push_back({{"index", device->facts.index},
-                            {"gpu_memory", use.usedMemory ? ordered_json(formatMebibytes(*use.usedMemory))
-                                                          : ordered_json(nullptr)}});
+            uses.push_back(
+                {{"index", device->facts.index},
+                 {"gpu_memory", use.usedMemory ? ordered_json(formatMebibytes(*use.usedMemory))
+                                               : ordered_json(nullptr)}});
         }
         const Environment* environment = environmentOf(lookup, process);
         list.push_back({{"pid", process.facts.identity.pid},
                         {"used_gpu_memory", std::move(uses)},
-                        {"eid", environment != nullptr ? ordered_json(environment->id) : ordered_json(nullptr)}});
+                        {"eid", environment != nullptr ? ordered_json(environment->id)
+                                                       : ordered_json(nullptr)}});
     }
     return {{"processes", std::move(list)}};
 }

@@ -51,7 +51,8 @@ std::uint64_t number(const json& object, const char* name, std::uint64_t largest
 }
 
 std::uint32_t number32(const json& object, const char* name) {
-    return static_cast<std::uint32_t>(number(object, name, std::numeric_limits<std::uint32_t>::max()));
+    return static_cast<std::uint32_t>(
+        number(object, name, std::numeric_limits<std::uint32_t>::max()));
 }
 
 const std::string& text(const json& object, const char* name) {
@@ -112,7 +113,8 @@ Configuration decodeConfiguration(const json& value) {
 Environment decodeEnvironment(const json& document) {
     requireObject(document, "the document");
     if (const auto version = number(document, "version"); version != stateVersion)
-        throw StateError(fmt::format("it has version {}, and this service reads version {}", version, stateVersion));
+        throw StateError(fmt::format("it has version {}, and this service reads version {}",
+                                     version, stateVersion));
     Environment environment;
     environment.id = text(document, "id");
     requireIdentifier(environment.id, "id");
@@ -120,7 +122,8 @@ Environment decodeEnvironment(const json& document) {
     environment.user = text(document, "user");
     environment.created = fromMicroseconds(number(document, "created"));
     environment.sequence = number(document, "sequence");
-    environment.configuration = decodeConfiguration(field(document, "configuration", json::value_t::object));
+    environment.configuration =
+        decodeConfiguration(field(document, "configuration", json::value_t::object));
     for (const json& process : list(document, "processes"))
         environment.processes.push_back(decodeProcess(process));
     for (const json& kernel : list(document, "kernels")) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The state document: one environment as JSON, with the version of the schema. A reader meets documents that an older
-// service wrote, that a crash cut, or that somebody forged, and refuses all but the first whole.
+// The state document: one environment as JSON, with the version of the schema. A reader meets
+// documents that an older service wrote, that a crash cut, or that somebody forged, and refuses all
+// but the first whole.
 #pragma once
 
 #include "core/environment.hpp"
@@ -23,8 +24,8 @@ class StateError : public std::runtime_error {
 /// Writes an environment's document.
 std::string encodeState(const Environment& environment);
 
-/// Reads a document; the processes in it are not pinned yet. Throws StateError, whose text quotes nothing
-/// of the document unescaped.
+/// Reads a document; the processes in it are not pinned yet. Throws StateError, whose text quotes
+/// nothing of the document unescaped.
 Environment decodeState(std::string_view document);
 
 } // namespace genv::core

@@ -26,8 +26,9 @@ struct Terminator::Victim {
 namespace {
 
 const ComputeProcess* findProcess(const Observation& observation, const ProcessIdentity& identity) {
-    const auto found = std::find_if(observation.processes.begin(), observation.processes.end(),
-                                    [&](const ComputeProcess& p) { return p.facts.identity == identity; });
+    const auto found =
+        std::find_if(observation.processes.begin(), observation.processes.end(),
+                     [&](const ComputeProcess& p) { return p.facts.identity == identity; });
     return found == observation.processes.end() ? nullptr : &*found;
 }
 
@@ -39,10 +40,11 @@ bool usesOneOf(const ComputeProcess& process, const std::vector<DeviceUuid>& dev
 
 } // namespace
 
-Terminator::Terminator(Processes& processes, Observer& observer, Scheduler& scheduler, const EventHub& events,
-                       Pid self, std::function<std::chrono::milliseconds()> killAfter)
-    : processes_(processes), observer_(observer), scheduler_(scheduler), events_(events), self_(self),
-      killAfter_(std::move(killAfter)), alive_(std::make_shared<bool>(true)) {}
+Terminator::Terminator(Processes& processes, Observer& observer, Scheduler& scheduler,
+                       const EventHub& events, Pid self,
+                       std::function<std::chrono::milliseconds()> killAfter)
+    : processes_(processes), observer_(observer), scheduler_(scheduler), events_(events),
+      self_(self), killAfter_(std::move(killAfter)), alive_(std::make_shared<bool>(true)) {}
 
 Terminator::~Terminator() {
     *alive_ = false;
@@ -67,19 +69,21 @@ void Terminator::terminate(Judged judged, Answer answer) {
     }
     auto victim = std::make_shared<Victim>(std::move(judged), std::move(pin));
     // Zero: an observation that begins from now on, so that it speaks of the pinned process.
-    observer_.observe(std::chrono::milliseconds{0},
-                      [this, alive = alive_, victim = std::move(victim), answer = std::move(answer)](
-                          const std::shared_ptr<const Observation>& observation, const std::string&) {
-                          if (!*alive)
-                              return;
-                          if (observation)
-                              signal(victim, *observation, answer);
-                          else
-                              answer(TerminationOutcome::Unknown);
-                      });
+    observer_.observe(
+        std::chrono::milliseconds{0},
+        [this, alive = alive_, victim = std::move(victim), answer = std::move(answer)](
+            const std::shared_ptr<const Observation>& observation, const std::string&) {
+            if (!*alive)
+                return;
+            if (observation)
+                signal(victim, *observation, answer);
+            else
+                answer(TerminationOutcome::Unknown);
+        });
 }
 
-void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation& observation, const Answer& answer) {
+void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation& observation,
+                        const Answer& answer) {
     const Judged& judged = victim->judged;
     const ComputeProcess* process = findProcess(observation, judged.facts.identity);
     if (victim->pin->hasExited()) {
@@ -100,11 +104,12 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
     }
     std::vector<DeviceIndex> indices;
     for (const DeviceSample& device : observation.devices) {
-        if (std::find(judged.devices.begin(), judged.devices.end(), device.facts.uuid) != judged.devices.end())
+        if (std::find(judged.devices.begin(), judged.devices.end(), device.facts.uuid) !=
+            judged.devices.end())
             indices.push_back(device.facts.index);
     }
-    events_.tell(ProcessTerminated{judged.facts.identity.pid, judged.facts.uids.real, judged.environment,
-                                   std::move(indices), judged.cause});
+    events_.tell(ProcessTerminated{judged.facts.identity.pid, judged.facts.uids.real,
+                                   judged.environment, std::move(indices), judged.cause});
     killLater(victim);
     answer(TerminationOutcome::Signalled);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ending a compute process, and only the one that was judged: pinned first, then checked to be the same process, the
-// same user and still on its GPU in an observation that began after the pin, then SIGTERM, and SIGKILL
-// when it is still there after a while.
+// Ending a compute process, and only the one that was judged: pinned first, then checked to be the
+// same process, the same user and still on its GPU in an observation that began after the pin, then
+// SIGTERM, and SIGKILL when it is still there after a while.
 #pragma once
 
 #include "core/events.hpp"
@@ -40,14 +40,17 @@ class Terminator {
   public:
     using Answer = std::function<void(TerminationOutcome)>;
 
-    /// `self` is the service's own pid; `killAfter` is asked at each use, since it may be configured anew.
-    Terminator(Processes& processes, Observer& observer, Scheduler& scheduler, const EventHub& events, Pid self,
+    /// `self` is the service's own pid; `killAfter` is asked at each use, since it may be
+    /// configured anew.
+    Terminator(Processes& processes, Observer& observer, Scheduler& scheduler,
+               const EventHub& events, Pid self,
                std::function<std::chrono::milliseconds()> killAfter);
     ~Terminator();
     Terminator(const Terminator&) = delete;
     Terminator& operator=(const Terminator&) = delete;
 
-    /// Ends a process; the answer comes once SIGTERM was sent or nothing was, maybe before this returns.
+    /// Ends a process; the answer comes once SIGTERM was sent or nothing was, maybe before this
+    /// returns.
     void terminate(Judged judged, Answer answer);
 
     /// Whether nobody may end this process through genv.
@@ -56,7 +59,8 @@ class Terminator {
   private:
     struct Victim;
 
-    void signal(const std::shared_ptr<Victim>& victim, const Observation& observation, const Answer& answer);
+    void signal(const std::shared_ptr<Victim>& victim, const Observation& observation,
+                const Answer& answer);
     void killLater(std::shared_ptr<Victim> victim);
 
     Processes& processes_;
@@ -66,7 +70,7 @@ class Terminator {
     Pid self_;
     std::function<std::chrono::milliseconds()> killAfter_;
     std::list<std::shared_ptr<Victim>> dying_; ///< signalled, and waited for
-    std::shared_ptr<bool> alive_;              ///< false once this is gone, for answers that come later
+    std::shared_ptr<bool> alive_; ///< false once this is gone, for answers that come later
 };
 
 } // namespace genv::core

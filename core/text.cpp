@@ -55,7 +55,8 @@ void requireName(std::string_view text) {
     }
     if (!good)
         fail(ErrorCode::InvalidArgs,
-             "\"{}\" cannot be a name; use 1 to {} bytes of UTF-8 without control and invisible characters",
+             "\"{}\" cannot be a name; use 1 to {} bytes of UTF-8 without control and invisible "
+             "characters",
              escaped(text), longestName);
 }
 
@@ -83,7 +84,8 @@ std::optional<char32_t> takeCharacter(std::string_view& text) {
             return std::nullopt;
         character = (character << 6U) | (next & 0x3FU);
     }
-    if (character < smallest || character > 0x10FFFF || (character >= 0xD800 && character <= 0xDFFF))
+    if (character < smallest || character > 0x10FFFF ||
+        (character >= 0xD800 && character <= 0xDFFF))
         return std::nullopt;
     text.remove_prefix(length);
     return character;

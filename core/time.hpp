@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The two times genv knows. Wall time is told to people and written down; boot time decides, because a clock
-// that is set must neither end a lease nor prolong it.
+// The two times genv knows. Wall time is told to people and written down; boot time decides,
+// because a clock that is set must neither end a lease nor prolong it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,8 @@ namespace genv::core {
 /// A moment people understand, in microseconds since the epoch.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
-/// Time since boot, suspend included (CLOCK_BOOTTIME). Only a tag: the moments come from the Clock port.
+/// Time since boot, suspend included (CLOCK_BOOTTIME). Only a tag: the moments come from the Clock
+/// port.
 struct BootClock {
     using rep = std::int64_t;
     using period = std::micro;

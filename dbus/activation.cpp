@@ -45,7 +45,8 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
     wanted.attach = options.take<bool>("attach").value_or(wanted.configuration.gpus.has_value());
     wanted.overSubscribe = options.takeFlag("over-subscribe");
     if (options.takeFlag("wait"))
-        core::fail(core::ErrorCode::NotSupported, "waiting is not supported by this version of the service");
+        core::fail(core::ErrorCode::NotSupported,
+                   "waiting is not supported by this version of the service");
     options.refuseUnsupported("timeout");
     options.refuseUnsupported("lifetime");
     wanted.owner = options.take<std::uint32_t>("uid").value_or(caller);
@@ -64,23 +65,27 @@ class Activation : public std::enable_shared_from_this<Activation> {
     // A step that comes later: guarded, and with this kept alive until then.
     template <typename Function>
     auto later(Function function) {
-        return reply_.later([self = shared_from_this(), function = std::move(function)](auto&&... arguments) {
-            function(std::forward<decltype(arguments)>(arguments)...);
-        });
+        return reply_.later(
+            [self = shared_from_this(), function = std::move(function)](auto&&... arguments) {
+                function(std::forward<decltype(arguments)>(arguments)...);
+            });
     }
 
     void start() {
         requireOwnerOfId();
         if (wanted_.kernel) {
-            context_.kernels.find(wanted_.owner, *wanted_.kernel,
-                                  later([this](const std::optional<core::ProcessIdentity>& process) {
-                                      kernel_ = pinKernel(context_.processes, *wanted_.kernel, process, wanted_.owner);
-                                      learnOwner();
-                                  }));
+            context_.kernels.find(
+                wanted_.owner, *wanted_.kernel,
+                later([this](const std::optional<core::ProcessIdentity>& process) {
+                    kernel_ =
+                        pinKernel(context_.processes, *wanted_.kernel, process, wanted_.owner);
+                    learnOwner();
+                }));
             return;
         }
         pin_ = pinProcess();
-        static_cast<void>(core::adopt(pin_, wanted_.owner, actor())); // refused before anybody is asked
+        static_cast<void>(
+            core::adopt(pin_, wanted_.owner, actor())); // refused before anybody is asked
         learnOwner();
     }
 
@@ -88,9 +93,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
     [[nodiscard]] core::Uid actor() const { return reply_.caller().uid; }
 
     void requireOwnerOfId() const {
-        const core::Environment* existing = wanted_.id ? context_.ledger.find(*wanted_.id) : nullptr;
+        const core::Environment* existing =
+            wanted_.id ? context_.ledger.find(*wanted_.id) : nullptr;
         if (existing != nullptr && existing->uid != wanted_.owner)
-            core::fail(core::ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}", existing->id,
+            core::fail(core::ErrorCode::AlreadyExists,
+                       "environment {} exists already and belongs to {}", existing->id,
                        existing->user);
     }
 
@@ -99,15 +106,16 @@ class Activation : public std::enable_shared_from_this<Activation> {
             return context_.processes.pinDescriptor(wanted_.process->get());
         const core::Pid pid = wanted_.pid.value_or(reply_.caller().pid);
         if (pid == 0)
-            core::fail(core::ErrorCode::InvalidArgs, "give pid or process: the bus does not know the caller's");
+            core::fail(core::ErrorCode::InvalidArgs,
+                       "give pid or process: the bus does not know the caller's");
         return context_.processes.pin(pid);
     }
 
     void learnOwner() {
         context_.users.nameOf(wanted_.owner, later([this](const std::string& name) {
-            ownerName_ = name;
-            claim();
-        }));
+                                  ownerName_ = name;
+                                  claim();
+                              }));
     }
 
     // The environment that is joined, or null when a new one starts.
@@ -127,11 +135,15 @@ class Activation : public std::enable_shared_from_this<Activation> {
         const auto self = shared_from_this();
         Claim claim;
         claim.plan = [self] { return self->plan(); };
-        claim.target = [self](const std::optional<core::Placement>& placement) { return self->target(placement); };
+        claim.target = [self](const std::optional<core::Placement>& placement) {
+            return self->target(placement);
+        };
         claim.stillHolds = [self](const core::Placement& placement) {
             return core::stillHolds(placement, self->context_.ledger.devices(), self->joined());
         };
-        claim.apply = [self](const std::optional<core::Placement>& placement) { self->apply(placement); };
+        claim.apply = [self](const std::optional<core::Placement>& placement) {
+            self->apply(placement);
+        };
         carryOut(context_, reply_, claim);
     }
 
@@ -171,7 +183,8 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     [[nodiscard]] core::NewEnvironment newEnvironment(const core::EnvironmentId& id) const {
-        core::NewEnvironment environment{id, wanted_.owner, ownerName_, wanted_.configuration, {}, {}};
+        core::NewEnvironment environment{id, wanted_.owner, ownerName_, wanted_.configuration, {},
+                                         {}};
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else
@@ -183,12 +196,14 @@ class Activation : public std::enable_shared_from_this<Activation> {
         if (kernel_)
             context_.ledger.addKernel(id, livingKernel(), actor(), placement);
         else
-            context_.ledger.addProcess(id, core::adopt(pin_, wanted_.owner, actor()), actor(), placement);
+            context_.ledger.addProcess(id, core::adopt(pin_, wanted_.owner, actor()), actor(),
+                                       placement);
     }
 
     [[nodiscard]] core::Kernel livingKernel() const {
         if (kernel_->process.pin->hasExited())
-            core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited", kernel_->id);
+            core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
+                       kernel_->id);
         return *kernel_;
     }
 

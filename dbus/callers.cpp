@@ -18,8 +18,8 @@ struct RawMessage : sdbus::Message {
     }
 };
 
-// A client that sends nothing but calls must not make the table grow: connections that are gone are forgotten, and
-// more than this many living ones are asked for again.
+// A client that sends nothing but calls must not make the table grow: connections that are gone are
+// forgotten, and more than this many living ones are asked for again.
 constexpr std::size_t mostKnown = 4096;
 
 } // namespace
@@ -42,8 +42,10 @@ Caller Callers::of(const sdbus::Message& message) {
 
 Callers::Credentials Callers::ask(sd_bus_message* message) {
     sd_bus_creds* queried = nullptr;
-    const int result = sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &queried);
-    const std::unique_ptr<sd_bus_creds, decltype(&sd_bus_creds_unref)> credentials(queried, &sd_bus_creds_unref);
+    const int result =
+        sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &queried);
+    const std::unique_ptr<sd_bus_creds, decltype(&sd_bus_creds_unref)> credentials(
+        queried, &sd_bus_creds_unref);
     uid_t uid = 0;
     if (result < 0 || sd_bus_creds_get_euid(credentials.get(), &uid) < 0)
         core::fail(core::ErrorCode::AccessDenied, "the bus does not say who sent this call");

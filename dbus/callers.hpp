@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who calls. The bus itself says who is behind a unique name, and never /proc, which can be raced; a unique name is one
-// connection for ever, so what the bus said is kept until the connection goes.
+// Who calls. The bus itself says who is behind a unique name, and never /proc, which can be raced;
+// a unique name is one connection for ever, so what the bus said is kept until the connection goes.
 #pragma once
 
 #include "core/process.hpp"
@@ -16,9 +16,9 @@ namespace genv::dbus {
 
 /// The sender of a call.
 struct Caller {
-    std::string busName; ///< unique, such as :1.42
-    core::Uid uid = 0;   ///< effective uid when it connected
-    core::Pid pid = 0;   ///< pid when it connected; 0 when the bus does not know
+    std::string busName;      ///< unique, such as :1.42
+    core::Uid uid = 0;        ///< effective uid when it connected
+    core::Pid pid = 0;        ///< pid when it connected; 0 when the bus does not know
     bool interactive = false; ///< the call allows asking for a password
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the method handlers work with. It owns nothing; whoever wires the service outlives every handler.
+// What the method handlers work with. It owns nothing; whoever wires the service outlives every
+// handler.
 #pragma once
 
 #include "core/ledger.hpp"

@@ -12,7 +12,7 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr Literal interface{"dev.genv.Device"};
+constexpr Literal interface { "dev.genv.Device" };
 
 // An unknown number is the type's maximum: 0 would be a reading.
 template <typename Number>
@@ -22,7 +22,8 @@ Number orMaximum(const std::optional<Number>& value) {
 
 } // namespace
 
-DeviceObject::DeviceObject(sdbus::IConnection& connection, const Context& context, core::DeviceIndex index)
+DeviceObject::DeviceObject(sdbus::IConnection& connection, const Context& context,
+                           core::DeviceIndex index)
     : AdaptorInterfaces(connection, devicePath(index)), context_(context), index_(index) {
     registerAdaptor();
 }
@@ -56,15 +57,20 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
             target.owner = environment.uid;
             target.ownerName = environment.user;
         }
-        // The index may mean another device, and the id another environment, by the time of the answer.
-        context_.gate.pass(reply, target, [&ledger = context_.ledger, reply, index = index_, wanted,
-                                           owner = target.owner, uuid = self().facts.uuid] {
-            if (ledger.device(index).facts.uuid != uuid || (wanted && ledger.get(*wanted).uid != owner))
-                core::fail(core::ErrorCode::NoSuchDevice,
-                           "device {} or its environment changed while authorisation was given; try again", index);
-            ledger.detachDevice(index, wanted, reply.caller().uid);
-            reply.send();
-        });
+        // The index may mean another device, and the id another environment, by the time of the
+        // answer.
+        context_.gate.pass(reply, target,
+                           [&ledger = context_.ledger, reply, index = index_, wanted,
+                            owner = target.owner, uuid = self().facts.uuid] {
+                               if (ledger.device(index).facts.uuid != uuid ||
+                                   (wanted && ledger.get(*wanted).uid != owner))
+                                   core::fail(core::ErrorCode::NoSuchDevice,
+                                              "device {} or its environment changed while "
+                                              "authorisation was given; try again",
+                                              index);
+                               ledger.detachDevice(index, wanted, reply.caller().uid);
+                               reply.send();
+                           });
     });
 }
 
@@ -88,7 +94,8 @@ std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attach
     return readProperty([this] {
         std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> rows;
         for (const core::Claim& claim : self().claims)
-            rows.emplace_back(claim.environment, claim.attachment.share.value_or(core::Bytes{0}).count,
+            rows.emplace_back(claim.environment,
+                              claim.attachment.share.value_or(core::Bytes{0}).count,
                               core::toMicroseconds(claim.attachment.since));
         return rows;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dev.genv.Device on the bus: a view of one device in the ledger, under its index. Made and destroyed by the
-// Publisher, never within one of its own handlers.
+// dev.genv.Device on the bus: a view of one device in the ledger, under its index. Made and
+// destroyed by the Publisher, never within one of its own handlers.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -13,8 +13,9 @@
 
 namespace genv::dbus {
 
-class DeviceObject : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
-                                                     sdbus::Properties_adaptor> {
+class DeviceObject
+    : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
+                                      sdbus::Properties_adaptor> {
   public:
     DeviceObject(sdbus::IConnection& connection, const Context& context, core::DeviceIndex index);
     virtual ~DeviceObject();

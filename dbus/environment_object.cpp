@@ -15,7 +15,7 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr Literal interface{"dev.genv.Environment"};
+constexpr Literal interface { "dev.genv.Environment" };
 
 policy::Target targetOf(const core::Environment& environment) {
     policy::Target target;
@@ -25,8 +25,10 @@ policy::Target targetOf(const core::Environment& environment) {
     return target;
 }
 
-// The environment that a call was about; one that ended and came again under the same id is another.
-const core::Environment& same(const core::Ledger& ledger, const core::EnvironmentId& id, std::uint64_t sequence) {
+// The environment that a call was about; one that ended and came again under the same id is
+// another.
+const core::Environment& same(const core::Ledger& ledger, const core::EnvironmentId& id,
+                              std::uint64_t sequence) {
     const core::Environment* environment = ledger.find(id);
     if (environment == nullptr || environment->sequence != sequence)
         core::fail(core::ErrorCode::NoSuchEnvironment, "environment {} ended in the meantime", id);
@@ -35,7 +37,8 @@ const core::Environment& same(const core::Ledger& ledger, const core::Environmen
 
 } // namespace
 
-EnvironmentObject::EnvironmentObject(sdbus::IConnection& connection, const Context& context, core::EnvironmentId id)
+EnvironmentObject::EnvironmentObject(sdbus::IConnection& connection, const Context& context,
+                                     core::EnvironmentId id)
     : AdaptorInterfaces(connection, environmentPath(id)), context_(context), id_(std::move(id)) {
     registerAdaptor();
 }
@@ -57,14 +60,14 @@ void EnvironmentObject::emitChanged(const std::vector<std::string>& properties) 
 }
 
 template <typename... Values, typename Act>
-void EnvironmentObject::manage(const Reply<Values...>& reply, std::vector<core::DeviceIndex> devices, Act act) {
+void EnvironmentObject::manage(const Reply<Values...>& reply,
+                               std::vector<core::DeviceIndex> devices, Act act) {
     const core::Environment& environment = self();
     policy::Target target = targetOf(environment);
     target.devices = std::move(devices);
     context_.gate.pass(reply, target,
-                       [&context = context_, id = id_, sequence = environment.sequence, act = std::move(act)] {
-                           act(same(context.ledger, id, sequence));
-                       });
+                       [&context = context_, id = id_, sequence = environment.sequence,
+                        act = std::move(act)] { act(same(context.ledger, id, sequence)); });
 }
 
 void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
@@ -73,7 +76,8 @@ void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
         const core::Environment& environment = self();
         const core::AttachRequest request = readAttachRequest(std::move(options), environment);
         core::Ledger& ledger = context_.ledger;
-        const auto now = [&ledger, id = id_, sequence = environment.sequence]() -> const core::Environment& {
+        const auto now = [&ledger, id = id_,
+                          sequence = environment.sequence]() -> const core::Environment& {
             return same(ledger, id, sequence);
         };
         Claim claim;
@@ -96,100 +100,127 @@ void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
     });
 }
 
-void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result, std::vector<uint32_t> indices) {
+void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
+                               std::vector<uint32_t> indices) {
     handle<interface, "Detach">(context_, getObject(), std::move(result), [&](const auto& reply) {
         core::requireAttached(self(), indices);
         const auto devices = indices.empty() ? self().deviceIndices() : indices;
-        manage(reply, devices, [&ledger = context_.ledger, reply, indices](const core::Environment& environment) {
-            const core::EnvironmentId id = environment.id;
-            ledger.detach(id, indices, reply.caller().uid);
-            reply.send(ledger.get(id).deviceIndices());
-        });
-    });
-}
-
-void EnvironmentObject::Configure(sdbus::Result<>&& result, std::map<std::string, sdbus::Variant> set,
-                                  std::vector<std::string> unset) {
-    handle<interface, "Configure">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        const core::ConfigurationChange change = readConfigurationChange(std::move(set), unset);
-        manage(reply, {}, [&ledger = context_.ledger, reply, change](const core::Environment& environment) {
-            ledger.configure(environment.id, change, reply.caller().uid);
-            reply.send();
-        });
-    });
-}
-
-void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
-    handle<interface, "AddProcess">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        const auto pin = context_.processes.pin(pid);
-        const core::Uid owner = self().uid;
-        static_cast<void>(core::adopt(pin, owner, reply.caller().uid)); // refused before anybody is asked
-        manage(reply, {}, [&ledger = context_.ledger, reply, pin](const core::Environment& environment) {
-            const core::Uid actor = reply.caller().uid;
-            ledger.addProcess(environment.id, core::adopt(pin, environment.uid, actor), actor);
-            reply.send();
-        });
-    });
-}
-
-void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
-    handle<interface, "RemoveProcess">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        const auto& processes = self().processes;
-        if (std::none_of(processes.begin(), processes.end(),
-                         [&](const core::RootProcess& process) { return process.identity.pid == pid; }))
-            core::fail(core::ErrorCode::NoSuchProcess, "process {} is not registered with environment {}", pid, id_);
-        manage(reply, {}, [&ledger = context_.ledger, reply, pid](const core::Environment& environment) {
-            ledger.removeProcess(environment.id, pid, reply.caller().uid);
-            reply.send();
-        });
-    });
-}
-
-void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) {
-    handle<interface, "AddKernel">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        core::requireIdentifier(kernel, "kernel");
-        // Found once the caller may add it at all, so that nobody makes the service search for nothing.
-        manage(reply, {}, [&context = context_, reply, kernel](const core::Environment& environment) {
-            const auto id = environment.id;
-            const auto sequence = environment.sequence;
-            context.kernels.find(environment.uid, kernel, reply.later([&context, reply, kernel, id,
-                                                                       sequence](const std::optional<core::ProcessIdentity>& process) {
-                const core::Environment& now = same(context.ledger, id, sequence);
-                const core::Uid actor = reply.caller().uid;
-                core::Kernel found = pinKernel(context.processes, kernel, process, now.uid);
-                context.ledger.addKernel(id, std::move(found), actor);
-                reply.send();
-            }));
-        });
-    });
-}
-
-void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kernel) {
-    handle<interface, "RemoveKernel">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        const auto& kernels = self().kernels;
-        if (std::none_of(kernels.begin(), kernels.end(), [&](const core::Kernel& known) { return known.id == kernel; }))
-            core::fail(core::ErrorCode::NoSuchProcess, "kernel \"{}\" is not registered with environment {}",
-                       core::escaped(kernel), id_);
-        manage(reply, {}, [&ledger = context_.ledger, reply, kernel](const core::Environment& environment) {
-            ledger.removeKernel(environment.id, kernel, reply.caller().uid);
-            reply.send();
-        });
-    });
-}
-
-void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
-    handle<interface, "Deactivate">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        manage(reply, self().deviceIndices(),
-               [&ledger = context_.ledger, reply](const core::Environment& environment) {
-                   ledger.deactivate(core::EnvironmentId(environment.id), reply.caller().uid);
-                   reply.send();
+        manage(reply, devices,
+               [&ledger = context_.ledger, reply, indices](const core::Environment& environment) {
+                   const core::EnvironmentId id = environment.id;
+                   ledger.detach(id, indices, reply.caller().uid);
+                   reply.send(ledger.get(id).deviceIndices());
                });
     });
 }
 
+void EnvironmentObject::Configure(sdbus::Result<>&& result,
+                                  std::map<std::string, sdbus::Variant> set,
+                                  std::vector<std::string> unset) {
+    handle<interface, "Configure">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            const core::ConfigurationChange change = readConfigurationChange(std::move(set), unset);
+            manage(
+                reply, {},
+                [&ledger = context_.ledger, reply, change](const core::Environment& environment) {
+                    ledger.configure(environment.id, change, reply.caller().uid);
+                    reply.send();
+                });
+        });
+}
+
+void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
+    handle<interface, "AddProcess">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            const auto pin = context_.processes.pin(pid);
+            const core::Uid owner = self().uid;
+            static_cast<void>(
+                core::adopt(pin, owner, reply.caller().uid)); // refused before anybody is asked
+            manage(reply, {},
+                   [&ledger = context_.ledger, reply, pin](const core::Environment& environment) {
+                       const core::Uid actor = reply.caller().uid;
+                       ledger.addProcess(environment.id, core::adopt(pin, environment.uid, actor),
+                                         actor);
+                       reply.send();
+                   });
+        });
+}
+
+void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
+    handle<interface, "RemoveProcess">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            const auto& processes = self().processes;
+            if (std::none_of(
+                    processes.begin(), processes.end(),
+                    [&](const core::RootProcess& process) { return process.identity.pid == pid; }))
+                core::fail(core::ErrorCode::NoSuchProcess,
+                           "process {} is not registered with environment {}", pid, id_);
+            manage(reply, {},
+                   [&ledger = context_.ledger, reply, pid](const core::Environment& environment) {
+                       ledger.removeProcess(environment.id, pid, reply.caller().uid);
+                       reply.send();
+                   });
+        });
+}
+
+void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) {
+    handle<interface, "AddKernel">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            core::requireIdentifier(kernel, "kernel");
+            // Found once the caller may add it at all, so that nobody makes the service search for
+            // nothing.
+            manage(reply, {},
+                   [&context = context_, reply, kernel](const core::Environment& environment) {
+                       const auto id = environment.id;
+                       const auto sequence = environment.sequence;
+                       context.kernels.find(
+                           environment.uid, kernel,
+                           reply.later([&context, reply, kernel, id, sequence](
+                                           const std::optional<core::ProcessIdentity>& process) {
+                               const core::Environment& now = same(context.ledger, id, sequence);
+                               const core::Uid actor = reply.caller().uid;
+                               core::Kernel found =
+                                   pinKernel(context.processes, kernel, process, now.uid);
+                               context.ledger.addKernel(id, std::move(found), actor);
+                               reply.send();
+                           }));
+                   });
+        });
+}
+
+void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kernel) {
+    handle<interface, "RemoveKernel">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            const auto& kernels = self().kernels;
+            if (std::none_of(kernels.begin(), kernels.end(),
+                             [&](const core::Kernel& known) { return known.id == kernel; }))
+                core::fail(core::ErrorCode::NoSuchProcess,
+                           "kernel \"{}\" is not registered with environment {}",
+                           core::escaped(kernel), id_);
+            manage(
+                reply, {},
+                [&ledger = context_.ledger, reply, kernel](const core::Environment& environment) {
+                    ledger.removeKernel(environment.id, kernel, reply.caller().uid);
+                    reply.send();
+                });
+        });
+}
+
+void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
+    handle<interface, "Deactivate">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            manage(reply, self().deviceIndices(),
+                   [&ledger = context_.ledger, reply](const core::Environment& environment) {
+                       ledger.deactivate(core::EnvironmentId(environment.id), reply.caller().uid);
+                       reply.send();
+                   });
+        });
+}
+
 void EnvironmentObject::Lock(sdbus::Result<sdbus::UnixFd>&& result) {
     handle<interface, "Lock">(context_, getObject(), std::move(result), [](const auto&) {
-        core::fail(core::ErrorCode::NotSupported, "locks are not supported by this version of the service");
+        core::fail(core::ErrorCode::NotSupported,
+                   "locks are not supported by this version of the service");
     });
 }
 
@@ -214,7 +245,8 @@ uint32_t EnvironmentObject::Gpus() {
 }
 
 uint64_t EnvironmentObject::GpuMemory() {
-    return readProperty([this] { return self().configuration.gpuMemory.value_or(core::Bytes{0}).count; });
+    return readProperty(
+        [this] { return self().configuration.gpuMemory.value_or(core::Bytes{0}).count; });
 }
 
 std::vector<uint32_t> EnvironmentObject::Processes() {

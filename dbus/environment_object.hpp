@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dev.genv.Environment on the bus: a view of one environment in the ledger, under its id. Made and destroyed by the
-// Publisher, never within one of its own handlers.
+// dev.genv.Environment on the bus: a view of one environment in the ledger, under its id. Made and
+// destroyed by the Publisher, never within one of its own handlers.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -18,7 +18,8 @@ class EnvironmentObject
     : public sdbus::AdaptorInterfaces<dev::genv::Environment_adaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
-    EnvironmentObject(sdbus::IConnection& connection, const Context& context, core::EnvironmentId id);
+    EnvironmentObject(sdbus::IConnection& connection, const Context& context,
+                      core::EnvironmentId id);
     virtual ~EnvironmentObject();
     EnvironmentObject(const EnvironmentObject&) = delete;
     EnvironmentObject& operator=(const EnvironmentObject&) = delete;
@@ -31,7 +32,8 @@ class EnvironmentObject
   private:
     void Attach(sdbus::Result<std::vector<uint32_t>>&& result,
                 std::map<std::string, sdbus::Variant> options) override;
-    void Detach(sdbus::Result<std::vector<uint32_t>>&& result, std::vector<uint32_t> indices) override;
+    void Detach(sdbus::Result<std::vector<uint32_t>>&& result,
+                std::vector<uint32_t> indices) override;
     void Configure(sdbus::Result<>&& result, std::map<std::string, sdbus::Variant> set,
                    std::vector<std::string> unset) override;
     void AddProcess(sdbus::Result<>&& result, uint32_t pid) override;
@@ -55,7 +57,8 @@ class EnvironmentObject
 
     [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
 
-    // Asks whether the caller may manage this environment, then acts on it if it still is the same one.
+    // Asks whether the caller may manage this environment, then acts on it if it still is the same
+    // one.
     template <typename... Values, typename Act>
     void manage(const Reply<Values...>& reply, std::vector<core::DeviceIndex> devices, Act act);
 

@@ -27,7 +27,8 @@ core::AttachRequest readAttachRequest(VariantMap values, const core::Environment
     request.overSubscribe = options.takeFlag("over-subscribe");
     request.share = environment.configuration.gpuMemory;
     if (options.takeFlag("wait"))
-        core::fail(core::ErrorCode::NotSupported, "waiting is not supported by this version of the service");
+        core::fail(core::ErrorCode::NotSupported,
+                   "waiting is not supported by this version of the service");
     options.refuseUnsupported("timeout");
     options.refuseUnsupported("lifetime");
     options.finish();
@@ -45,13 +46,15 @@ core::AttachRequest readAttachRequest(VariantMap values, const core::Environment
     else if (count || environment.configuration.gpus)
         request.wanted = core::CountWanted{count ? *count : *environment.configuration.gpus};
     else
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "environment {} has no device count configured; configure gpus, or give count or index",
-                   environment.id);
+        core::fail(
+            core::ErrorCode::InvalidArgs,
+            "environment {} has no device count configured; configure gpus, or give count or index",
+            environment.id);
     return request;
 }
 
-core::ConfigurationChange readConfigurationChange(VariantMap set, const std::vector<std::string>& unset) {
+core::ConfigurationChange readConfigurationChange(VariantMap set,
+                                                  const std::vector<std::string>& unset) {
     Options options(std::move(set));
     core::ConfigurationChange change;
     if (auto name = options.takeName("name"))
@@ -71,7 +74,8 @@ core::ConfigurationChange readConfigurationChange(VariantMap set, const std::vec
             change.gpuMemory.emplace();
         else
             core::fail(core::ErrorCode::InvalidArgs,
-                       "\"{}\" cannot be unset here; name, gpus and gpu-memory can, each once and when not set",
+                       "\"{}\" cannot be unset here; name, gpus and gpu-memory can, each once and "
+                       "when not set",
                        core::escaped(field));
     }
     return change;
@@ -87,10 +91,12 @@ void claimInto(policy::Target& target, const core::Placement& placement, bool ov
 core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
                        std::optional<core::ProcessIdentity> process, core::Uid owner) {
     if (!process)
-        core::fail(core::ErrorCode::NoSuchProcess, "no process of the environment's owner runs the kernel {}", kernel);
+        core::fail(core::ErrorCode::NoSuchProcess,
+                   "no process of the environment's owner runs the kernel {}", kernel);
     auto pin = processes.pin(process->pid);
     if (pin->facts().identity != *process)
-        core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited", kernel);
+        core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
+                   kernel);
     return {kernel, core::adopt(std::move(pin), owner, owner)};
 }
 

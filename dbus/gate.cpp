@@ -8,17 +8,20 @@
 
 namespace genv::dbus {
 
-void Gate::ask(const Caller& caller, const policy::Question& question, policy::Authorizer::Answer answer) {
+void Gate::ask(const Caller& caller, const policy::Question& question,
+               policy::Authorizer::Answer answer) {
     const auto count = counts_.find(caller.uid);
     if (count != counts_.end() && count->second >= core::caps::pendingChecksPerUser)
         core::fail(core::ErrorCode::LimitsExceeded,
-                   "{} of your calls wait for authorisation already; wait until one is answered", count->second);
+                   "{} of your calls wait for authorisation already; wait until one is answered",
+                   count->second);
     const std::uint64_t ticket = ++lastTicket_;
-    auto check = authorizer_.ask(caller.busName, question, caller.interactive,
-                                 [this, ticket, answer = std::move(answer)](policy::Verdict verdict) {
-                                     finish(ticket);
-                                     answer(verdict);
-                                 });
+    auto check =
+        authorizer_.ask(caller.busName, question, caller.interactive,
+                        [this, ticket, answer = std::move(answer)](policy::Verdict verdict) {
+                            finish(ticket);
+                            answer(verdict);
+                        });
     pending_.emplace(ticket, Pending{caller.busName, caller.uid, std::move(check)});
     ++counts_[caller.uid];
 }
@@ -40,22 +43,23 @@ void Gate::left(const std::string& busName) {
         finish(ticket);
 }
 
-void Gate::requireAuthorized(policy::Verdict verdict, policy::Action action, bool interactive) {
+void Gate::requireAuthorized(policy::Verdict verdict, policy::Action action) {
     const std::string_view id = policy::idOf(action);
     switch (verdict) {
     case policy::Verdict::Authorized:
         return;
     case policy::Verdict::InteractionRequired:
-        core::fail(core::ErrorCode::InteractiveAuthorizationRequired, "{} needs an administrator's password, and {}", id,
-                   interactive ? "nothing here can ask for one" : "this call does not allow asking for one");
+        core::fail(core::ErrorCode::InteractiveAuthorizationRequired,
+                   "an administrator's password is needed ({})", id);
     case policy::Verdict::Unavailable:
-        core::fail(core::ErrorCode::AccessDenied, "{} was not authorised: polkit does not answer", id);
+        core::fail(core::ErrorCode::AccessDenied, "not authorised ({}): polkit does not answer",
+                   id);
     case policy::Verdict::TimedOut:
-        core::fail(core::ErrorCode::AccessDenied, "{} was not authorised in time", id);
+        core::fail(core::ErrorCode::AccessDenied, "not authorised in time ({})", id);
     case policy::Verdict::Denied:
         break;
     }
-    core::fail(core::ErrorCode::AccessDenied, "{} was not authorised", id);
+    core::fail(core::ErrorCode::AccessDenied, "not authorised ({})", id);
 }
 
 } // namespace genv::dbus

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The gate between a validated call and the change it asks for: nothing that needs authorisation happens but behind it.
+// The gate between a validated call and the change it asks for: nothing that needs authorisation
+// happens but behind it.
 //
-// A question belongs to its caller: it is cancelled when the caller leaves, and one user has only so many at a time. The
-// caller's part runs in the loop when the answer is there, long after the handler returned, so it looks its target
-// up again.
+// A question belongs to its caller: it is cancelled when the caller leaves, and one user has only
+// so many at a time. The caller's part runs in the loop when the answer is there, long after the
+// handler returned, so it looks its target up again.
 #pragma once
 
 #include "core/error.hpp"
@@ -23,8 +24,9 @@ class Gate {
   public:
     explicit Gate(policy::Authorizer& authorizer) : authorizer_(authorizer) {}
 
-    /// Asks whether the caller may do this to the target, then proceeds: at once where no question is asked, else when
-    /// the answer is yes. Everything else refuses the call. Throws core::Error(LimitsExceeded) before asking.
+    /// Asks whether the caller may do this to the target, then proceeds: at once where no question
+    /// is asked, else when the answer is yes. Everything else refuses the call. Throws
+    /// core::Error(LimitsExceeded) before asking.
     template <typename... Values, typename Proceed>
     void pass(const Reply<Values...>& reply, const policy::Target& target, Proceed proceed) {
         const auto question = policy::questionFor(reply.call().method, reply.caller().uid, target);
@@ -32,12 +34,12 @@ class Gate {
             proceed();
             return;
         }
-        const bool interactive = reply.caller().interactive;
         ask(reply.caller(), *question,
-            reply.later([action = question->action, interactive, proceed = std::move(proceed)](policy::Verdict verdict) {
-                requireAuthorized(verdict, action, interactive);
-                proceed();
-            }));
+            reply.later(
+                [action = question->action, proceed = std::move(proceed)](policy::Verdict verdict) {
+                    requireAuthorized(verdict, action);
+                    proceed();
+                }));
     }
 
     /// A connection is gone: its questions are cancelled and its calls dropped.
@@ -53,9 +55,10 @@ class Gate {
         std::unique_ptr<policy::Check> check;
     };
 
-    void ask(const Caller& caller, const policy::Question& question, policy::Authorizer::Answer answer);
+    void ask(const Caller& caller, const policy::Question& question,
+             policy::Authorizer::Answer answer);
     void finish(std::uint64_t ticket);
-    static void requireAuthorized(policy::Verdict verdict, policy::Action action, bool interactive);
+    static void requireAuthorized(policy::Verdict verdict, policy::Action action);
 
     policy::Authorizer& authorizer_;
     std::map<std::uint64_t, Pending> pending_;

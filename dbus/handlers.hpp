@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a method handler begins. The row of its method in the authorisation table is found at compile time, so a method
-// without one does not build; the caller is known before anything else; whatever is thrown becomes the refusal.
+// How a method handler begins. The row of its method in the authorisation table is found at compile
+// time, so a method without one does not build; the caller is known before anything else; whatever
+// is thrown becomes the refusal.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -56,12 +57,14 @@ auto answer(const Context& context, const sdbus::IObject& object, Function&& fun
         std::string fault;
         const core::Error error = currentRefusal(fault);
         // Reading asks the bus for nobody's uid, so only the connection is known here.
-        logRefusal(context.log, row, object.getCurrentlyProcessedMessage()->getSender(), error, fault);
+        logRefusal(context.log, row, object.getCurrentlyProcessedMessage()->getSender(), error,
+                   fault);
         throw toBusError(error);
     }
 }
 
-/// Reads a property. What is thrown becomes the one error that a property can have: its object is gone.
+/// Reads a property. What is thrown becomes the one error that a property can have: its object is
+/// gone.
 template <typename Function>
 auto readProperty(Function&& function) {
     try {

@@ -18,21 +18,24 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr Literal interface{"dev.genv.Manager"};
+constexpr Literal interface { "dev.genv.Manager" };
 
 [[noreturn]] void refuseUnsupported(std::string_view what) {
     core::fail(core::ErrorCode::NotSupported, "{} by this version of the service", what);
 }
 
-const core::ComputeProcess& findComputeProcess(const core::Observation& observation, core::Pid pid) {
-    const auto found = std::find_if(observation.processes.begin(), observation.processes.end(),
-                                    [&](const core::ComputeProcess& p) { return p.facts.identity.pid == pid; });
+const core::ComputeProcess& findComputeProcess(const core::Observation& observation,
+                                               core::Pid pid) {
+    const auto found =
+        std::find_if(observation.processes.begin(), observation.processes.end(),
+                     [&](const core::ComputeProcess& p) { return p.facts.identity.pid == pid; });
     if (found == observation.processes.end())
         core::fail(core::ErrorCode::NoSuchProcess, "no process {} uses a GPU", pid);
     return *found;
 }
 
-core::Judged judge(const core::ComputeProcess& process, const core::Environment* environment, core::Uid actor) {
+core::Judged judge(const core::ComputeProcess& process, const core::Environment* environment,
+                   core::Uid actor) {
     std::vector<core::DeviceUuid> devices;
     for (const core::ComputeUse& use : process.uses)
         devices.push_back(use.device);
@@ -47,14 +50,18 @@ void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
         return;
     case core::TerminationOutcome::Gone:
     case core::TerminationOutcome::Changed:
-        core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited or uses no GPU any more", pid);
+        core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited or uses no GPU any more",
+                   pid);
     case core::TerminationOutcome::Protected:
-        core::fail(core::ErrorCode::InvalidArgs, "process {} serves others and is never terminated", pid);
+        core::fail(core::ErrorCode::InvalidArgs, "process {} serves others and is never terminated",
+                   pid);
     case core::TerminationOutcome::Unknown:
         break;
     }
-    core::fail(core::ErrorCode::Timeout,
-               "the GPU driver does not say whether process {} still uses a GPU, so it was left alone", pid);
+    core::fail(
+        core::ErrorCode::Timeout,
+        "the GPU driver does not say whether process {} still uses a GPU, so it was left alone",
+        pid);
 }
 
 } // namespace
@@ -72,23 +79,26 @@ void ManagerObject::emitChanged(const std::vector<std::string>& properties) {
     emitPropertiesChangedSignal(Manager_adaptor::INTERFACE_NAME, properties);
 }
 
-void ManagerObject::Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result, Variants options) {
-    handle<interface, "Activate">(context_, getObject(), std::move(result),
-                                  [&](const ActivateReply& reply) { activate(context_, reply, std::move(options)); });
+void ManagerObject::Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result,
+                             Variants options) {
+    handle<interface, "Activate">(
+        context_, getObject(), std::move(result),
+        [&](const ActivateReply& reply) { activate(context_, reply, std::move(options)); });
 }
 
-std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t, std::vector<uint32_t>,
-                          sdbus::ObjectPath>>
+std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t,
+                          std::vector<uint32_t>, sdbus::ObjectPath>>
 ManagerObject::ListEnvironments() {
     return answer<interface, "ListEnvironments">(context_, getObject(), [this] {
-        std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t, std::vector<uint32_t>,
-                                  sdbus::ObjectPath>>
+        std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t,
+                                  std::vector<uint32_t>, sdbus::ObjectPath>>
             rows;
         rows.reserve(context_.ledger.environments().size());
         for (const auto& [sequence, environment] : context_.ledger.environments())
             rows.emplace_back(environment.id, environment.uid, environment.user,
-                              environment.configuration.name.value_or(""), core::toMicroseconds(environment.created),
-                              rootPids(environment), environmentPath(environment.id));
+                              environment.configuration.name.value_or(""),
+                              core::toMicroseconds(environment.created), rootPids(environment),
+                              environmentPath(environment.id));
         return rows;
     });
 }
@@ -96,23 +106,26 @@ ManagerObject::ListEnvironments() {
 std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>>
 ManagerObject::ListDevices() {
     return answer<interface, "ListDevices">(context_, getObject(), [this] {
-        std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>> rows;
+        std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>>
+            rows;
         for (const auto& [index, device] : context_.ledger.devices().byIndex())
-            rows.emplace_back(index, device.facts.uuid, device.facts.model, device.facts.totalMemory.count,
-                              devicePath(index));
+            rows.emplace_back(index, device.facts.uuid, device.facts.model,
+                              device.facts.totalMemory.count, devicePath(index));
         return rows;
     });
 }
 
-std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>> ManagerObject::ListAttachments() {
+std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>>
+ManagerObject::ListAttachments() {
     return answer<interface, "ListAttachments">(context_, getObject(), [this] {
         std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>> rows;
         for (const auto& [index, device] : context_.ledger.devices().byIndex()) {
             for (const core::Claim& claim : device.claims)
-                rows.emplace_back(index, claim.environment,
-                                  context_.ledger.get(claim.environment).configuration.name.value_or(""),
-                                  claim.attachment.share.value_or(core::Bytes{0}).count,
-                                  core::toMicroseconds(claim.attachment.since));
+                rows.emplace_back(
+                    index, claim.environment,
+                    context_.ledger.get(claim.environment).configuration.name.value_or(""),
+                    claim.attachment.share.value_or(core::Bytes{0}).count,
+                    core::toMicroseconds(claim.attachment.since));
         }
         return rows;
     });
@@ -122,8 +135,9 @@ template <typename... Values, typename Use>
 void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
     const auto place = context_.listCalls.enter(reply.caller().uid);
     context_.observer.observe(
-        freshSample, reply.later([place, use = std::move(use)](std::shared_ptr<const core::Observation> observation,
-                                                               const std::string& failure) {
+        freshSample, reply.later([place, use = std::move(use)](
+                                     std::shared_ptr<const core::Observation> observation,
+                                     const std::string& failure) {
             if (!observation)
                 core::fail(core::ErrorCode::Timeout, "the GPU driver does not answer: {}", failure);
             use(*observation);
@@ -131,34 +145,40 @@ void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
 }
 
 void ManagerObject::ListProcesses(sdbus::Result<ProcessRows>&& result) {
-    handle<interface, "ListProcesses">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        withObservation(reply, [&ledger = context_.ledger, reply](const core::Observation& observation) {
-            const core::EnvironmentLookup lookup = core::lookupIn(ledger);
-            ProcessRows rows;
-            for (const core::ComputeProcess& process : observation.processes) {
-                std::vector<sdbus::Struct<uint32_t, uint64_t>> uses;
-                for (const core::ComputeUse& use : process.uses) {
-                    if (const core::Device* device = ledger.devices().findUuid(use.device))
-                        uses.emplace_back(device->facts.index, use.usedMemory ? use.usedMemory->count
-                                                                              : std::numeric_limits<uint64_t>::max());
-                }
-                const core::Environment* environment = core::environmentOf(lookup, process);
-                rows.emplace_back(process.facts.identity.pid, process.facts.uids.real,
-                                  environment != nullptr ? environment->id : "", std::move(uses));
-            }
-            reply.send(rows);
+    handle<interface, "ListProcesses">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            withObservation(
+                reply, [&ledger = context_.ledger, reply](const core::Observation& observation) {
+                    const core::EnvironmentLookup lookup = core::lookupIn(ledger);
+                    ProcessRows rows;
+                    for (const core::ComputeProcess& process : observation.processes) {
+                        std::vector<sdbus::Struct<uint32_t, uint64_t>> uses;
+                        for (const core::ComputeUse& use : process.uses) {
+                            if (const core::Device* device = ledger.devices().findUuid(use.device))
+                                uses.emplace_back(device->facts.index,
+                                                  use.usedMemory
+                                                      ? use.usedMemory->count
+                                                      : std::numeric_limits<uint64_t>::max());
+                        }
+                        const core::Environment* environment = core::environmentOf(lookup, process);
+                        rows.emplace_back(process.facts.identity.pid, process.facts.uids.real,
+                                          environment != nullptr ? environment->id : "",
+                                          std::move(uses));
+                    }
+                    reply.send(rows);
+                });
         });
-    });
 }
 
 sdbus::ObjectPath ManagerObject::GetEnvironment(const std::string& id) {
-    return answer<interface, "GetEnvironment">(context_, getObject(),
-                                               [&] { return environmentPath(context_.ledger.get(id).id); });
+    return answer<interface, "GetEnvironment">(
+        context_, getObject(), [&] { return environmentPath(context_.ledger.get(id).id); });
 }
 
 sdbus::ObjectPath ManagerObject::GetDevice(const uint32_t& index) {
-    return answer<interface, "GetDevice">(context_, getObject(),
-                                          [&] { return devicePath(context_.ledger.device(index).facts.index); });
+    return answer<interface, "GetDevice">(context_, getObject(), [&] {
+        return devicePath(context_.ledger.device(index).facts.index);
+    });
 }
 
 sdbus::ObjectPath ManagerObject::GetEnvironmentByPID(const uint32_t& pid) {
@@ -172,23 +192,27 @@ sdbus::ObjectPath ManagerObject::GetEnvironmentByPID(const uint32_t& pid) {
         const core::Environment* environment = core::environmentOfDescendant(
             core::lookupIn(context_.ledger), *facts, context_.processes.ancestors(*facts));
         if (environment == nullptr)
-            core::fail(core::ErrorCode::NoSuchEnvironment, "process {} is in no environment", wanted);
+            core::fail(core::ErrorCode::NoSuchEnvironment, "process {} is in no environment",
+                       wanted);
         return environmentPath(environment->id);
     });
 }
 
 void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {
     handle<interface, "Snapshot">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        withObservation(reply, [&ledger = context_.ledger, reply](const core::Observation& observation) {
-            reply.send(core::snapshot(ledger, observation));
-        });
+        withObservation(reply,
+                        [&ledger = context_.ledger, reply](const core::Observation& observation) {
+                            reply.send(core::snapshot(ledger, observation));
+                        });
     });
 }
 
-void ManagerObject::GetLimits(sdbus::Result<std::map<std::string, sdbus::Struct<uint64_t, uint64_t>>>&& result,
-                              uint32_t /*uid*/) {
-    handle<interface, "GetLimits">(context_, getObject(), std::move(result),
-                                   [](const auto&) { refuseUnsupported("limits are not supported"); });
+void ManagerObject::GetLimits(
+    sdbus::Result<std::map<std::string, sdbus::Struct<uint64_t, uint64_t>>>&& result,
+    uint32_t /*uid*/) {
+    handle<interface, "GetLimits">(context_, getObject(), std::move(result), [](const auto&) {
+        refuseUnsupported("limits are not supported");
+    });
 }
 
 void ManagerObject::Enforce(sdbus::Result<Actions>&& result, Variants /*options*/) {
@@ -197,53 +221,61 @@ void ManagerObject::Enforce(sdbus::Result<Actions>&& result, Variants /*options*
 }
 
 void ManagerObject::Execute(sdbus::Result<Actions>&& result, std::string /*report*/) {
-    handle<interface, "Execute">(context_, getObject(), std::move(result),
-                                 [](const auto&) { refuseUnsupported("reports are not supported"); });
-}
-
-void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
-    handle<interface, "TerminateProcess">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        withObservation(reply, [&context = context_, reply, pid](const core::Observation& observation) {
-            const core::ComputeProcess& process = findComputeProcess(observation, pid);
-            if (context.terminator.isProtected(process))
-                requireSignalled(core::TerminationOutcome::Protected, pid);
-            const core::Environment* environment = core::environmentOf(core::lookupIn(context.ledger), process);
-            policy::Target target;
-            target.pid = pid;
-            if (environment != nullptr)
-                target.environment = environment->id;
-            const core::Uid caller = reply.caller().uid;
-            target.owner = process.facts.uids.ownerFor(caller);
-            for (const core::ComputeUse& use : process.uses) {
-                if (const core::Device* device = context.ledger.devices().findUuid(use.device))
-                    target.devices.push_back(device->facts.index);
-            }
-            context.users.nameOf(*target.owner, reply.later([&context, reply, pid, target,
-                                                             judged = judge(process, environment, caller)](
-                                                                const std::string& name) {
-                policy::Target named = target;
-                named.ownerName = name;
-                context.gate.pass(reply, named, [&context, reply, pid, judged] {
-                    context.terminator.terminate(judged, reply.later([reply, pid](core::TerminationOutcome outcome) {
-                        requireSignalled(outcome, pid);
-                        reply.send();
-                    }));
-                });
-            }));
-        });
+    handle<interface, "Execute">(context_, getObject(), std::move(result), [](const auto&) {
+        refuseUnsupported("reports are not supported");
     });
 }
 
-std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>> ManagerObject::ListQueue() {
-    using Rows = std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>;
-    return answer<interface, "ListQueue">(context_, getObject(),
-                                          []() -> Rows { refuseUnsupported("waiting is not supported"); });
+void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
+    handle<interface, "TerminateProcess">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            withObservation(reply, [&context = context_, reply,
+                                    pid](const core::Observation& observation) {
+                const core::ComputeProcess& process = findComputeProcess(observation, pid);
+                if (context.terminator.isProtected(process))
+                    requireSignalled(core::TerminationOutcome::Protected, pid);
+                const core::Environment* environment =
+                    core::environmentOf(core::lookupIn(context.ledger), process);
+                policy::Target target;
+                target.pid = pid;
+                if (environment != nullptr)
+                    target.environment = environment->id;
+                const core::Uid caller = reply.caller().uid;
+                target.owner = process.facts.uids.ownerFor(caller);
+                for (const core::ComputeUse& use : process.uses) {
+                    if (const core::Device* device = context.ledger.devices().findUuid(use.device))
+                        target.devices.push_back(device->facts.index);
+                }
+                context.users.nameOf(
+                    *target.owner, reply.later([&context, reply, pid, target,
+                                                judged = judge(process, environment, caller)](
+                                                   const std::string& name) {
+                        policy::Target named = target;
+                        named.ownerName = name;
+                        context.gate.pass(reply, named, [&context, reply, pid, judged] {
+                            context.terminator.terminate(
+                                judged, reply.later([reply, pid](core::TerminationOutcome outcome) {
+                                    requireSignalled(outcome, pid);
+                                    reply.send();
+                                }));
+                        });
+                    }));
+            });
+        });
 }
 
-void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& result, uint64_t /*since*/, uint64_t /*until*/,
-                               Variants /*filter*/) {
-    handle<interface, "ListEvents">(context_, getObject(), std::move(result),
-                                    [](const auto&) { refuseUnsupported("the history is not supported"); });
+std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>
+ManagerObject::ListQueue() {
+    using Rows = std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>;
+    return answer<interface, "ListQueue">(
+        context_, getObject(), []() -> Rows { refuseUnsupported("waiting is not supported"); });
+}
+
+void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& result, uint64_t /*since*/,
+                               uint64_t /*until*/, Variants /*filter*/) {
+    handle<interface, "ListEvents">(context_, getObject(), std::move(result), [](const auto&) {
+        refuseUnsupported("the history is not supported");
+    });
 }
 
 void ManagerObject::Reload(sdbus::Result<>&& result) {
@@ -266,7 +298,8 @@ uint32_t ManagerObject::EnvironmentCount() {
 ManagerObject::Variants ManagerObject::Policy() {
     const core::Settings& settings = context_.settings();
     const auto seconds = [](std::chrono::milliseconds time) {
-        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count());
+        return static_cast<uint64_t>(
+            std::chrono::duration_cast<std::chrono::seconds>(time).count());
     };
     return {{"Interval", sdbus::Variant{seconds(settings.interval)}},
             {"KillAfter", sdbus::Variant{seconds(settings.killAfter)}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dev.genv.Manager on the bus: lists, look-ups and the calls that are about no object of their own. Activate is in
-// dbus/activation.cpp. Lives as long as the service.
+// dev.genv.Manager on the bus: lists, look-ups and the calls that are about no object of their own.
+// Activate is in dbus/activation.cpp. Lives as long as the service.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -29,15 +29,18 @@ class ManagerObject
   private:
     using Variants = std::map<std::string, sdbus::Variant>;
     using Actions = std::vector<sdbus::Struct<std::string, Variants>>;
-    using ProcessRows =
-        std::vector<sdbus::Struct<uint32_t, uint32_t, std::string, std::vector<sdbus::Struct<uint32_t, uint64_t>>>>;
+    using ProcessRows = std::vector<sdbus::Struct<uint32_t, uint32_t, std::string,
+                                                  std::vector<sdbus::Struct<uint32_t, uint64_t>>>>;
 
-    void Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result, Variants options) override;
-    std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t, std::vector<uint32_t>,
-                              sdbus::ObjectPath>>
+    void Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result,
+                  Variants options) override;
+    std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t,
+                              std::vector<uint32_t>, sdbus::ObjectPath>>
     ListEnvironments() override;
-    std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>> ListDevices() override;
-    std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>> ListAttachments() override;
+    std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>>
+    ListDevices() override;
+    std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>>
+    ListAttachments() override;
     void ListProcesses(sdbus::Result<ProcessRows>&& result) override;
     sdbus::ObjectPath GetEnvironment(const std::string& id) override;
     sdbus::ObjectPath GetDevice(const uint32_t& index) override;
@@ -48,7 +51,8 @@ class ManagerObject
     void Enforce(sdbus::Result<Actions>&& result, Variants options) override;
     void Execute(sdbus::Result<Actions>&& result, std::string report) override;
     void TerminateProcess(sdbus::Result<>&& result, uint32_t pid) override;
-    std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>> ListQueue() override;
+    std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>
+    ListQueue() override;
     void ListEvents(sdbus::Result<std::vector<Variants>>&& result, uint64_t since, uint64_t until,
                     Variants filter) override;
     void Reload(sdbus::Result<>&& result) override;
@@ -58,7 +62,8 @@ class ManagerObject
     uint32_t EnvironmentCount() override;
     Variants Policy() override;
 
-    // Runs a part of a handler with an observation that is fresh, counted among the caller's list calls.
+    // Runs a part of a handler with an observation that is fresh, counted among the caller's list
+    // calls.
     template <typename... Values, typename Use>
     void withObservation(const Reply<Values...>& reply, Use use);
 

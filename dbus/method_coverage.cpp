@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fails to build when a method of the interface XML has no row, or two, in the authorisation table, or a row has no method.
+// Fails to build when a method of the interface XML has no row, or two, in the authorisation table,
+// or a row has no method.
 #include "dbus/members.hpp"
 #include "policy/actions.hpp"
 
@@ -15,8 +16,10 @@ constexpr bool everyMethodHasOneRow() {
     return true;
 }
 
-static_assert(everyMethodHasOneRow(), "a method of the XML has no row, or two, in policy/actions.hpp");
-static_assert(methods.size() == policy::methodTable.size(), "policy/actions.hpp has a row for no method of the XML");
+static_assert(everyMethodHasOneRow(),
+              "a method of the XML has no row, or two, in policy/actions.hpp");
+static_assert(methods.size() == policy::methodTable.size(),
+              "policy/actions.hpp has a row for no method of the XML");
 
 } // namespace
 

@@ -27,11 +27,13 @@ void Notices::onEvent(const core::Event& event) {
 void Notices::on(const core::Attached& event) {
     const core::Device* device = context_.ledger.devices().findUuid(event.attachment.device.uuid);
     if (isNews(event.cause))
-        tell(event.owner, "attached", event.environment, event.cause.actor, describe(event.attachment.device));
+        tell(event.owner, "attached", event.environment, event.cause.actor,
+             describe(event.attachment.device));
     if (device == nullptr)
         return;
     if (device->occupied && !event.attachment.overSubscribed)
-        tell(event.owner, "device-occupied", event.environment, event.cause.actor, describe(device->facts));
+        tell(event.owner, "device-occupied", event.environment, event.cause.actor,
+             describe(device->facts));
     if (!event.attachment.overSubscribed)
         return;
     for (const core::Claim& claim : device->claims) {
@@ -79,13 +81,14 @@ void Notices::on(const core::ProcessTerminated& event) {
           {"reason", sdbus::Variant{event.cause.reason.text()}}});
 }
 
-void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment, core::Uid actor,
-                   Details details) {
+void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
+                   core::Uid actor, Details details) {
     details["actor"] = sdbus::Variant{actor};
     try {
         manager_.emitNotice(uid, kind, environment, details);
     } catch (const sdbus::Error& error) {
-        context_.log.error("a notice could not be told on the bus: {}", core::escaped(error.getName()));
+        context_.log.error("a notice could not be told on the bus: {}",
+                           core::escaped(error.getName()));
     }
 }
 

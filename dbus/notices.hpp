@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The Notice signal: what the owner of an environment should hear, because somebody else, a rule or a fault did it, or because
-// a request could not be met as well as it should. What people do to their own environments is no news to them.
+// The Notice signal: what the owner of an environment should hear, because somebody else, a rule or
+// a fault did it, or because a request could not be met as well as it should. What people do to
+// their own environments is no news to them.
 #pragma once
 
 #include "core/events.hpp"
@@ -14,9 +15,11 @@ namespace genv::dbus {
 
 class Notices {
   public:
-    Notices(const Context& context, ManagerObject& manager) : context_(context), manager_(manager) {}
+    Notices(const Context& context, ManagerObject& manager)
+        : context_(context), manager_(manager) {}
 
-    /// Hears an event of the ledger and tells at once, so that the notices about a request come before its reply.
+    /// Hears an event of the ledger and tells at once, so that the notices about a request come
+    /// before its reply.
     void onEvent(const core::Event& event);
 
   private:
@@ -30,8 +33,8 @@ class Notices {
     template <typename Other>
     void on(const Other& /*event*/) {}
 
-    void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment, core::Uid actor,
-              Details details);
+    void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
+              core::Uid actor, Details details);
 
     const Context& context_;
     ManagerObject& manager_;

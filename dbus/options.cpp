@@ -13,9 +13,10 @@ std::optional<sdbus::Variant> Options::takeAny(const std::string& name) {
     return node.mapped();
 }
 
-void Options::refuseType(const std::string& name, const sdbus::Variant& value, const std::string& wanted) {
-    core::fail(core::ErrorCode::InvalidArgs, "option \"{}\" has the type \"{}\"; it must be \"{}\"", name,
-               core::escaped(value.peekValueType()), wanted);
+void Options::refuseType(const std::string& name, const sdbus::Variant& value,
+                         const std::string& wanted) {
+    core::fail(core::ErrorCode::InvalidArgs, "option \"{}\" has the type \"{}\"; it must be \"{}\"",
+               name, core::escaped(value.peekValueType()), wanted);
 }
 
 std::optional<core::Bytes> Options::takeMemory(const std::string& name) {
@@ -38,12 +39,14 @@ std::optional<std::string> Options::takeName(const std::string& name) {
 
 void Options::refuseUnsupported(const std::string& name) {
     if (takeAny(name))
-        core::fail(core::ErrorCode::NotSupported, "option \"{}\" is not supported by this version of the service", name);
+        core::fail(core::ErrorCode::NotSupported,
+                   "option \"{}\" is not supported by this version of the service", name);
 }
 
 void Options::finish() const {
     if (!values_.empty())
-        core::fail(core::ErrorCode::InvalidArgs, "there is no option \"{}\" here; the options are {}",
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "there is no option \"{}\" here; the options are {}",
                    core::escaped(values_.begin()->first), fmt::join(known_, ", "));
 }
 

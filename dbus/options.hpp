@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads an a{sv} of options strictly: an unknown option, a wrong type and an impossible value are refused with a sentence
-// that says what would be right, so that a misspelt option never does nothing.
+// Reads an a{sv} of options strictly: an unknown option, a wrong type and an impossible value are
+// refused with a sentence that says what would be right, so that a misspelt option never does
+// nothing.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -43,7 +44,8 @@ class Options {
     /// Takes a name that requireName() accepts.
     std::optional<std::string> takeName(const std::string& name);
 
-    /// Throws core::Error(NotSupported) when an option is given that this version does not carry out.
+    /// Throws core::Error(NotSupported) when an option is given that this version does not carry
+    /// out.
     void refuseUnsupported(const std::string& name);
 
     /// Throws core::Error(InvalidArgs) when an option is left that nobody took.

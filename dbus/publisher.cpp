@@ -61,8 +61,8 @@ void Publisher::addDevice(core::DeviceIndex index) {
 }
 
 void Publisher::on(const core::EnvironmentAdded& event) {
-    // An environment that ended in this turn may come again under its id; its old object leaves the path first. No
-    // handler of it can be running: an environment is added from the manager's.
+    // An environment that ended in this turn may come again under its id; its old object leaves the
+    // path first. No handler of it can be running: an environment is added from the manager's.
     flush();
     addEnvironment(event.environment);
     managerProperties_.insert("EnvironmentCount");
@@ -93,13 +93,14 @@ void Publisher::on(const core::EnvironmentChanged& event) {
 }
 
 void Publisher::on(const core::Attached& event) {
-    later([this, id = event.environment, index = event.attachment.device.index] { manager_.emitAttached(id, index); });
+    later([this, id = event.environment, index = event.attachment.device.index] {
+        manager_.emitAttached(id, index);
+    });
 }
 
 void Publisher::on(const core::Detached& event) {
-    later([this, id = event.environment, index = event.attachment.device.index, reason = event.cause.reason] {
-        manager_.emitDetached(id, index, reason.text());
-    });
+    later([this, id = event.environment, index = event.attachment.device.index,
+           reason = event.cause.reason] { manager_.emitDetached(id, index, reason.text()); });
 }
 
 void Publisher::on(const core::DeviceAdded& event) {
@@ -143,9 +144,10 @@ void Publisher::on(const core::DeviceChanged& event) {
 }
 
 void Publisher::on(const core::ProcessTerminated& event) {
-    later([this, pid = event.pid, id = event.environment.value_or(""), reason = event.cause.reason] {
-        manager_.emitProcessTerminated(pid, id, reason.text());
-    });
+    later(
+        [this, pid = event.pid, id = event.environment.value_or(""), reason = event.cause.reason] {
+            manager_.emitProcessTerminated(pid, id, reason.text());
+        });
 }
 
 void Publisher::later(std::function<void()> signal) {
@@ -177,7 +179,8 @@ void Publisher::flush() {
         }
     } catch (const sdbus::Error& error) {
         // The bus is gone; the loop ends the service when it reads from it.
-        context_.log.error("a change could not be told on the bus: {}", core::escaped(error.getName()));
+        context_.log.error("a change could not be told on the bus: {}",
+                           core::escaped(error.getName()));
     }
     retired_.clear();
 }

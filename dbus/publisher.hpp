@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells the bus what the ledger tells: makes and destroys the objects, and emits signals. What happens in one turn of the
-// loop is told together at its end, after the replies and with one PropertiesChanged per object.
+// Tells the bus what the ledger tells: makes and destroys the objects, and emits signals. What
+// happens in one turn of the loop is told together at its end, after the replies and with one
+// PropertiesChanged per object.
 //
-// An object is registered at once, so that a path in a reply works, but it is destroyed only at the end of the turn: it
-// may be the one whose handler is running.
+// An object is registered at once, so that a path in a reply works, but it is destroyed only at the
+// end of the turn: it may be the one whose handler is running.
 #pragma once
 
 #include "core/events.hpp"

@@ -3,9 +3,10 @@
 
 namespace genv::dbus {
 
-void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from, const core::Error& error,
-                const std::string& fault) {
-    const bool serious = error.code() == core::ErrorCode::Internal || error.code() == core::ErrorCode::StorageFailed;
+void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from,
+                const core::Error& error, const std::string& fault) {
+    const bool serious =
+        error.code() == core::ErrorCode::Internal || error.code() == core::ErrorCode::StorageFailed;
     // Refusals quote foreign text escaped already; what a fault says may be anything.
     const std::string text = fault.empty() ? std::string(error.what()) : core::escaped(fault, 256);
     log.write(serious ? core::Severity::Error : core::Severity::Notice,

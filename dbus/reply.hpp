@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The answer to a call that may come later. Whatever happens to the work in between, the caller gets exactly one answer:
-// the value, a refusal, or, when everybody let go of the call, an error that says so. Every handler runs
-// inside guarded(), so that no foreign exception reaches sdbus-c++.
+// The answer to a call that may come later. Whatever happens to the work in between, the caller
+// gets exactly one answer: the value, a refusal, or, when everybody let go of the call, an error
+// that says so. Every handler runs inside guarded(), so that no foreign exception reaches
+// sdbus-c++.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -26,9 +27,10 @@ struct Call {
     core::Log& log;
 };
 
-/// Writes one line about a refused call. `from` is who called; `fault` is what an internal error said.
-void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from, const core::Error& error,
-                const std::string& fault);
+/// Writes one line about a refused call. `from` is who called; `fault` is what an internal error
+/// said.
+void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from,
+                const core::Error& error, const std::string& fault);
 
 /// The answer to a call; copies share it.
 template <typename... Values>
@@ -46,7 +48,9 @@ class Reply {
         state_->result.returnResults(values...);
     }
 
-    void refuse(const core::Error& error, const std::string& fault = {}) const { state_->refuse(error, fault); }
+    void refuse(const core::Error& error, const std::string& fault = {}) const {
+        state_->refuse(error, fault);
+    }
 
     /// Runs a part of the handler; what it throws becomes the refusal.
     template <typename Function>
@@ -70,15 +74,21 @@ class Reply {
 
   private:
     struct State {
-        State(sdbus::Result<Values...>&& pending, Call received) : result(std::move(pending)), call(std::move(received)) {}
+        State(sdbus::Result<Values...>&& pending, Call received)
+            : result(std::move(pending)), call(std::move(received)) {}
         State(const State&) = delete;
         State& operator=(const State&) = delete;
-        ~State() { refuse({core::ErrorCode::Internal, "the call was given up"}, "nobody answered the call"); }
+        ~State() {
+            refuse({core::ErrorCode::Internal, "the call was given up"},
+                   "nobody answered the call");
+        }
 
         void refuse(const core::Error& error, const std::string& fault) {
             if (std::exchange(answered, true))
                 return;
-            logRefusal(call.log, call.method, fmt::format("uid {} ({})", call.caller.uid, call.caller.busName), error, fault);
+            logRefusal(call.log, call.method,
+                       fmt::format("uid {} ({})", call.caller.uid, call.caller.busName), error,
+                       fault);
             try {
                 result.returnError(toBusError(error));
             } catch (const sdbus::Error&) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one table of what may be done by whom: every method of the bus interface, what it requires, and what polkit
-// calls it. dbus/method_coverage.cpp checks at build time that each method of the XML has exactly one row; data/polkit
-// declares the actions, and a test holds the two against each other.
+// The one table of what may be done by whom: every method of the bus interface, what it requires,
+// and what polkit calls it. dbus/method_coverage.cpp checks at build time that each method of the
+// XML has exactly one row; data/polkit declares the actions, and a test holds the two against each
+// other.
 #pragma once
 
 #include <array>
@@ -53,8 +54,8 @@ constexpr std::string_view idOf(Action action) {
 
 /// What a method requires of its caller; questionFor() turns it into a question.
 enum class Requirement {
-    Free,              ///< reading: who holds what is what people share a machine by
-    Claim,             ///< the first that applies of manage-others, over-subscribe, attach, activate
+    Free,  ///< reading: who holds what is what people share a machine by
+    Claim, ///< the first that applies of manage-others, over-subscribe, attach, activate
     ManageEnvironment, ///< manage-own or manage-others, by the environment's owner
     ManageDevice,      ///< manage-others
     TerminateProcess,  ///< manage-own or terminate-others, by the process's uids
@@ -63,7 +64,8 @@ enum class Requirement {
     ReadHistory,       ///< read-history, for what is not one's own
 };
 
-/// What a method requires, and what it does to its target, for the person who is asked for a password.
+/// What a method requires, and what it does to its target, for the person who is asked for a
+/// password.
 struct MethodRow {
     std::string_view interface;
     std::string_view member;
@@ -83,7 +85,8 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Manager", "Snapshot", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "GetLimits", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "Enforce", Requirement::Enforce, "enforce the rules on"},
-    MethodRow{"dev.genv.Manager", "Execute", Requirement::Enforce, "carry out an enforcement report on"},
+    MethodRow{"dev.genv.Manager", "Execute", Requirement::Enforce,
+              "carry out an enforcement report on"},
     MethodRow{"dev.genv.Manager", "TerminateProcess", Requirement::TerminateProcess, "terminate"},
     MethodRow{"dev.genv.Manager", "ListQueue", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListEvents", Requirement::ReadHistory, "read the history of"},
@@ -91,13 +94,17 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Environment", "Attach", Requirement::Claim, "attach GPUs to"},
     MethodRow{"dev.genv.Environment", "Detach", Requirement::ManageEnvironment, "detach GPUs from"},
     MethodRow{"dev.genv.Environment", "Configure", Requirement::ManageEnvironment, "configure"},
-    MethodRow{"dev.genv.Environment", "AddProcess", Requirement::ManageEnvironment, "add a process to"},
-    MethodRow{"dev.genv.Environment", "RemoveProcess", Requirement::ManageEnvironment, "remove a process from"},
-    MethodRow{"dev.genv.Environment", "AddKernel", Requirement::ManageEnvironment, "add a kernel to"},
-    MethodRow{"dev.genv.Environment", "RemoveKernel", Requirement::ManageEnvironment, "remove a kernel from"},
+    MethodRow{"dev.genv.Environment", "AddProcess", Requirement::ManageEnvironment,
+              "add a process to"},
+    MethodRow{"dev.genv.Environment", "RemoveProcess", Requirement::ManageEnvironment,
+              "remove a process from"},
+    MethodRow{"dev.genv.Environment", "AddKernel", Requirement::ManageEnvironment,
+              "add a kernel to"},
+    MethodRow{"dev.genv.Environment", "RemoveKernel", Requirement::ManageEnvironment,
+              "remove a kernel from"},
     MethodRow{"dev.genv.Environment", "Deactivate", Requirement::ManageEnvironment, "end"},
     MethodRow{"dev.genv.Environment", "Lock", Requirement::ManageEnvironment, "lock the GPUs of"},
-    MethodRow{"dev.genv.Device", "Detach", Requirement::ManageDevice, "take away"},
+    MethodRow{"dev.genv.Device", "Detach", Requirement::ManageDevice, "detach"},
 };
 
 /// How many rows a method has: one, for every method that may be called.
@@ -114,7 +121,8 @@ consteval const MethodRow& rowOf(std::string_view interface, std::string_view me
         if (row.interface == interface && row.member == member)
             return row;
     }
-    throw "this method has no row in the authorisation table"; // not a constant expression: a build error
+    throw "this method has no row in the authorisation table"; // not a constant expression: a build
+                                                               // error
 }
 
 } // namespace genv::policy

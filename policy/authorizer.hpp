@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who may do it: the interface behind which polkit answers. The answer comes later, and may never come: whoever asks
-// keeps the Check, and what is to be changed is looked up again when the answer is there.
+// Who may do it: the interface behind which polkit answers. The answer comes later, and may never
+// come: whoever asks keeps the Check, and what is to be changed is looked up again when the answer
+// is there.
 #pragma once
 
 #include "policy/question.hpp"
@@ -36,10 +37,10 @@ class Authorizer {
 
     virtual ~Authorizer() = default;
 
-    /// Asks whether the sender of this unique bus name may do something. With `interactive` the person may be
-    /// asked for a password. The answer comes once, and never before this returns.
-    [[nodiscard]] virtual std::unique_ptr<Check> ask(const std::string& busName, const Question& question,
-                                                     bool interactive, Answer answer) = 0;
+    /// Asks whether the sender of this unique bus name may do something. With `interactive` the
+    /// person may be asked for a password. The answer comes once, and never before this returns.
+    [[nodiscard]] virtual std::unique_ptr<Check>
+    ask(const std::string& busName, const Question& question, bool interactive, Answer answer) = 0;
 };
 
 } // namespace genv::policy

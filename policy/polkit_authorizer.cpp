@@ -22,8 +22,8 @@ struct FreeError {
 };
 using ErrorPtr = std::unique_ptr<GError, FreeError>;
 
-// One question on its way. libpolkit's callback and the Check both hold it; whoever is first to answer or to
-// cancel takes the answer out, so that it is told once or not at all.
+// One question on its way. libpolkit's callback and the Check both hold it; whoever is first to
+// answer or to cancel takes the answer out, so that it is told once or not at all.
 struct Pending {
     Question question;
     std::string busName;
@@ -64,7 +64,8 @@ std::shared_ptr<T> takeBack(gpointer data) {
 Verdict verdictOf(PolkitAuthorizationResult* result) {
     if (polkit_authorization_result_get_is_authorized(result))
         return Verdict::Authorized;
-    return polkit_authorization_result_get_is_challenge(result) ? Verdict::InteractionRequired : Verdict::Denied;
+    return polkit_authorization_result_get_is_challenge(result) ? Verdict::InteractionRequired
+                                                                : Verdict::Denied;
 }
 
 void onChecked(GObject* source, GAsyncResult* async, gpointer data) {
@@ -83,10 +84,12 @@ void check(PolkitAuthority* authority, const PendingPtr& pending) {
     polkit_details_insert(details.get(), "polkit.message", pending->question.message.c_str());
     const ObjectPtr<PolkitSubject> subject(polkit_system_bus_name_new(pending->busName.c_str()));
     const std::string action(idOf(pending->question.action));
-    const auto flags = pending->interactive ? POLKIT_CHECK_AUTHORIZATION_FLAGS_ALLOW_USER_INTERACTION
-                                            : POLKIT_CHECK_AUTHORIZATION_FLAGS_NONE;
-    polkit_authority_check_authorization(authority, subject.get(), action.c_str(), details.get(), flags,
-                                         pending->cancellable.get(), onChecked, giveAway(pending));
+    const auto flags = pending->interactive
+                           ? POLKIT_CHECK_AUTHORIZATION_FLAGS_ALLOW_USER_INTERACTION
+                           : POLKIT_CHECK_AUTHORIZATION_FLAGS_NONE;
+    polkit_authority_check_authorization(authority, subject.get(), action.c_str(), details.get(),
+                                         flags, pending->cancellable.get(), onChecked,
+                                         giveAway(pending));
 }
 
 gboolean onTimeout(gpointer data) {
@@ -115,11 +118,13 @@ class PolkitCheck : public Check {
 
 } // namespace
 
-// libpolkit's handle, made once and kept. Making it waits for polkitd in a thread of libpolkit's that holds a lock, so a
-// second polkit_authority_get_async() meanwhile would block the loop for as long as polkitd does not answer.
+// libpolkit's handle, made once and kept. Making it waits for polkitd in a thread of libpolkit's
+// that holds a lock, so a second polkit_authority_get_async() meanwhile would block the loop for as
+// long as polkitd does not answer.
 struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
-    // The connection that libpolkit shares, held so that it stays the one that was told not to end the process: a bus that
-    // goes away is the main loop's to report, and GDBus's SIGTERM looks like somebody stopped the service.
+    // The connection that libpolkit shares, held so that it stays the one that was told not to end
+    // the process: a bus that goes away is the main loop's to report, and GDBus's SIGTERM looks
+    // like somebody stopped the service.
     ObjectPtr<GDBusConnection> connection;
     ObjectPtr<PolkitAuthority> object;
     bool getting = false;
@@ -157,17 +162,17 @@ PolkitAuthorizer::PolkitAuthorizer() : authority_(std::make_shared<Authority>())
 
 PolkitAuthorizer::~PolkitAuthorizer() = default;
 
-std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Question& question, bool interactive,
-                                             Answer answer) {
+std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Question& question,
+                                             bool interactive, Answer answer) {
     auto pending = std::make_shared<Pending>();
     pending->question = question;
     pending->busName = busName;
     pending->interactive = interactive;
     pending->answer = std::move(answer);
     const std::chrono::milliseconds patience = interactive ? interactiveDeadline : deadline;
-    pending->timer = g_timeout_add_full(
-        G_PRIORITY_DEFAULT, static_cast<guint>(patience.count()), onTimeout, giveAway(pending),
-        [](gpointer data) { takeBack<Pending>(data); });
+    pending->timer =
+        g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(patience.count()), onTimeout,
+                           giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
     if (authority_->object) {
         check(authority_->object.get(), pending);
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The Authorizer that asks polkit, over libpolkit-gobject on the calling thread's GLib context. The subject is always
-// the sender's bus name, so that a process cannot turn into another one while it waits. Nothing is cached: an
-// administrator's new rule holds for the next call.
+// The Authorizer that asks polkit, over libpolkit-gobject on the calling thread's GLib context. The
+// subject is always the sender's bus name, so that a process cannot turn into another one while it
+// waits. Nothing is cached: an administrator's new rule holds for the next call.
 #pragma once
 
 #include "policy/authorizer.hpp"
@@ -22,8 +22,8 @@ class PolkitAuthorizer : public Authorizer {
     PolkitAuthorizer& operator=(const PolkitAuthorizer&) = delete;
     ~PolkitAuthorizer() override;
 
-    [[nodiscard]] std::unique_ptr<Check> ask(const std::string& busName, const Question& question, bool interactive,
-                                             Answer answer) override;
+    [[nodiscard]] std::unique_ptr<Check> ask(const std::string& busName, const Question& question,
+                                             bool interactive, Answer answer) override;
 
   private:
     struct Authority;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a call to the question that polkit is asked about it. Pure: who asks and what it is about go in, one question or
-// none comes out.
+// From a call to the question that polkit is asked about it. Pure: who asks and what it is about go
+// in, one question or none comes out.
 #pragma once
 
 #include "core/process.hpp"
@@ -36,7 +36,9 @@ struct Question {
     friend bool operator==(const Question&, const Question&) = default;
 };
 
-/// The question for a call by `caller`, or nothing where none is asked: reading is free and root is not asked.
-std::optional<Question> questionFor(const MethodRow& method, core::Uid caller, const Target& target);
+/// The question for a call by `caller`, or nothing where none is asked: reading is free and root is
+/// not asked.
+std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
+                                    const Target& target);
 
 } // namespace genv::policy

@@ -63,7 +63,8 @@ bool BusSource::isReady() {
     try {
         const auto data = connection_.getEventLoopPollData();
         const GIOCondition wanted = conditionOf(data.events);
-        // Modifying wakes the loop, so it is done only when there is something to modify: else the loop spins.
+        // Modifying wakes the loop, so it is done only when there is something to modify: else the
+        // loop spins.
         if (wanted != watched_) {
             watched_ = wanted;
             g_source_modify_unix_fd(source_, tag_, wanted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Hangs an sdbus-c++ connection on the GLib loop. One message is processed per turn, so that what it changed is
-// told before the next one is read, and other sources get their turn under load.
+// Hangs an sdbus-c++ connection on the GLib loop. One message is processed per turn, so that what
+// it changed is told before the next one is read, and other sources get their turn under load.
 #pragma once
 
 #include <glib.h>

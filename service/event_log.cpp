@@ -16,7 +16,8 @@ std::string describe(const core::Cause& cause) {
 }
 
 std::string describe(const core::Attachment& attachment) {
-    return fmt::format("device {} ({}){}{}", attachment.device.index, core::escaped(attachment.device.uuid),
+    return fmt::format("device {} ({}){}{}", attachment.device.index,
+                       core::escaped(attachment.device.uuid),
                        attachment.share ? ", " + core::formatBytes(*attachment.share) : "",
                        attachment.overSubscribed ? ", over-subscribed" : "");
 }
@@ -28,11 +29,13 @@ void EventLog::onEvent(const core::Event& event) {
 }
 
 void EventLog::on(const core::EnvironmentAdded& event) {
-    log_.info("environment {} of uid {} began ({})", event.environment, event.owner, describe(event.cause));
+    log_.info("environment {} of uid {} began ({})", event.environment, event.owner,
+              describe(event.cause));
 }
 
 void EventLog::on(const core::EnvironmentRemoved& event) {
-    log_.info("environment {} of uid {} ended ({})", event.environment, event.owner, describe(event.cause));
+    log_.info("environment {} of uid {} ended ({})", event.environment, event.owner,
+              describe(event.cause));
 }
 
 void EventLog::on(const core::Attached& event) {
@@ -46,8 +49,9 @@ void EventLog::on(const core::Detached& event) {
 }
 
 void EventLog::on(const core::ProcessTerminated& event) {
-    log_.notice("process {} of uid {}, environment {}, on devices {} was told to end ({})", event.pid, event.owner,
-                event.environment.value_or("none"), fmt::join(event.devices, ","), describe(event.cause));
+    log_.notice("process {} of uid {}, environment {}, on devices {} was told to end ({})",
+                event.pid, event.owner, event.environment.value_or("none"),
+                fmt::join(event.devices, ","), describe(event.cause));
 }
 
 } // namespace genv::service

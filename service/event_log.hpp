@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes one line to the log for every grant, detach, end and termination, so that an administrator can tell what happened.
+// Writes one line to the log for every grant, detach, end and termination, so that an administrator
+// can tell what happened.
 #pragma once
 
 #include "core/events.hpp"

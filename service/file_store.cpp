@@ -32,7 +32,8 @@ bool endsWith(std::string_view text, std::string_view end) {
 }
 
 [[noreturn]] void failStorage(int error) {
-    core::fail(core::ErrorCode::StorageFailed, "the state could not be written: {}; nothing was changed",
+    core::fail(core::ErrorCode::StorageFailed,
+               "the state could not be written: {}; nothing was changed",
                std::generic_category().message(error));
 }
 
@@ -50,13 +51,15 @@ bool writeWhole(int fd, std::string_view text) {
 
 // A regular file's text; nothing, and why, for anything else.
 std::optional<std::string> readWhole(int directory, const std::string& name, std::string& why) {
-    const Descriptor file(::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const Descriptor file(
+        ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (file.get() < 0 || ::fstat(file.get(), &status) < 0) {
         why = std::generic_category().message(errno);
         return std::nullopt;
     }
-    if (!S_ISREG(status.st_mode) || status.st_size > static_cast<off_t>(FileStore::largestDocument)) {
+    if (!S_ISREG(status.st_mode) ||
+        status.st_size > static_cast<off_t>(FileStore::largestDocument)) {
         why = "it is no file, or too large";
         return std::nullopt;
     }
@@ -74,7 +77,8 @@ std::optional<std::string> readWhole(int directory, const std::string& name, std
 
 } // namespace
 
-FileStore::FileStore(const std::filesystem::path& runtime, core::Log& log) : broken_(runtime / "broken"), log_(log) {
+FileStore::FileStore(const std::filesystem::path& runtime, core::Log& log)
+    : broken_(runtime / "broken"), log_(log) {
     const std::filesystem::path path = runtime / "environments";
     if (::mkdir(path.c_str(), 0700) < 0 && errno != EEXIST)
         throw std::system_error(errno, std::generic_category(), path.string());
@@ -97,11 +101,13 @@ void FileStore::write(const core::EnvironmentId& id, const std::string& document
     int error = 0;
     {
         const Descriptor file(::openat(directory_.get(), temporary.c_str(),
-                                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+                                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                                       0600));
         if (file.get() < 0 || !writeWhole(file.get(), document))
             error = errno;
     }
-    if (error == 0 && ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) < 0)
+    if (error == 0 &&
+        ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) < 0)
         error = errno;
     if (error != 0) {
         ::unlinkat(directory_.get(), temporary.c_str(), 0);
@@ -118,7 +124,8 @@ std::vector<core::Store::Found> FileStore::readAll() {
     std::vector<Found> documents;
     std::vector<std::pair<std::string, std::string>> unreadable;
     // The descriptor's own path, since the directory must be the one that is written to.
-    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/self/fd/{}", directory_.get()))) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("/proc/self/fd/{}", directory_.get()))) {
         const std::string name = entry.path().filename();
         if (endsWith(name, temporarySuffix)) {
             ::unlinkat(directory_.get(), name.c_str(), 0); // a write that a crash cut short

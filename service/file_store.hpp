@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: the state documents as files below the runtime directory, one per environment. A document is written to a
-// temporary file and renamed, so that whoever reads after a crash finds the old one or the new one. The directory
-// is on tmpfs, so nothing is synchronised to a disk: an environment cannot outlive a reboot anyway.
+// Adapter: the state documents as files below the runtime directory, one per environment. A
+// document is written to a temporary file and renamed, so that whoever reads after a crash finds
+// the old one or the new one. The directory is on tmpfs, so nothing is synchronised to a disk: an
+// environment cannot outlive a reboot anyway.
 #pragma once
 
 #include "core/ports/log.hpp"

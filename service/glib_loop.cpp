@@ -58,8 +58,10 @@ void GlibLoop::post(Function function) {
     g_idle_add_full(G_PRIORITY_DEFAULT, runOnce, giveAway(std::move(function)), takeBack);
 }
 
-std::unique_ptr<core::Scheduled> GlibLoop::after(std::chrono::milliseconds delay, Function function) {
-    // The source ends by itself when it fires, so that the owner must not remove its id, which may be another's by then.
+std::unique_ptr<core::Scheduled> GlibLoop::after(std::chrono::milliseconds delay,
+                                                 Function function) {
+    // The source ends by itself when it fires, so that the owner must not remove its id, which may
+    // be another's by then.
     struct Timer {
         Function function;
         LoopSource* source = nullptr;
@@ -68,32 +70,35 @@ std::unique_ptr<core::Scheduled> GlibLoop::after(std::chrono::milliseconds delay
     timer->function = std::move(function);
     auto run = [timer] {
         timer->source->ended();
-        const Function once = std::move(timer->function); // survives its owner, which it may destroy
+        const Function once =
+            std::move(timer->function); // survives its owner, which it may destroy
         once();
     };
-    const guint id = g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(delay.count()), runOnce,
-                                        giveAway(std::move(run)), takeBack);
+    const guint id = g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(delay.count()),
+                                        runOnce, giveAway(std::move(run)), takeBack);
     auto source = std::make_unique<LoopSource>(id);
     timer->source = source.get();
     return source;
 }
 
-std::unique_ptr<core::Scheduled> GlibLoop::every(std::chrono::milliseconds interval, Function function) {
+std::unique_ptr<core::Scheduled> GlibLoop::every(std::chrono::milliseconds interval,
+                                                 Function function) {
     const bool wholeSeconds = interval.count() % 1000 == 0;
-    const auto count = static_cast<guint>(wholeSeconds ? interval.count() / 1000 : interval.count());
+    const auto count =
+        static_cast<guint>(wholeSeconds ? interval.count() / 1000 : interval.count());
     const auto add = wholeSeconds ? g_timeout_add_seconds_full : g_timeout_add_full;
     return std::make_unique<LoopSource>(
         add(G_PRIORITY_DEFAULT, count, runAgain, giveAway(std::move(function)), takeBack));
 }
 
 std::unique_ptr<core::Scheduled> GlibLoop::onReadable(int fd, Function function) {
-    return std::make_unique<LoopSource>(g_unix_fd_add_full(G_PRIORITY_DEFAULT, fd, G_IO_IN, runOnDescriptor,
-                                                           giveAway(std::move(function)), takeBack));
+    return std::make_unique<LoopSource>(g_unix_fd_add_full(
+        G_PRIORITY_DEFAULT, fd, G_IO_IN, runOnDescriptor, giveAway(std::move(function)), takeBack));
 }
 
 std::unique_ptr<core::Scheduled> GlibLoop::onSignal(int signal, Function function) {
-    return std::make_unique<LoopSource>(g_unix_signal_add_full(G_PRIORITY_DEFAULT, signal, runAgain,
-                                                               giveAway(std::move(function)), takeBack));
+    return std::make_unique<LoopSource>(g_unix_signal_add_full(
+        G_PRIORITY_DEFAULT, signal, runAgain, giveAway(std::move(function)), takeBack));
 }
 
 } // namespace genv::service

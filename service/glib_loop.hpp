@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's one loop, GLib's, since libpolkit needs it. Everything that is not a worker runs on its thread.
+// The service's one loop, GLib's, since libpolkit needs it. Everything that is not a worker runs on
+// its thread.
 #pragma once
 
 #include "core/ports/scheduler.hpp"
@@ -48,13 +49,16 @@ class GlibLoop : public core::Scheduler {
     /// Runs a function on the loop's thread. May be called from any thread.
     static void post(std::function<void()> function);
 
-    /// Runs a function again and again. An interval of whole seconds lets the kernel group wake-ups.
+    /// Runs a function again and again. An interval of whole seconds lets the kernel group
+    /// wake-ups.
     [[nodiscard]] static std::unique_ptr<core::Scheduled> every(std::chrono::milliseconds interval,
                                                                 std::function<void()> function);
     /// Runs a function whenever a descriptor is readable; the descriptor stays the caller's.
-    [[nodiscard]] static std::unique_ptr<core::Scheduled> onReadable(int fd, std::function<void()> function);
+    [[nodiscard]] static std::unique_ptr<core::Scheduled>
+    onReadable(int fd, std::function<void()> function);
     /// Runs a function whenever a signal arrives.
-    [[nodiscard]] static std::unique_ptr<core::Scheduled> onSignal(int signal, std::function<void()> function);
+    [[nodiscard]] static std::unique_ptr<core::Scheduled> onSignal(int signal,
+                                                                   std::function<void()> function);
 
   private:
     std::unique_ptr<GMainLoop, decltype(&g_main_loop_unref)> loop_;

@@ -51,14 +51,16 @@ core::Observation takeObservation(core::Gpus& gpus, const core::Clock& clock) {
     return observation;
 }
 
-GpuObserver::GpuObserver(std::unique_ptr<core::Gpus> gpus, const core::Clock& clock, core::Scheduler& scheduler,
-                         Worker::Post post)
-    : gpus_(std::move(gpus)), clock_(clock), scheduler_(scheduler), worker_("genvd-gpus", std::move(post)) {}
+GpuObserver::GpuObserver(std::unique_ptr<core::Gpus> gpus, const core::Clock& clock,
+                         core::Scheduler& scheduler, Worker::Post post)
+    : gpus_(std::move(gpus)), clock_(clock), scheduler_(scheduler),
+      worker_("genvd-gpus", std::move(post)) {}
 
 void GpuObserver::observe(std::chrono::milliseconds oldest, Answer answer) {
     const core::BootTime notBefore = clock_.bootNow() - oldest;
     if (last_ && last_->started >= notBefore) {
-        scheduler_.soon([observation = last_, answer = std::move(answer)] { answer(observation, {}); });
+        scheduler_.soon(
+            [observation = last_, answer = std::move(answer)] { answer(observation, {}); });
         return;
     }
     waiters_.push_back({notBefore, std::move(answer)});
@@ -72,7 +74,9 @@ void GpuObserver::start() {
         [&gpus = *gpus_, &clock = clock_]() -> Result {
             const core::BootTime started = clock.bootNow();
             try {
-                return {started, std::make_shared<const core::Observation>(takeObservation(gpus, clock)), {}};
+                return {started,
+                        std::make_shared<const core::Observation>(takeObservation(gpus, clock)),
+                        {}};
             } catch (const std::exception& error) {
                 return {started, nullptr, error.what()};
             }
@@ -87,10 +91,12 @@ void GpuObserver::finished(const Result& result) {
     if (listener_)
         listener_(result.observation.get(), result.failure);
     // Those who asked while it was under way may want one that began later.
-    const auto served = std::stable_partition(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
-        return waiter.notBefore > result.started;
-    });
-    std::vector<Waiter> answered(std::make_move_iterator(served), std::make_move_iterator(waiters_.end()));
+    const auto served =
+        std::stable_partition(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
+            return waiter.notBefore > result.started;
+        });
+    std::vector<Waiter> answered(std::make_move_iterator(served),
+                                 std::make_move_iterator(waiters_.end()));
     waiters_.erase(served, waiters_.end());
     if (!waiters_.empty())
         start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: observations. One worker thread asks the driver and then /proc about the processes it named; the loop
-// asks for the next observation only when the one under way cannot serve.
+// Adapter: observations. One worker thread asks the driver and then /proc about the processes it
+// named; the loop asks for the next observation only when the one under way cannot serve.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -24,8 +24,8 @@ class GpuObserver : public core::Observer {
     /// An observation, or null and why there is none.
     using Listener = std::function<void(const core::Observation*, const std::string& failure)>;
 
-    GpuObserver(std::unique_ptr<core::Gpus> gpus, const core::Clock& clock, core::Scheduler& scheduler,
-                Worker::Post post);
+    GpuObserver(std::unique_ptr<core::Gpus> gpus, const core::Clock& clock,
+                core::Scheduler& scheduler, Worker::Post post);
 
     /// Who hears of every observation and every failure, before those who asked.
     void onObservation(Listener listener) { listener_ = std::move(listener); }

@@ -12,7 +12,8 @@ namespace {
 bool hasConnectionFile(const std::vector<std::string>& arguments, const std::string& file) {
     return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
         const std::size_t start = argument.find_last_of("/=");
-        return argument.compare(start == std::string::npos ? 0 : start + 1, std::string::npos, file) == 0;
+        return argument.compare(start == std::string::npos ? 0 : start + 1, std::string::npos,
+                                file) == 0;
     });
 }
 
@@ -33,8 +34,8 @@ std::optional<core::ProcessIdentity> findKernel(core::Uid owner, const std::stri
 
 void KernelFinder::find(core::Uid owner, const std::string& kernel,
                         std::function<void(std::optional<core::ProcessIdentity>)> answer) {
-    worker_.run<std::optional<core::ProcessIdentity>>([owner, kernel] { return findKernel(owner, kernel); },
-                                                      std::move(answer));
+    worker_.run<std::optional<core::ProcessIdentity>>(
+        [owner, kernel] { return findKernel(owner, kernel); }, std::move(answer));
 }
 
 } // namespace genv::service

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: finds a Jupyter kernel by the connection file in its own command line, on a worker. Nothing in anybody's home
-// is read, and a process counts only when it is its owner's with all its uids.
+// Adapter: finds a Jupyter kernel by the connection file in its own command line, on a worker.
+// Nothing in anybody's home is read, and a process counts only when it is its owner's with all its
+// uids.
 #pragma once
 
 #include "core/ports/kernels.hpp"

@@ -70,7 +70,8 @@ void Logger::loop() {
         for (const std::string& line : lines)
             writeWhole(line);
         if (dropped != 0)
-            writeWhole(fmt::format("genvd: {} lines were dropped, since the log did not take them\n", dropped));
+            writeWhole(fmt::format(
+                "genvd: {} lines were dropped, since the log did not take them\n", dropped));
         lock.lock();
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: the log, on standard error, which systemd connects to the journal. A thread writes, so that a journal that is
-// stopped does not stop the service; what it cannot take in time is counted and dropped.
+// Adapter: the log, on standard error, which systemd connects to the journal. A thread writes, so
+// that a journal that is stopped does not stop the service; what it cannot take in time is counted
+// and dropped.
 #pragma once
 
 #include "core/ports/log.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genvd: reads where it is to work from its environment, as systemd sets it, and runs the service until it is told to stop.
+// genvd: reads where it is to work from its environment, as systemd sets it, and runs the service
+// until it is told to stop.
 #include "core/error.hpp"
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
@@ -47,10 +48,12 @@ void raiseDescriptorLimit() {
 }
 
 std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, core::Log& log) {
-    const bool simulated = backend == core::Backend::Simulated ||
-                           (backend == core::Backend::Auto && service::SimulatedGpus::areAskedFor(variable));
+    const bool simulated =
+        backend == core::Backend::Simulated ||
+        (backend == core::Backend::Auto && service::SimulatedGpus::areAskedFor(variable));
     if (simulated) {
-        log.warning("the GPUs are simulated, as the configuration or GENV_MOCK_DEVICE_COUNT asks for");
+        log.warning(
+            "the GPUs are simulated, as the configuration or GENV_MOCK_DEVICE_COUNT asks for");
         return std::make_unique<service::SimulatedGpus>(variable);
     }
     service::NvmlSettings settings;

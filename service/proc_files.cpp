@@ -49,7 +49,8 @@ struct Stat {
     std::uint64_t startTime = 0;
 };
 
-// Fields 4 and 22 of proc_pid_stat(5). The command's name before them may hold anything, parentheses too.
+// Fields 4 and 22 of proc_pid_stat(5). The command's name before them may hold anything,
+// parentheses too.
 std::optional<Stat> readStat(core::Pid pid) {
     const auto text = readCapped(procPath(pid, "stat"), mostOfStat);
     if (!text)
@@ -73,7 +74,8 @@ std::optional<core::ProcessUids> readUids(core::Pid pid) {
     const auto text = readCapped(procPath(pid, "status"), mostOfStatus);
     if (!text)
         return std::nullopt;
-    // The name comes first and is escaped by the kernel, so that a line of its own cannot be forged.
+    // The name comes first and is escaped by the kernel, so that a line of its own cannot be
+    // forged.
     const std::size_t line = text->find("\nUid:");
     if (line == std::string::npos)
         return std::nullopt;
@@ -95,7 +97,8 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
     std::string text;
     std::array<char, 4096> buffer{};
     while (text.size() < most) {
-        const ssize_t count = ::read(file.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
+        const ssize_t count =
+            ::read(file.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
         if (count < 0)
             return std::nullopt;
         if (count == 0)
@@ -131,7 +134,8 @@ std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& proce
     return ancestors;
 }
 
-std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name, std::size_t most) {
+std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
+                                                   std::size_t most) {
     const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
     if (!text)
         return std::nullopt;
@@ -186,7 +190,8 @@ bool isMpsServer(core::Pid pid) {
     if (path.substr(path.rfind('/') + 1) != "nvidia-cuda-mps-server")
         return false;
     struct stat file {};
-    return ::stat(link.c_str(), &file) == 0 && file.st_uid == 0 && (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return ::stat(link.c_str(), &file) == 0 && file.st_uid == 0 &&
+           (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 std::vector<core::Pid> listProcesses() {

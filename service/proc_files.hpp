@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads single processes from /proc, with every size capped: what a process says of itself is its own choice.
+// Reads single processes from /proc, with every size capped: what a process says of itself is its
+// own choice.
 #pragma once
 
 #include "core/process.hpp"
@@ -20,9 +21,10 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 /// The ancestors of a process, parent first and without pid 1, at most 512 of them.
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
 
-/// The value of a variable in a process's environment as it started; nothing when it is not there, not readable or
-/// longer than `most`. May block: for workers.
-std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name, std::size_t most);
+/// The value of a variable in a process's environment as it started; nothing when it is not there,
+/// not readable or longer than `most`. May block: for workers.
+std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
+                                                   std::size_t most);
 
 /// The arguments of a process, as far as the first 64 KiB go. May block: for workers.
 std::vector<std::string> readArguments(core::Pid pid);

@@ -35,7 +35,8 @@ struct ProcessTable::Watch {
 class ProcessTable::Pin : public core::ProcessPin {
   public:
     Pin(Descriptor pidfd, core::ProcessFacts facts, std::shared_ptr<Watch> watch)
-        : pidfd_(std::move(pidfd)), facts_(facts), watch_(std::move(watch)), ticket_(++watch_->lastTicket) {
+        : pidfd_(std::move(pidfd)), facts_(facts), watch_(std::move(watch)),
+          ticket_(++watch_->lastTicket) {
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.u64 = ticket_;
@@ -45,7 +46,9 @@ class ProcessTable::Pin : public core::ProcessPin {
     }
     Pin(const Pin&) = delete;
     Pin& operator=(const Pin&) = delete;
-    ~Pin() override { watch_->pins.erase(ticket_); } // closing the pidfd takes it out of the epoll set
+    ~Pin() override {
+        watch_->pins.erase(ticket_);
+    } // closing the pidfd takes it out of the epoll set
 
     [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
 
@@ -69,7 +72,9 @@ class ProcessTable::Pin : public core::ProcessPin {
     }
 
     // An exit is told once; the descriptor stays readable.
-    void stopWatching() const { ::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_DEL, pidfd_.get(), nullptr); }
+    void stopWatching() const {
+        ::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_DEL, pidfd_.get(), nullptr);
+    }
 
   private:
     Descriptor pidfd_;
@@ -114,7 +119,8 @@ std::shared_ptr<const core::ProcessPin> ProcessTable::pinDescriptor(int pidfd) {
     if (line != std::string::npos)
         std::from_chars(text->data() + line + 6, text->data() + text->size(), pid);
     if (line == std::string::npos || pid == 0)
-        core::fail(core::ErrorCode::InvalidArgs, "the descriptor is not one of a process (pidfd_open)");
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "the descriptor is not one of a process (pidfd_open)");
     if (pid < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");
     Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
@@ -141,7 +147,8 @@ int ProcessTable::descriptor() const {
 
 void ProcessTable::dispatch() {
     std::array<epoll_event, 64> events{};
-    const int count = ::epoll_wait(watch_->epoll.get(), events.data(), static_cast<int>(events.size()), 0);
+    const int count =
+        ::epoll_wait(watch_->epoll.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
         // A listener may have dropped pins whose events are in this very batch.
         const auto found = watch_->pins.find(events.at(static_cast<std::size_t>(i)).data.u64);

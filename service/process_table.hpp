@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: processes, pinned by pidfd. All pidfds sit in one epoll set, of which the loop watches the one
-// descriptor: ten thousand environments cost a turn of the loop what none do.
+// Adapter: processes, pinned by pidfd. All pidfds sit in one epoll set, of which the loop watches
+// the one descriptor: ten thousand environments cost a turn of the loop what none do.
 #pragma once
 
 #include "core/ports/processes.hpp"

@@ -15,14 +15,17 @@ namespace genv::service {
 
 namespace {
 
-// How long the first look at the GPUs may hold up the start; a driver that hangs must not keep people from their shells.
+// How long the first look at the GPUs may hold up the start; a driver that hangs must not keep
+// people from their shells.
 constexpr std::chrono::seconds patienceAtStart{5};
 
 constexpr std::chrono::seconds writeRetryInterval{1};
 
-// Every disconnection on the bus, in one match: a match for each client would exhaust the bus's limit.
-constexpr const char* disconnections = "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                                       "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
+// Every disconnection on the bus, in one match: a match for each client would exhaust the bus's
+// limit.
+constexpr const char* disconnections =
+    "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+    "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
 
 } // namespace
 
@@ -30,8 +33,8 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
                  std::unique_ptr<core::Gpus> gpus)
     : loop_(loop), log_(log), directories_(std::move(directories)), settings_(settings),
       store_(directories_.runtime, log), ledger_(store_, clock_, events_),
-      observer_(std::move(gpus), clock_, loop, &GlibLoop::post), users_(clock_, loop, &GlibLoop::post),
-      kernels_(&GlibLoop::post),
+      observer_(std::move(gpus), clock_, loop, &GlibLoop::post),
+      users_(clock_, loop, &GlibLoop::post), kernels_(&GlibLoop::post),
       terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
                   [this] { return settings_.killAfter; }),
       evictor_(ledger_, observer_, terminator_, loop, log), eventLog_(log),
@@ -86,11 +89,14 @@ void Service::subscribe() {
     ledger_.onUnwritten([this](const std::string& why) { retryWritesLater(why); });
     if (!ledger_.retryWrites())
         retryWritesLater("documents of environments that ended could not be removed");
-    processes_.onExit([this](const core::ProcessIdentity& process) { ledger_.processExited(process); });
-    processExits_ = GlibLoop::onReadable(processes_.descriptor(), [this] { processes_.dispatch(); });
-    observer_.onObservation([this](const core::Observation* observation, const std::string& failure) {
-        onObservation(observation, failure);
-    });
+    processes_.onExit(
+        [this](const core::ProcessIdentity& process) { ledger_.processExited(process); });
+    processExits_ =
+        GlibLoop::onReadable(processes_.descriptor(), [this] { processes_.dispatch(); });
+    observer_.onObservation(
+        [this](const core::Observation* observation, const std::string& failure) {
+            onObservation(observation, failure);
+        });
 }
 
 void Service::watchClients() {
@@ -104,7 +110,8 @@ void Service::watchClients() {
 
 void Service::lookAtGpus() {
     const auto look = [this] {
-        observer_.observe(settings_.interval / 2, [](const auto& /*observation*/, const auto& /*failure*/) {});
+        observer_.observe(settings_.interval / 2,
+                          [](const auto& /*observation*/, const auto& /*failure*/) {});
     };
     look();
     looking_ = GlibLoop::every(settings_.interval, look);
@@ -136,12 +143,14 @@ void Service::becomeReady() {
     try {
         connection_->requestName(dbus::contract::busName);
     } catch (const sdbus::Error& error) {
-        log_.error("the name {} cannot be had on the bus: {}", dbus::contract::busName, core::escaped(error.what()));
+        log_.error("the name {} cannot be had on the bus: {}", dbus::contract::busName,
+                   core::escaped(error.what()));
         loop_.quit(EXIT_FAILURE);
         return;
     }
     const std::size_t devices = ledger_.devices().byIndex().size();
-    log_.info("genvd {} serves {} devices and {} environments", GENV_VERSION, devices, ledger_.environments().size());
+    log_.info("genvd {} serves {} devices and {} environments", GENV_VERSION, devices,
+              ledger_.environments().size());
     systemManager_.ready(fmt::format("Serving {} devices", devices));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service, wired together: the core and its adapters, the bus objects, and what sets them going. It decides nothing.
+// The service, wired together: the core and its adapters, the bus objects, and what sets them
+// going. It decides nothing.
 //
-// The name is requested last, after the state is recovered and the GPUs were looked at once, so that whoever activates
-// the service over the bus meets it complete.
+// The name is requested last, after the state is recovered and the GPUs were looked at once, so
+// that whoever activates the service over the bus meets it complete.
 #pragma once
 
 #include "core/evictor.hpp"
@@ -46,7 +47,8 @@ class Service {
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Reads the configuration again. Throws core::Error(InvalidArgs), and the old one stays in force.
+    /// Reads the configuration again. Throws core::Error(InvalidArgs), and the old one stays in
+    /// force.
     void reload();
     /// Ends the loop in good order.
     void stop();

@@ -32,7 +32,8 @@ struct FreeStrings {
 };
 using Strings = std::unique_ptr<gchar*, FreeStrings>;
 
-// A key that genvd.conf may hold, and how its value is read; the reader throws core::Error for a bad one.
+// A key that genvd.conf may hold, and how its value is read; the reader throws core::Error for a
+// bad one.
 struct Key {
     std::string_view group;
     std::string_view name;
@@ -53,12 +54,15 @@ core::Backend readBackend(const std::string& value) {
         return core::Backend::Nvml;
     if (value == "simulated")
         return core::Backend::Simulated;
-    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is none of auto, nvml and simulated", core::escaped(value));
+    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is none of auto, nvml and simulated",
+               core::escaped(value));
 }
 
 constexpr std::array keys{
     Key{"GPU", "Backend",
-        [](const std::string& value, core::Settings& settings) { settings.backend = readBackend(value); }},
+        [](const std::string& value, core::Settings& settings) {
+            settings.backend = readBackend(value);
+        }},
     Key{"Enforcement", "Interval",
         [](const std::string& value, core::Settings& settings) {
             settings.interval = readTime(value, std::chrono::seconds{1});
@@ -69,7 +73,8 @@ constexpr std::array keys{
         }},
 };
 
-[[noreturn]] void failAt(const std::filesystem::path& file, std::size_t line, const std::string& what) {
+[[noreturn]] void failAt(const std::filesystem::path& file, std::size_t line,
+                         const std::string& what) {
     core::fail(core::ErrorCode::InvalidArgs, "{}:{}: {}", file.string(), line, what);
 }
 
@@ -95,8 +100,10 @@ class Lines {
             if (content.front() == '[' && content.back() == ']') {
                 group = content.substr(1, content.size() - 2);
                 entries_.push_back({number, group, ""});
-            } else if (const std::size_t equals = content.find('='); equals != std::string_view::npos && equals > 0) {
-                entries_.push_back({number, group, std::string(trimmed(content.substr(0, equals)))});
+            } else if (const std::size_t equals = content.find('=');
+                       equals != std::string_view::npos && equals > 0) {
+                entries_.push_back(
+                    {number, group, std::string(trimmed(content.substr(0, equals)))});
             } else if (bad_ == 0) {
                 bad_ = number;
             }
@@ -104,8 +111,9 @@ class Lines {
     }
 
     [[nodiscard]] std::size_t of(std::string_view group, std::string_view key = "") const {
-        const auto found = std::find_if(entries_.rbegin(), entries_.rend(),
-                                        [&](const Entry& e) { return e.group == group && e.key == key; });
+        const auto found = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
+            return e.group == group && e.key == key;
+        });
         return found == entries_.rend() ? 0 : found->line;
     }
     [[nodiscard]] std::size_t firstBad() const { return bad_; }
@@ -133,7 +141,8 @@ KeyFile parse(const std::filesystem::path& file, const std::string& text, const 
     KeyFile parsed(g_key_file_new());
     GError* failure = nullptr;
     if (lines.firstBad() == 0 &&
-        (text.empty() || g_key_file_load_from_data(parsed.get(), text.data(), text.size(), G_KEY_FILE_NONE, &failure)))
+        (text.empty() || g_key_file_load_from_data(parsed.get(), text.data(), text.size(),
+                                                   G_KEY_FILE_NONE, &failure)))
         return parsed;
     g_clear_error(&failure); // its text quotes the file, which may hold anything
     failAt(file, std::max<std::size_t>(lines.firstBad(), 1),
@@ -141,8 +150,8 @@ KeyFile parse(const std::filesystem::path& file, const std::string& text, const 
 }
 
 const Key* findKey(std::string_view group, std::string_view name) {
-    const auto found =
-        std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.group == group && k.name == name; });
+    const auto found = std::find_if(
+        keys.begin(), keys.end(), [&](const Key& k) { return k.group == group && k.name == name; });
     return found == keys.end() ? nullptr : &*found;
 }
 
@@ -155,19 +164,21 @@ std::vector<std::string_view> keysOf(std::string_view group) {
     return names;
 }
 
-void readGroup(const std::filesystem::path& file, GKeyFile* parsed, const std::string& group, const Lines& lines,
-               core::Settings& settings) {
+void readGroup(const std::filesystem::path& file, GKeyFile* parsed, const std::string& group,
+               const Lines& lines, core::Settings& settings) {
     const std::vector<std::string_view> known = keysOf(group);
     if (known.empty())
         failAt(file, lines.of(group),
-               fmt::format("there is no section [{}]; the sections are [GPU] and [Enforcement]", core::escaped(group)));
+               fmt::format("there is no section [{}]; the sections are [GPU] and [Enforcement]",
+                           core::escaped(group)));
     const Strings names(g_key_file_get_keys(parsed, group.c_str(), nullptr, nullptr));
     for (gchar** name = names.get(); *name != nullptr; ++name) {
         const std::size_t line = lines.of(group, *name);
         const Key* key = findKey(group, *name);
         if (key == nullptr)
-            failAt(file, line, fmt::format("there is no \"{}\" in [{}]; it may hold {}", core::escaped(*name), group,
-                                           fmt::join(known, ", ")));
+            failAt(file, line,
+                   fmt::format("there is no \"{}\" in [{}]; it may hold {}", core::escaped(*name),
+                               group, fmt::join(known, ", ")));
         const std::unique_ptr<gchar, decltype(&g_free)> value(
             g_key_file_get_value(parsed, group.c_str(), *name, nullptr), &g_free);
         try {
@@ -196,7 +207,8 @@ core::Settings readSettings(const std::filesystem::path& directory) {
     if (std::filesystem::exists(directory / "genvd.conf", none))
         files.push_back(directory / "genvd.conf");
     std::vector<std::filesystem::path> dropIns;
-    for (const auto& entry : std::filesystem::directory_iterator(directory / "genvd.conf.d", none)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(directory / "genvd.conf.d", none)) {
         if (entry.path().extension() == ".conf")
             dropIns.push_back(entry.path());
     }

@@ -11,7 +11,8 @@ std::chrono::microseconds read(clockid_t clock) {
     timespec time{};
     ::clock_gettime(clock, &time);
     return std::chrono::seconds{time.tv_sec} +
-           std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds{time.tv_nsec});
+           std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::nanoseconds{time.tv_nsec});
 }
 
 } // namespace

@@ -16,7 +16,8 @@ SystemManager::SystemManager() {
     std::uint64_t microseconds = 0;
     if (sd_watchdog_enabled(0, &microseconds) <= 0)
         return;
-    const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::microseconds{microseconds});
+    const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::microseconds{microseconds});
     watchdog_ = GlibLoop::every(interval / 2, [] { sd_notify(0, "WATCHDOG=1"); });
 }
 
@@ -27,8 +28,11 @@ void SystemManager::ready(const std::string& status) {
 void SystemManager::reloading() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    const auto microseconds = std::uint64_t(now.tv_sec) * 1'000'000 + std::uint64_t(now.tv_nsec) / 1'000;
-    sd_notify(0, fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Reloading the configuration", microseconds).c_str());
+    const auto microseconds =
+        std::uint64_t(now.tv_sec) * 1'000'000 + std::uint64_t(now.tv_nsec) / 1'000;
+    sd_notify(0, fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Reloading the configuration",
+                             microseconds)
+                     .c_str());
 }
 
 void SystemManager::stopping() {

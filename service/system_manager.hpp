@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What systemd is told: ready, reloading, stopping, and that the loop still turns. Without systemd nothing is told.
+// What systemd is told: ready, reloading, stopping, and that the loop still turns. Without systemd
+// nothing is told.
 #pragma once
 
 #include "core/ports/scheduler.hpp"

@@ -16,11 +16,14 @@ constexpr std::size_t mostKnown = 10'000;
 
 } // namespace
 
-UserDirectory::UserDirectory(const core::Clock& clock, core::Scheduler& scheduler, Worker::Post post, Lookup lookup)
-    : clock_(clock), scheduler_(scheduler), lookup_(std::move(lookup)), worker_("genvd-users", std::move(post)) {}
+UserDirectory::UserDirectory(const core::Clock& clock, core::Scheduler& scheduler,
+                             Worker::Post post, Lookup lookup)
+    : clock_(clock), scheduler_(scheduler), lookup_(std::move(lookup)),
+      worker_("genvd-users", std::move(post)) {}
 
 void UserDirectory::nameOf(core::Uid uid, std::function<void(const std::string&)> answer) {
-    if (const auto known = known_.find(uid); known != known_.end() && clock_.bootNow() < known->second.until) {
+    if (const auto known = known_.find(uid);
+        known != known_.end() && clock_.bootNow() < known->second.until) {
         answer(known->second.name);
         return;
     }
@@ -28,10 +31,12 @@ void UserDirectory::nameOf(core::Uid uid, std::function<void(const std::string&)
     asked.waiting.push_back(std::move(answer));
     if (asked.deadline)
         return; // asked already
-    asked.deadline = scheduler_.after(patience, [this, uid] { answerAll(uid, std::to_string(uid)); });
+    asked.deadline =
+        scheduler_.after(patience, [this, uid] { answerAll(uid, std::to_string(uid)); });
     worker_.run<std::string>([lookup = lookup_, uid] { return lookup(uid); },
                              [this, uid](const std::string& found) {
-                                 const std::string name = found.empty() ? std::to_string(uid) : found;
+                                 const std::string name =
+                                     found.empty() ? std::to_string(uid) : found;
                                  if (known_.size() >= mostKnown)
                                      known_.clear();
                                  known_[uid] = {name, clock_.bootNow() + keptFor};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: user names, looked up on a worker, since the database may be a server far away. A name is kept for a while;
-// when the database does not answer in time, the uid serves as the name.
+// Adapter: user names, looked up on a worker, since the database may be a server far away. A name
+// is kept for a while; when the database does not answer in time, the uid serves as the name.
 #pragma once
 
 #include "core/ports/clock.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A thread for what may block. It takes jobs in order and answers only with messages to the loop, so that nothing but
-// the queue is ever shared.
+// A thread for what may block. It takes jobs in order and answers only with messages to the loop,
+// so that nothing but the queue is ever shared.
 #pragma once
 
 #include "service/glib_loop.hpp"
@@ -24,16 +24,18 @@ class Worker {
 
     /// `name` is the thread's, at most 15 bytes.
     Worker(std::string name, Post post);
-    /// Drops the jobs that have not begun and waits for the one that has. Answers that come later are dropped.
+    /// Drops the jobs that have not begun and waits for the one that has. Answers that come later
+    /// are dropped.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Runs `work` on the thread, then `done` with its result on the loop, where it is destroyed too. `work` must not
-    /// touch or hold what the loop owns, and must not throw.
+    /// Runs `work` on the thread, then `done` with its result on the loop, where it is destroyed
+    /// too. `work` must not touch or hold what the loop owns, and must not throw.
     template <typename Result>
     void run(std::function<Result()> work, std::function<void(Result)> done) {
-        // `done` holds what belongs to the loop, so the thread only passes it on and keeps no copy to destroy.
+        // `done` holds what belongs to the loop, so the thread only passes it on and keeps no copy
+        // to destroy.
         auto holder = std::make_shared<std::function<void(Result)>>(std::move(done));
         submit([this, work = std::move(work), holder = std::move(holder), alive = alive_] {
             auto result = std::make_shared<Result>(work());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the GPUs, as a driver reports them. A call blocks for as long as the driver takes, so it is made on
-// a worker thread only; the adapter bounds the time. The loop reads what came of it through the Observer.
+// Port: the GPUs, as a driver reports them. A call blocks for as long as the driver takes, so it is
+// made on a worker thread only; the adapter bounds the time. The loop reads what came of it through
+// the Observer.
 #pragma once
 
 #include "core/device.hpp"
@@ -12,8 +13,8 @@
 
 namespace genv::core {
 
-/// One device in a sample. A device that the driver says is lost is listed with Health::State::Lost; one that
-/// it no longer knows is not listed.
+/// One device in a sample. A device that the driver says is lost is listed with
+/// Health::State::Lost; one that it no longer knows is not listed.
 struct DeviceSample {
     DeviceFacts facts;
     DeviceReading reading;
@@ -31,10 +32,11 @@ struct DeviceUse {
 struct GpuSample {
     std::vector<DeviceSample> devices; ///< by index; MIG instances after the GPUs
     std::vector<DeviceUse> uses;       ///< the compute processes
-    std::string noDriver;              ///< why there is no driver on this machine; empty when one answered
+    std::string noDriver; ///< why there is no driver on this machine; empty when one answered
 };
 
-/// The driver did not answer: it hung until the deadline, crashed, or broke off. What was known stays.
+/// The driver did not answer: it hung until the deadline, crashed, or broke off. What was known
+/// stays.
 class GpuError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -45,8 +47,8 @@ class Gpus {
   public:
     virtual ~Gpus() = default;
 
-    /// Takes a sample now. Throws GpuError when the driver does not answer; a machine without a driver gives a
-    /// sample with nothing but the reason.
+    /// Takes a sample now. Throws GpuError when the driver does not answer; a machine without a
+    /// driver gives a sample with nothing but the reason.
     virtual GpuSample sample() = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the log, one line a record. Callers escape what is foreign (core/text.hpp); the adapter never blocks the loop.
+// Port: the log, one line a record. Callers escape what is foreign (core/text.hpp); the adapter
+// never blocks the loop.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: what goes on on the GPUs, with what is known of each compute process. An observation is taken on a worker
-// thread (driver and /proc may block) and handed to the loop as a value.
+// Port: what goes on on the GPUs, with what is known of each compute process. An observation is
+// taken on a worker thread (driver and /proc may block) and handed to the loop as a value.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -24,10 +24,11 @@ struct ComputeUse {
 /// A process that the driver reports as using a GPU, with what its environment is decided by.
 struct ComputeProcess {
     ProcessFacts facts;
-    std::vector<ProcessIdentity> ancestors;       ///< parent first
-    std::optional<std::string> environmentHint;   ///< GENV_ENVIRONMENT_ID of its environment, unverified
-    std::optional<Uid> userNamespaceOwner;        ///< set when it lives in a user namespace of its own
-    bool isMpsServer = false;                     ///< the MPS server, run from a file of root's
+    std::vector<ProcessIdentity> ancestors; ///< parent first
+    std::optional<std::string>
+        environmentHint;                   ///< GENV_ENVIRONMENT_ID of its environment, unverified
+    std::optional<Uid> userNamespaceOwner; ///< set when it lives in a user namespace of its own
+    bool isMpsServer = false;              ///< the MPS server, run from a file of root's
     std::vector<ComputeUse> uses;
 };
 
@@ -37,19 +38,21 @@ struct Observation {
     WallTime takenAt;
     std::vector<DeviceSample> devices;
     std::vector<ComputeProcess> processes; ///< by pid
-    std::string noDriver;                  ///< why there is no driver on this machine; empty when one answered
+    std::string noDriver; ///< why there is no driver on this machine; empty when one answered
 };
 
 /// Takes observations. Called on the loop's thread only.
 class Observer {
   public:
     /// Either an observation, or nothing and why: the driver did not answer.
-    using Answer = std::function<void(std::shared_ptr<const Observation>, const std::string& failure)>;
+    using Answer =
+        std::function<void(std::shared_ptr<const Observation>, const std::string& failure)>;
 
     virtual ~Observer() = default;
 
-    /// Hands over an observation that began at most `oldest` ago, at once where the last one is that young, else
-    /// when the next one is there. Always answers, and never before this returns. Concurrent calls share one.
+    /// Hands over an observation that began at most `oldest` ago, at once where the last one is
+    /// that young, else when the next one is there. Always answers, and never before this returns.
+    /// Concurrent calls share one.
     virtual void observe(std::chrono::milliseconds oldest, Answer answer) = 0;
 
     /// The last observation, however old; null before the first.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the processes of this machine. The adapter pins by pidfd and reads /proc; the calls here read a file or
-// two and do not block. Whole scans are the Observer's, off the loop.
+// Port: the processes of this machine. The adapter pins by pidfd and reads /proc; the calls here
+// read a file or two and do not block. Whole scans are the Observer's, off the loop.
 #pragma once
 
 #include "core/process.hpp"
@@ -19,7 +19,8 @@ enum class TerminationSignal {
     Kill,      ///< SIGKILL
 };
 
-/// Holds a process so that its pid cannot come to mean another one; its exit is told while the pin lives.
+/// Holds a process so that its pid cannot come to mean another one; its exit is told while the pin
+/// lives.
 class ProcessPin {
   public:
     ProcessPin() = default;
@@ -42,18 +43,19 @@ class Processes {
   public:
     virtual ~Processes() = default;
 
-    /// Pins a living process, then reads what it is. Throws Error(NoSuchProcess) when there is none.
-    /// Its exit is told through onExit() once the pin exists, never before this returns.
+    /// Pins a living process, then reads what it is. Throws Error(NoSuchProcess) when there is
+    /// none. Its exit is told through onExit() once the pin exists, never before this returns.
     virtual std::shared_ptr<const ProcessPin> pin(Pid pid) = 0;
 
-    /// The same for the process that a descriptor from pidfd_open(2) refers to; the descriptor stays the caller's.
-    /// Throws Error(InvalidArgs) for another kind of descriptor.
+    /// The same for the process that a descriptor from pidfd_open(2) refers to; the descriptor
+    /// stays the caller's. Throws Error(InvalidArgs) for another kind of descriptor.
     virtual std::shared_ptr<const ProcessPin> pinDescriptor(int pidfd) = 0;
 
     /// The ancestors of a process, parent first, without pid 1; cut where a chain is absurdly long.
     virtual std::vector<ProcessIdentity> ancestors(const ProcessFacts& process) = 0;
 
-    /// A process as it is now; nothing when it is gone. Races with its exit: never act on it without a pin.
+    /// A process as it is now; nothing when it is gone. Races with its exit: never act on it
+    /// without a pin.
     virtual std::optional<ProcessFacts> look(Pid pid) = 0;
 
     /// Who hears of the exit of pinned processes. Called from the loop.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: where the state documents are kept, one per environment. A write is all or nothing at any instant:
-// after a crash a reader finds the old document or the new one.
+// Port: where the state documents are kept, one per environment. A write is all or nothing at any
+// instant: after a crash a reader finds the old document or the new one.
 #pragma once
 
 #include "core/environment.hpp"
@@ -20,10 +20,12 @@ class Store {
 
     virtual ~Store() = default;
 
-    /// Replaces or adds an environment's document. Throws Error(StorageFailed); the old one is then in force.
+    /// Replaces or adds an environment's document. Throws Error(StorageFailed); the old one is then
+    /// in force.
     virtual void write(const EnvironmentId& id, const std::string& document) = 0;
 
-    /// Removes an environment's document; one that is not there is fine. Throws Error(StorageFailed).
+    /// Removes an environment's document; one that is not there is fine. Throws
+    /// Error(StorageFailed).
     virtual void remove(const EnvironmentId& id) = 0;
 
     /// Every document, in no order. What cannot be read is set aside by the adapter.

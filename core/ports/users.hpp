@@ -13,8 +13,8 @@ class Users {
   public:
     virtual ~Users() = default;
 
-    /// Tells a user's name, or the uid as text where there is none or the database does not answer in time. Always
-    /// answers; at once where the name is known. Called on the loop's thread only.
+    /// Tells a user's name, or the uid as text where there is none or the database does not answer
+    /// in time. Always answers; at once where the name is known. Called on the loop's thread only.
     virtual void nameOf(Uid uid, std::function<void(const std::string&)> answer) = 0;
 };
 

@@ -9,7 +9,8 @@ inline constexpr const char* managerPath = "/dev/genv/Manager";
 inline constexpr const char* environmentPathPrefix = "/dev/genv/Manager/environment";
 inline constexpr const char* devicePathPrefix = "/dev/genv/Manager/device";
 
-/// Error names: dev.genv.Error.* are genv's own, the others D-Bus's. The reference says what each means.
+/// Error names: dev.genv.Error.* are genv's own, the others D-Bus's. The reference says what each
+/// means.
 namespace error {
 inline constexpr const char* noSuchEnvironment = "dev.genv.Error.NoSuchEnvironment";
 inline constexpr const char* noSuchDevice = "dev.genv.Error.NoSuchDevice";

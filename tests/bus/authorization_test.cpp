@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every method, as its environment's owner, as another user, as root, and as another user whom a polkit rule allows; checked
-// against introspection, so that no method can be forgotten.
+// Every method, as its environment's owner, as another user, as root, and as another user whom a
+// polkit rule allows; checked against introspection, so that no method can be forgotten.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -24,11 +24,12 @@ struct Expected {
 
 constexpr Expected free{Outcome::Allowed, Outcome::Allowed, Outcome::Allowed, Outcome::Allowed};
 constexpr Expected owners{Outcome::Allowed, Outcome::Denied, Outcome::Allowed, Outcome::Allowed};
-constexpr Expected administrators{Outcome::Denied, Outcome::Denied, Outcome::Allowed, Outcome::Allowed};
+constexpr Expected administrators{Outcome::Denied, Outcome::Denied, Outcome::Allowed,
+                                  Outcome::Allowed};
 constexpr Expected later{Outcome::NotYet, Outcome::NotYet, Outcome::NotYet, Outcome::NotYet};
 
-// What the calls of one round are about: an environment of alice's with device 0 and two processes, a process of hers on a
-// GPU, and a shell of hers that is in no environment.
+// What the calls of one round are about: an environment of alice's with device 0 and two processes,
+// a process of hers on a GPU, and a shell of hers that is in no environment.
 struct Scene {
     std::string id;
     core::Pid second = 0;
@@ -45,30 +46,39 @@ struct Row {
 
 template <typename... Arguments>
 auto toManager(const char* member, const char* signature = "", Arguments... arguments) {
-    return [=](Client& client, const Scene&) { return client.manager(member, signature, arguments...); };
+    return [=](Client& client, const Scene&) {
+        return client.manager(member, signature, arguments...);
+    };
 }
 
 const std::vector<Row>& matrix() {
     static const std::vector<Row> rows{
         {managerInterface, "Activate", owners,
          [](Client& client, const Scene& scene) {
-             return client.manager("Activate", "a{sv}", 2, "pid", "u", scene.shell, "uid", "u", alice);
+             return client.manager("Activate", "a{sv}", 2, "pid", "u", scene.shell, "uid", "u",
+                                   alice);
          }},
         {managerInterface, "ListEnvironments", free, toManager("ListEnvironments")},
         {managerInterface, "ListDevices", free, toManager("ListDevices")},
         {managerInterface, "ListAttachments", free, toManager("ListAttachments")},
         {managerInterface, "ListProcesses", free, toManager("ListProcesses")},
         {managerInterface, "GetEnvironment", free,
-         [](Client& client, const Scene& scene) { return client.manager("GetEnvironment", "s", scene.id.c_str()); }},
+         [](Client& client, const Scene& scene) {
+             return client.manager("GetEnvironment", "s", scene.id.c_str());
+         }},
         {managerInterface, "GetDevice", free, toManager("GetDevice", "u", 0U)},
         {managerInterface, "GetEnvironmentByPID", free,
-         [](Client& client, const Scene& scene) { return client.manager("GetEnvironmentByPID", "u", scene.second); }},
+         [](Client& client, const Scene& scene) {
+             return client.manager("GetEnvironmentByPID", "u", scene.second);
+         }},
         {managerInterface, "Snapshot", free, toManager("Snapshot")},
         {managerInterface, "GetLimits", later, toManager("GetLimits", "u", alice)},
         {managerInterface, "Enforce", later, toManager("Enforce", "a{sv}", 0)},
         {managerInterface, "Execute", later, toManager("Execute", "s", "{}")},
         {managerInterface, "TerminateProcess", owners,
-         [](Client& client, const Scene& scene) { return client.manager("TerminateProcess", "u", scene.compute); }},
+         [](Client& client, const Scene& scene) {
+             return client.manager("TerminateProcess", "u", scene.compute);
+         }},
         {managerInterface, "ListQueue", later, toManager("ListQueue")},
         {managerInterface, "ListEvents", later,
          toManager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1}, 0)},
@@ -78,24 +88,34 @@ const std::vector<Row>& matrix() {
              return client.environment(scene.id, "Attach", "a{sv}", 1, "count", "u", 2U);
          }},
         {environmentInterface, "Detach", owners,
-         [](Client& client, const Scene& scene) { return client.environment(scene.id, "Detach", "au", 0); }},
+         [](Client& client, const Scene& scene) {
+             return client.environment(scene.id, "Detach", "au", 0);
+         }},
         {environmentInterface, "Configure", owners,
          [](Client& client, const Scene& scene) {
              return client.environment(scene.id, "Configure", "a{sv}as", 1, "name", "s", "x", 0);
          }},
         {environmentInterface, "AddProcess", owners,
-         [](Client& client, const Scene& scene) { return client.environment(scene.id, "AddProcess", "u", scene.shell); }},
+         [](Client& client, const Scene& scene) {
+             return client.environment(scene.id, "AddProcess", "u", scene.shell);
+         }},
         {environmentInterface, "RemoveProcess", owners,
          [](Client& client, const Scene& scene) {
              return client.environment(scene.id, "RemoveProcess", "u", scene.second);
          }},
         // There is no such kernel, which only those learn who may add one.
         {environmentInterface, "AddKernel", owners,
-         [](Client& client, const Scene& scene) { return client.environment(scene.id, "AddKernel", "s", "none"); }},
+         [](Client& client, const Scene& scene) {
+             return client.environment(scene.id, "AddKernel", "s", "none");
+         }},
         {environmentInterface, "RemoveKernel", owners,
-         [](Client& client, const Scene& scene) { return client.environment(scene.id, "RemoveKernel", "s", "none"); }},
+         [](Client& client, const Scene& scene) {
+             return client.environment(scene.id, "RemoveKernel", "s", "none");
+         }},
         {environmentInterface, "Deactivate", owners,
-         [](Client& client, const Scene& scene) { return client.environment(scene.id, "Deactivate"); }},
+         [](Client& client, const Scene& scene) {
+             return client.environment(scene.id, "Deactivate");
+         }},
         {environmentInterface, "Lock", later,
          [](Client& client, const Scene& scene) { return client.environment(scene.id, "Lock"); }},
         {deviceInterface, "Detach", administrators,
@@ -123,23 +143,30 @@ class Authorization : public BusTest {
         asRoot->environment(scene.id, "Deactivate");
         if (answer.error == error::notSupported)
             return Outcome::NotYet;
-        const bool denied = answer.error == error::accessDenied || answer.error == error::interactive;
+        const bool denied =
+            answer.error == error::accessDenied || answer.error == error::interactive;
         // Kernels are looked for after the question, and there is none.
         if (!denied && answer.error != error::noSuchProcess) {
-            EXPECT_EQ(answer.error, "") << row.interface << "." << row.member << ": " << answer.text;
+            EXPECT_EQ(answer.error, "")
+                << row.interface << "." << row.member << ": " << answer.text;
         }
         return denied ? Outcome::Denied : Outcome::Allowed;
     }
 
     // A sample under a second old may not have the process yet.
     void waitForCompute(core::Pid pid) {
-        waitUntil([&] { return asRoot->manager("Snapshot").readString().find(std::to_string(pid)) != std::string::npos; },
-                  "the compute process");
+        waitUntil(
+            [&] {
+                return asRoot->manager("Snapshot").readString().find(std::to_string(pid)) !=
+                       std::string::npos;
+            },
+            "the compute process");
     }
 };
 
 TEST_F(Authorization, HoldsForEveryMethodAndEveryKindOfCaller) {
-    const Rule rule("carol", "subject.user == 'carol' && action.id.indexOf('dev.genv.manager.') == 0");
+    const Rule rule("carol",
+                    "subject.user == 'carol' && action.id.indexOf('dev.genv.manager.') == 0");
     for (const Row& row : matrix()) {
         const std::string name = std::string(row.interface) + "." + row.member;
         // RemoveKernel refuses a kernel that is not there before it asks anybody.
@@ -148,7 +175,8 @@ TEST_F(Authorization, HoldsForEveryMethodAndEveryKindOfCaller) {
         EXPECT_EQ(outcomeOf(row, *asAlice), row.expected.owner) << name << " by the owner";
         EXPECT_EQ(outcomeOf(row, *asBob), row.expected.other) << name << " by another user";
         EXPECT_EQ(outcomeOf(row, *asRoot), row.expected.root) << name << " by root";
-        EXPECT_EQ(outcomeOf(row, *asCarol), row.expected.ruled) << name << " by a user whom a rule allows";
+        EXPECT_EQ(outcomeOf(row, *asCarol), row.expected.ruled)
+            << name << " by a user whom a rule allows";
     }
 }
 
@@ -157,16 +185,19 @@ TEST_F(Authorization, MatrixNamesEveryMethodThatIsThere) {
     const std::string id = activate(*asAlice, shell);
     std::set<std::string> introspected;
     for (const std::string& path : {std::string(managerPath), environmentPath(id), devicePath(0)}) {
-        const std::string xml = asAlice->call(path, "org.freedesktop.DBus.Introspectable", "Introspect").readString();
+        const std::string xml =
+            asAlice->call(path, "org.freedesktop.DBus.Introspectable", "Introspect").readString();
         const std::regex token("<(interface|method|property) name=\"([^\"]+)\"([^>]*)>");
         std::string interface;
-        for (auto i = std::sregex_iterator(xml.begin(), xml.end(), token); i != std::sregex_iterator(); ++i) {
+        for (auto i = std::sregex_iterator(xml.begin(), xml.end(), token);
+             i != std::sregex_iterator(); ++i) {
             if ((*i)[1] == "interface") {
                 interface = (*i)[2];
             } else if (interface.rfind("dev.genv.", 0) == 0 && (*i)[1] == "method") {
                 introspected.insert(interface + "." + (*i)[2].str());
             } else if (interface.rfind("dev.genv.", 0) == 0) {
-                EXPECT_NE((*i)[3].str().find("access=\"read\""), std::string::npos) << (*i)[2] << " can be written";
+                EXPECT_NE((*i)[3].str().find("access=\"read\""), std::string::npos)
+                    << (*i)[2] << " can be written";
             }
         }
     }
@@ -181,24 +212,34 @@ TEST_F(Authorization, LetsRulesDecideOnTheDetails) {
     const UserProcess bobs(bob);
     const std::string id = activate(*asAlice, shell, 1);
     const std::string other = activate(*asBob, bobs);
-    const Rule rule("details", "action.id == 'dev.genv.manager.manage-others' && subject.user == 'carol' && "
-                               "action.lookup('environment') == '" + id + "' && action.lookup('owner') == 'alice' && "
-                               "action.lookup('uid') == '1001' && action.lookup('devices') == '0'");
+    const Rule rule("details",
+                    "action.id == 'dev.genv.manager.manage-others' && subject.user == 'carol' && "
+                    "action.lookup('environment') == '" +
+                        id +
+                        "' && action.lookup('owner') == 'alice' && "
+                        "action.lookup('uid') == '1001' && action.lookup('devices') == '0'");
     EXPECT_TRUE(asCarol->call(devicePath(0), deviceInterface, "Detach", "s", id.c_str()).ok());
     EXPECT_FALSE(asCarol->environment(other, "Deactivate").ok());
-    const Rule gpus("gpus", "action.id == 'dev.genv.manager.attach' && Number(action.lookup('gpus')) > 1", "NO");
-    EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U).error, error::accessDenied);
+    const Rule gpus("gpus",
+                    "action.id == 'dev.genv.manager.attach' && Number(action.lookup('gpus')) > 1",
+                    "NO");
+    EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U).error,
+              error::accessDenied);
     EXPECT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U).ok());
 }
 
 TEST_F(Authorization, LetsAnAdministratorForbidOverSubscription) {
-    const Rule rule("students", "action.id == 'dev.genv.manager.over-subscribe' && subject.isInGroup('students')", "NO");
+    const Rule rule(
+        "students",
+        "action.id == 'dev.genv.manager.over-subscribe' && subject.isInGroup('students')", "NO");
     const UserProcess shell(alice);
     const UserProcess bobs(bob);
     activate(*asAlice, shell, 2);
     const std::string id = activate(*asBob, bobs);
-    EXPECT_EQ(asBob->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "over-subscribe", "b", 1).error,
-              error::accessDenied);
+    EXPECT_EQ(
+        asBob->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "over-subscribe", "b", 1)
+            .error,
+        error::accessDenied);
     EXPECT_EQ(devicesOf(id), "");
 }
 
@@ -208,15 +249,16 @@ TEST_F(Authorization, GivesUpWhenTheCallerLeavesWhileItIsAsked) {
     signalDaemon("polkitd", SIGSTOP);
     {
         Client leaving(alice);
-        const auto pending = leaving.start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 1, "count",
-                                           "u", 1U);
+        const auto pending = leaving.start(environmentPath(id), environmentInterface, "Attach",
+                                           "a{sv}", 1, "count", "u", 1U);
         leaving.ping();
         // Root is not asked, and answered in order: the service has read alice's call by then.
         asRoot->manager("ListDevices");
     }
     service.waitForLog("refused dev.genv.Environment.Attach");
     signalDaemon("polkitd", SIGCONT);
-    EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 1, "name", "s", "x", 0).ok()) << "polkit answers again";
+    EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 1, "name", "s", "x", 0).ok())
+        << "polkit answers again";
     EXPECT_EQ(devicesOf(id), "") << "a caller that left gets nothing";
 }
 
@@ -224,12 +266,15 @@ TEST_F(Authorization, RefusesWhatChangedWhileItWasAsked) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);
     signalDaemon("polkitd", SIGSTOP);
-    const auto attach = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 1, "count", "u", 1U);
+    const auto attach = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}",
+                                       1, "count", "u", 1U);
     asAlice->ping();
     // The environment ends and another one of bob's takes its id.
     EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
     const UserProcess bobs(bob);
-    EXPECT_TRUE(asRoot->manager("Activate", "a{sv}", 3, "id", "s", id.c_str(), "pid", "u", bobs.pid(), "uid", "u", bob)
+    EXPECT_TRUE(asRoot
+                    ->manager("Activate", "a{sv}", 3, "id", "s", id.c_str(), "pid", "u", bobs.pid(),
+                              "uid", "u", bob)
                     .ok());
     signalDaemon("polkitd", SIGCONT);
     EXPECT_EQ(asAlice->finish(*attach).error, error::noSuchEnvironment);
@@ -241,7 +286,8 @@ TEST_F(Authorization, AsksAnewWhenTheDeviceIsGoneByTheTimeOfTheAnswer) {
     const UserProcess roots(root);
     const std::string id = activate(*asAlice, shell);
     signalDaemon("polkitd", SIGSTOP);
-    const auto attach = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 1, "count", "u", 1U);
+    const auto attach = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}",
+                                       1, "count", "u", 1U);
     asAlice->ping();
     const std::string taker = activate(*asRoot, roots, 1);
     EXPECT_EQ(devicesOf(taker), "0");
@@ -255,7 +301,8 @@ TEST_F(Authorization, MeansNoWithoutPolkit) {
     control("stop-polkitd");
     const Answer answer = asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U);
     EXPECT_EQ(answer.error, error::accessDenied);
-    EXPECT_TRUE(asRoot->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U).ok()) << "root is not asked";
+    EXPECT_TRUE(asRoot->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U).ok())
+        << "root is not asked";
     control("start-polkitd");
     EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
 }
@@ -266,7 +313,8 @@ TEST_F(Authorization, SurvivesThatTheObjectGoesWhileItIsAsked) {
     signalDaemon("polkitd", SIGSTOP);
     std::vector<std::unique_ptr<PendingCall>> pending;
     for (int i = 0; i < 4; ++i)
-        pending.push_back(asAlice->start(environmentPath(id), environmentInterface, "Detach", "au", 0));
+        pending.push_back(
+            asAlice->start(environmentPath(id), environmentInterface, "Detach", "au", 0));
     asAlice->ping();
     EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
     signalDaemon("polkitd", SIGCONT);
@@ -283,9 +331,11 @@ TEST_F(Authorization, LimitsThePendingQuestionsOfOneUserAndServesOthers) {
     signalDaemon("polkitd", SIGSTOP);
     std::vector<std::unique_ptr<PendingCall>> pending;
     for (int i = 0; i < 9; ++i)
-        pending.push_back(asAlice->start(environmentPath(id), environmentInterface, "Detach", "au", 0));
+        pending.push_back(
+            asAlice->start(environmentPath(id), environmentInterface, "Detach", "au", 0));
     EXPECT_EQ(asAlice->finish(*pending.back()).error, error::limitsExceeded);
-    const auto bobsCall = asBob->start(environmentPath(other), environmentInterface, "Detach", "au", 0);
+    const auto bobsCall =
+        asBob->start(environmentPath(other), environmentInterface, "Detach", "au", 0);
     asBob->ping();
     EXPECT_TRUE(asBob->manager("ListDevices").ok());
     EXPECT_FALSE(bobsCall->answered);
@@ -293,12 +343,13 @@ TEST_F(Authorization, LimitsThePendingQuestionsOfOneUserAndServesOthers) {
     EXPECT_TRUE(asBob->finish(*bobsCall).ok());
     for (int i = 0; i < 8; ++i)
         EXPECT_TRUE(asAlice->finish(*pending.at(static_cast<std::size_t>(i))).ok());
-    EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok()) << "answered questions do not count";
+    EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok())
+        << "answered questions do not count";
 }
 
 TEST_F(Authorization, NobodyElseGetsTheName) {
-    Message request = asAlice->newCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                       "RequestName");
+    Message request = asAlice->newCall("org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                       "org.freedesktop.DBus", "RequestName");
     sd_bus_message_append(request.get(), "su", "dev.genv.Manager", 0U);
     EXPECT_EQ(asAlice->send(request).error, error::accessDenied);
 }
@@ -308,10 +359,16 @@ TEST_F(Authorization, NothingOfTheServiceIsReachedThroughOtherInterfaces) {
         return asAlice->call(managerPath, interface, member).error;
     };
     EXPECT_EQ(refused("org.freedesktop.systemd1.Manager", "ListUnits"), error::accessDenied);
-    EXPECT_EQ(asAlice->call(managerPath, "org.freedesktop.DBus.Properties", "Set", "ssv", managerInterface, "Version",
-                            "s", "x").error, error::accessDenied);
-    EXPECT_NE(asRoot->call(managerPath, "org.freedesktop.DBus.Properties", "Set", "ssv", managerInterface, "Version",
-                           "s", "x").error, "");
+    EXPECT_EQ(asAlice
+                  ->call(managerPath, "org.freedesktop.DBus.Properties", "Set", "ssv",
+                         managerInterface, "Version", "s", "x")
+                  .error,
+              error::accessDenied);
+    EXPECT_NE(asRoot
+                  ->call(managerPath, "org.freedesktop.DBus.Properties", "Set", "ssv",
+                         managerInterface, "Version", "s", "x")
+                  .error,
+              "");
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Bad input: refused with the right name and a sentence, changing nothing, written to the log once and escaped.
+// Bad input: refused with the right name and a sentence, changing nothing, written to the log once
+// and escaped.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -40,11 +41,13 @@ class Input : public BusTest {
 };
 
 TEST_F(Input, OfTheWrongTypeIsRefused) {
-    refused(activateWith("gpus", "s", "two"), error::invalidArgs, R"(option "gpus" has the type "s"; it must be "u")");
+    refused(activateWith("gpus", "s", "two"), error::invalidArgs,
+            R"(option "gpus" has the type "s"; it must be "u")");
     refused(activateWith("name", "u", 1U), error::invalidArgs, R"(option "name")");
     refused(activateWith("gpu-memory", "u", 1U), error::invalidArgs, R"(it must be "s" or "t")");
     refused(activateWith("over-subscribe", "s", "yes"), error::invalidArgs, R"(it must be "b")");
-    refused(asAlice->manager("Activate", "a{sv}", 1, "pid", "i", 1), error::invalidArgs, R"(option "pid")");
+    refused(asAlice->manager("Activate", "a{sv}", 1, "pid", "i", 1), error::invalidArgs,
+            R"(option "pid")");
     refused(attachWith("indices", "as", 1, "0"), error::invalidArgs, R"(it must be "au")");
 }
 
@@ -52,11 +55,13 @@ TEST_F(Input, OfTheWrongSignatureNeverReachesTheService) {
     refused(asAlice->manager("Activate", "s", "x"), error::invalidArgs, "");
     refused(asAlice->environment(id, "Detach", "ai", 1, 0), error::invalidArgs, "");
     refused(asAlice->manager("NoSuchMethod"), "org.freedesktop.DBus.Error.UnknownMethod", "");
-    refused(asAlice->environment("nobody", "Detach", "au", 0), "org.freedesktop.DBus.Error.UnknownObject", "");
+    refused(asAlice->environment("nobody", "Detach", "au", 0),
+            "org.freedesktop.DBus.Error.UnknownObject", "");
 }
 
 TEST_F(Input, WithUnknownOptionsIsRefused) {
-    refused(activateWith("gpu", "u", 1U), error::invalidArgs, R"(there is no option "gpu" here; the options are id, name)");
+    refused(activateWith("gpu", "u", 1U), error::invalidArgs,
+            R"(there is no option "gpu" here; the options are id, name)");
     refused(attachWith("gpus", "u", 1U), error::invalidArgs, R"(there is no option "gpus" here)");
     refused(activateWith("\x1b[31m\n", "u", 1U), error::invalidArgs, R"("\x1b[31m\x0a")");
     refused(asAlice->environment(id, "Configure", "a{sv}as", 0, 1, "colour"), error::invalidArgs,
@@ -66,34 +71,43 @@ TEST_F(Input, WithUnknownOptionsIsRefused) {
 TEST_F(Input, ThatIsNoIdOrNameIsRefused) {
     for (const char* bad : {"", "a b", "../x", "a/b", "a\nb", "\xc3\xa4"})
         refused(activateWith("id", "s", bad), error::invalidArgs, "cannot be the id");
-    refused(activateWith("id", "s", std::string(65, 'x').c_str()), error::invalidArgs, "cannot be the id");
+    refused(activateWith("id", "s", std::string(65, 'x').c_str()), error::invalidArgs,
+            "cannot be the id");
     for (const char* bad : {"", "a\nb", "a\x1b[31m", "\xe2\x80\xae", "\xe2\x80\xa8"})
         refused(activateWith("name", "s", bad), error::invalidArgs, "cannot be a name");
-    refused(activateWith("name", "s", std::string(1 << 20, 'x').c_str()), error::invalidArgs, "cannot be a name");
+    refused(activateWith("name", "s", std::string(1 << 20, 'x').c_str()), error::invalidArgs,
+            "cannot be a name");
     refused(activateWith("kernel", "s", "/etc/passwd"), error::invalidArgs, "cannot be the kernel");
 }
 
 TEST_F(Input, ThatContradictsItselfIsRefused) {
-    refused(activateWith("kernel", "s", "k"), error::invalidArgs, "only one of pid, process and kernel");
-    refused(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "index", "u", 1U), error::invalidArgs,
-            "only one of count, index, indices and uuid");
-    refused(asAlice->environment(id, "Attach", "a{sv}", 2, "uuid", "s", "x", "model", "s", "y"), error::invalidArgs,
-            "model goes with count or index only");
+    refused(activateWith("kernel", "s", "k"), error::invalidArgs,
+            "only one of pid, process and kernel");
+    refused(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "index", "u", 1U),
+            error::invalidArgs, "only one of count, index, indices and uuid");
+    refused(asAlice->environment(id, "Attach", "a{sv}", 2, "uuid", "s", "x", "model", "s", "y"),
+            error::invalidArgs, "model goes with count or index only");
     refused(activateWith("attach", "b", 1), error::invalidArgs, "attach needs a device count");
     refused(attachWith("indices", "au", 0), error::invalidArgs, "no device index");
 }
 
 TEST_F(Input, ThatNamesWhatIsNotThereIsRefused) {
-    refused(attachWith("index", "u", 4U), error::noSuchDevice, "there is no device 4 on this machine, which has 0, 1, 2, 3");
+    refused(attachWith("index", "u", 4U), error::noSuchDevice,
+            "there is no device 4 on this machine, which has 0, 1, 2, 3");
     refused(attachWith("uuid", "s", "GPU-\x1b"), error::noSuchDevice, R"("GPU-\x1b")");
     refused(attachWith("count", "u", 4294967295U), error::notEnoughDevices,
             "Requested more devices (4294967295) than total available (4)");
-    refused(activateWith("gpu-memory", "s", "4 gigs"), error::invalidArgs, "is not an amount of memory");
-    refused(asAlice->environment(id, "Detach", "au", 1, 3U), error::notAttached, "is not attached to device 3");
-    refused(asAlice->environment(id, "RemoveProcess", "u", 4242U), error::noSuchProcess, "process 4242 is not registered");
-    refused(asAlice->manager("GetEnvironment", "s", "a\x1b"), error::noSuchEnvironment, R"("a\x1b")");
+    refused(activateWith("gpu-memory", "s", "4 gigs"), error::invalidArgs,
+            "is not an amount of memory");
+    refused(asAlice->environment(id, "Detach", "au", 1, 3U), error::notAttached,
+            "is not attached to device 3");
+    refused(asAlice->environment(id, "RemoveProcess", "u", 4242U), error::noSuchProcess,
+            "process 4242 is not registered");
+    refused(asAlice->manager("GetEnvironment", "s", "a\x1b"), error::noSuchEnvironment,
+            R"("a\x1b")");
     refused(asAlice->manager("GetDevice", "u", 9U), error::noSuchDevice, "there is no device 9");
-    refused(asAlice->call(devicePath(1), deviceInterface, "Detach", "s", id.c_str()), error::notAttached, "");
+    refused(asAlice->call(devicePath(1), deviceInterface, "Detach", "s", id.c_str()),
+            error::notAttached, "");
 }
 
 TEST_F(Input, AboutProcessesOfOthersIsRefused) {
@@ -101,19 +115,21 @@ TEST_F(Input, AboutProcessesOfOthersIsRefused) {
     refused(asAlice->manager("Activate", "a{sv}", 1, "pid", "u", bobs.pid()), error::accessDenied,
             "does not belong to the environment's owner");
     refused(asAlice->environment(id, "AddProcess", "u", bobs.pid()), error::accessDenied, "");
-    refused(asAlice->environment(id, "AddProcess", "u", 1U), error::invalidArgs, "process 1 cannot keep");
+    refused(asAlice->environment(id, "AddProcess", "u", 1U), error::invalidArgs,
+            "process 1 cannot keep");
     refused(asAlice->environment(id, "AddProcess", "u", 0U), error::noSuchProcess, "");
     refused(asRoot->environment(id, "AddProcess", "u", 1U), error::invalidArgs, "");
     int descriptors[2];
     ASSERT_EQ(::pipe(descriptors), 0);
-    refused(asAlice->manager("Activate", "a{sv}", 1, "process", "h", descriptors[0]), error::invalidArgs,
-            "the descriptor is not one of a process");
+    refused(asAlice->manager("Activate", "a{sv}", 1, "process", "h", descriptors[0]),
+            error::invalidArgs, "the descriptor is not one of a process");
     ::close(descriptors[0]);
     ::close(descriptors[1]);
 }
 
 TEST_F(Input, IsLoggedOnceAndEscaped) {
-    refused(activateWith("name", "s", "evil\nFeb 30 root: all is well\x1b[2J"), error::invalidArgs, "cannot be a name");
+    refused(activateWith("name", "s", "evil\nFeb 30 root: all is well\x1b[2J"), error::invalidArgs,
+            "cannot be a name");
     service.waitForLog("cannot be a name");
     const std::string log = service.log();
     EXPECT_EQ(log.find('\x1b'), std::string::npos);
@@ -125,15 +141,19 @@ TEST_F(Input, IsLoggedOnceAndEscaped) {
 }
 
 TEST_F(Input, OfHugeSizeDoesNotHurtOthers) {
-    Message message = asAlice->newCall("dev.genv.Manager", managerPath, managerInterface, "Activate");
+    Message message =
+        asAlice->newCall("dev.genv.Manager", managerPath, managerInterface, "Activate");
     sd_bus_message_open_container(message.get(), 'a', "{sv}");
     for (int i = 0; i < 50'000; ++i)
-        sd_bus_message_append(message.get(), "{sv}", ("option" + std::to_string(i)).c_str(), "s", "x");
+        sd_bus_message_append(message.get(), "{sv}", ("option" + std::to_string(i)).c_str(), "s",
+                              "x");
     sd_bus_message_close_container(message.get());
     refused(asAlice->send(message), error::invalidArgs, "there is no option");
     std::vector<std::uint32_t> indices(1 << 20, 0U);
-    Message attach = asAlice->newCall("dev.genv.Manager", environmentPath(id), environmentInterface, "Detach");
-    sd_bus_message_append_array(attach.get(), 'u', indices.data(), indices.size() * sizeof(indices[0]));
+    Message attach =
+        asAlice->newCall("dev.genv.Manager", environmentPath(id), environmentInterface, "Detach");
+    sd_bus_message_append_array(attach.get(), 'u', indices.data(),
+                                indices.size() * sizeof(indices[0]));
     EXPECT_TRUE(asAlice->send(attach).ok()) << "the same device a million times is one";
     EXPECT_TRUE(asBob->manager("ListDevices").ok());
 }
@@ -164,8 +184,8 @@ TEST_F(Configuration, IsReloadedWholeOrNotAtAll) {
     write("[Enforcement]\nKillAfter=3s\n");
     EXPECT_TRUE(asRoot->manager("Reload").ok());
     const auto policy = [&] {
-        const Answer answer = asAlice->call(managerPath, "org.freedesktop.DBus.Properties", "Get", "ss",
-                                            managerInterface, "Policy");
+        const Answer answer = asAlice->call(managerPath, "org.freedesktop.DBus.Properties", "Get",
+                                            "ss", managerInterface, "Policy");
         sd_bus_message_enter_container(answer.message.get(), 'v', "a{sv}");
         sd_bus_message_enter_container(answer.message.get(), 'a', "{sv}");
         std::map<std::string, std::uint64_t> values;
@@ -182,7 +202,9 @@ TEST_F(Configuration, IsReloadedWholeOrNotAtAll) {
     write("[Enforcement]\nInterval=5s\nKillAfter=never\n");
     const Answer answer = asRoot->manager("Reload");
     EXPECT_EQ(answer.error, error::invalidArgs);
-    EXPECT_NE(answer.text.find("genvd.conf:3: KillAfter: \"never\" is not a time span"), std::string::npos) << answer.text;
+    EXPECT_NE(answer.text.find("genvd.conf:3: KillAfter: \"never\" is not a time span"),
+              std::string::npos)
+        << answer.text;
     EXPECT_EQ(policy()["KillAfter"], 3U);
     EXPECT_EQ(policy()["Interval"], 10U);
     ::kill(service.pid(), SIGHUP);

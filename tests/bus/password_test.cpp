@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An administrator's password: asked for only when the call allows it, with a message that names the target, and for
-// what was shown and nothing else.
+// An administrator's password: asked for only when the call allows it, with a message that names
+// the target, and for what was shown and nothing else.
 #include "tests/bus/support/agent.hpp"
 #include "tests/bus/support/fixture.hpp"
 
@@ -15,10 +15,12 @@ class Password : public BusTest {
         return asAlice->start(environmentPath(id), environmentInterface, "Detach", "au", 0);
     }
     void waitForPrompt() {
-        agent.processUntil(*asAlice, [&] { return !agent.prompts.empty(); }, "the prompt");
+        agent.processUntil(
+            *asAlice, [&] { return !agent.prompts.empty(); }, "the prompt");
     }
     const Answer& finish(PendingCall& call) {
-        agent.processUntil(*asAlice, [&] { return call.answered; }, "the answer");
+        agent.processUntil(
+            *asAlice, [&] { return call.answered; }, "the answer");
         return call.answer;
     }
 
@@ -32,7 +34,8 @@ TEST_F(Password, IsAskedForWithTheTargetsNameAndLetsTheCallThrough) {
     waitForPrompt();
     EXPECT_EQ(agent.prompts[0].action, "dev.genv.manager.manage-others");
     EXPECT_EQ(agent.prompts[0].message,
-              "Authentication is required to detach GPUs from environment " + id + " of bob (GPU 0)");
+              "Authentication is required to detach GPUs from environment " + id +
+                  " of bob (GPU 0)");
     EXPECT_EQ(devicesOf(id), "0") << "nothing before the answer";
     agent.answer(true);
     EXPECT_TRUE(finish(*call).ok()) << call->answer.text;
@@ -71,10 +74,13 @@ TEST_F(Password, PromptGoesAwayWithTheCaller) {
     {
         Client leaving(alice);
         leaving.setInteractive(true);
-        const auto call = leaving.start(environmentPath(id), environmentInterface, "Detach", "au", 0);
-        agent.processUntil(leaving, [&] { return !agent.prompts.empty(); }, "the prompt");
+        const auto call =
+            leaving.start(environmentPath(id), environmentInterface, "Detach", "au", 0);
+        agent.processUntil(
+            leaving, [&] { return !agent.prompts.empty(); }, "the prompt");
     }
-    agent.processUntil(*asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
+    agent.processUntil(
+        *asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
     EXPECT_EQ(devicesOf(id), "0");
 }
 
@@ -83,11 +89,12 @@ TEST_F(Password, IsGivenForWhatWasShownAndNothingElse) {
     const UserProcess alices(alice);
     const UserProcess roots(root);
     const std::string hers = activate(*asAlice, alices);
-    const auto attach = asAlice->start(environmentPath(hers), environmentInterface, "Attach", "a{sv}", 2, "count", "u",
-                                       1U, "over-subscribe", "b", 1);
+    const auto attach = asAlice->start(environmentPath(hers), environmentInterface, "Attach",
+                                       "a{sv}", 2, "count", "u", 1U, "over-subscribe", "b", 1);
     waitForPrompt();
     EXPECT_EQ(agent.prompts[0].message,
-              "Authentication is required to attach GPUs to environment " + hers + " of alice (GPU 1)");
+              "Authentication is required to attach GPUs to environment " + hers +
+                  " of alice (GPU 1)");
     const std::string taker = activate(*asRoot, roots, 1);
     EXPECT_EQ(devicesOf(taker), "1");
     agent.answer(true);

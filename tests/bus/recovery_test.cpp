@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service is killed, loses its bus, its disk and its driver; what people hold stays theirs and is nobody else's.
+// The service is killed, loses its bus, its disk and its driver; what people hold stays theirs and
+// is nobody else's.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -15,7 +16,8 @@ namespace {
 class Recovery : public BusTest {
   protected:
     Recovery() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "8"}}) {}
-    explicit Recovery(std::map<std::string, std::string> variables) : BusTest(std::move(variables)) {}
+    explicit Recovery(std::map<std::string, std::string> variables)
+        : BusTest(std::move(variables)) {}
 
     struct Held {
         std::string environment;
@@ -33,8 +35,10 @@ class Recovery : public BusTest {
         const char* name = nullptr;
         std::uint64_t share = 0;
         std::uint64_t since = 0;
-        while (sd_bus_message_read(message, "(usstt)", &device, &environment, &name, &share, &since) > 0)
-            EXPECT_TRUE(held.emplace(device, Held{environment, since}).second) << "device " << device << " twice";
+        while (sd_bus_message_read(message, "(usstt)", &device, &environment, &name, &share,
+                                   &since) > 0)
+            EXPECT_TRUE(held.emplace(device, Held{environment, since}).second)
+                << "device " << device << " twice";
         return held;
     }
 };
@@ -44,13 +48,15 @@ TEST_F(Recovery, KeepsEverythingOverARestart) {
     const UserProcess bobs(bob);
     const std::string his = activate(*asBob, bobs, 1);
     const std::string hers =
-        asAlice->manager("Activate", "a{sv}", 4, "pid", "u", alices.pid(), "gpus", "u", 2U, "gpu-memory", "s", "4g", "name",
-                         "s", "Norwegian Wood")
+        asAlice
+            ->manager("Activate", "a{sv}", 4, "pid", "u", alices.pid(), "gpus", "u", 2U,
+                      "gpu-memory", "s", "4g", "name", "s", "Norwegian Wood")
             .readString();
     const auto before = holders();
     const auto describe = [&](const std::string& id) {
         std::string text;
-        for (const char* property : {"Id", "Uid", "User", "Name", "Created", "Gpus", "GpuMemory", "Processes", "Devices"})
+        for (const char* property :
+             {"Id", "Uid", "User", "Name", "Created", "Gpus", "GpuMemory", "Processes", "Devices"})
             text += asRoot->property(environmentPath(id), environmentInterface, property) + "|";
         return text;
     };
@@ -81,8 +87,9 @@ TEST_F(Recovery, EndsWhatEndedWhileItWasAway) {
     EXPECT_EQ(held.size(), 1U);
 }
 
-// Alice and bob attach and detach without a pause while the service is killed at any instant, fifty times. What a call
-// answered "yes" to before the kill must be so after it; a call that was cut off may have happened or not.
+// Alice and bob attach and detach without a pause while the service is killed at any instant, fifty
+// times. What a call answered "yes" to before the kill must be so after it; a call that was cut off
+// may have happened or not.
 TEST_F(Recovery, LosesAndDoublesNothingWhenItIsKilledFiftyTimesAmidAttaches) {
     const UserProcess alices(alice);
     const UserProcess bobs(bob);
@@ -99,8 +106,8 @@ TEST_F(Recovery, LosesAndDoublesNothingWhenItIsKilledFiftyTimesAmidAttaches) {
         for (int call = 0; call <= calls; ++call) {
             const auto who = static_cast<std::size_t>(random() % 2);
             const auto count = static_cast<std::uint32_t>(random() % 5);
-            const auto attach = clients[who]->start(environmentPath(ids[who]), environmentInterface, "Attach", "a{sv}", 1,
-                                                    "count", "u", count);
+            const auto attach = clients[who]->start(environmentPath(ids[who]), environmentInterface,
+                                                    "Attach", "a{sv}", 1, "count", "u", count);
             if (call == calls) {
                 // The last one is cut off somewhere on its way, some round trips to the bus later.
                 for (auto pings = random() % 20; pings > 0; --pings)
@@ -144,10 +151,12 @@ TEST_F(Recovery, StartsWhateverTheDocumentsHold) {
     EXPECT_EQ(devicesOf(id), "0");
     EXPECT_EQ(environmentCount(), "1");
     EXPECT_EQ(service.log().find('\x1b'), std::string::npos);
-    EXPECT_TRUE(std::filesystem::exists(Service::stateFolder().parent_path() / "broken" / "_31.json"));
+    EXPECT_TRUE(
+        std::filesystem::exists(Service::stateFolder().parent_path() / "broken" / "_31.json"));
 }
 
-// The state folder turns read-only: a request is refused and nothing changed; a fact applies and is written later.
+// The state folder turns read-only: a request is refused and nothing changed; a fact applies and is
+// written later.
 TEST_F(Recovery, RefusesRequestsThatItCannotWriteAndAppliesFactsAllTheSame) {
     UserProcess alices(alice);
     const UserProcess bobs(bob);
@@ -160,7 +169,8 @@ TEST_F(Recovery, RefusesRequestsThatItCannotWriteAndAppliesFactsAllTheSame) {
     std::filesystem::create_directory(folder);
     ASSERT_EQ(::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=16k,mode=700"), 0);
     for (const auto& entry : std::filesystem::directory_iterator(folder + ".kept"))
-        std::filesystem::copy(entry.path(), std::filesystem::path(folder) / entry.path().filename());
+        std::filesystem::copy(entry.path(),
+                              std::filesystem::path(folder) / entry.path().filename());
     service.start();
     {
         std::ofstream ballast(folder + "/ballast");
@@ -226,8 +236,8 @@ TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
     const std::string id = activate(*asAlice, shell, 2);
     machine(R"({"faults":{"*":"hang"}})");
     std::unique_ptr<PendingCall> listing;
-    // The sample that the service has may serve for up to a second; after it a listing stays unanswered, whatever
-    // else is asked meanwhile.
+    // The sample that the service has may serve for up to a second; after it a listing stays
+    // unanswered, whatever else is asked meanwhile.
     waitUntil(
         [&] {
             listing = asAlice->start(managerPath, managerInterface, "ListProcesses");
@@ -252,7 +262,8 @@ TEST_F(Driver, ThatCrashesLosesNothing) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 2);
     machine(R"({"faults":{"*":"crash"}})");
-    waitUntil([&] { return look().error == "org.freedesktop.DBus.Error.Timeout"; }, "the driver to crash");
+    waitUntil([&] { return look().error == "org.freedesktop.DBus.Error.Timeout"; },
+              "the driver to crash");
     EXPECT_EQ(devicesOf(id), "0,1");
     service.restart(SIGKILL);
     EXPECT_EQ(devicesOf(id), "0,1") << "also over a restart while it crashes";
@@ -265,22 +276,32 @@ TEST_F(Driver, ThatOmitsADeviceDetachesItAndTellsItsHolder) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 2);
     std::string reason;
-    const Slot slot = asAlice->listen("type='signal',interface='dev.genv.Manager',member='Detached'",
-                                      [&](sd_bus_message* message) {
-                                          const char* environment = nullptr;
-                                          std::uint32_t device = 0;
-                                          const char* text = nullptr;
-                                          sd_bus_message_read(message, "sus", &environment, &device, &text);
-                                          reason = text;
-                                      });
+    const Slot slot =
+        asAlice->listen("type='signal',interface='dev.genv.Manager',member='Detached'",
+                        [&](sd_bus_message* message) {
+                            const char* environment = nullptr;
+                            std::uint32_t device = 0;
+                            const char* text = nullptr;
+                            sd_bus_message_read(message, "sus", &environment, &device, &text);
+                            reason = text;
+                        });
     machine(listing({"GPU-a"}));
-    waitUntil([&] { look(); return devicesOf(id) == "0"; }, "the device to go");
+    waitUntil(
+        [&] {
+            look();
+            return devicesOf(id) == "0";
+        },
+        "the device to go");
     asAlice->processUntil([&] { return !reason.empty(); }, "the signal");
     EXPECT_EQ(reason, "device-lost");
     EXPECT_EQ(asRoot->property(managerPath, managerInterface, "DeviceCount"), "1");
     machine(listing({"GPU-a", "GPU-c"}));
-    waitUntil([&] { look(); return asRoot->property(managerPath, managerInterface, "DeviceCount") == "2"; },
-              "the new device");
+    waitUntil(
+        [&] {
+            look();
+            return asRoot->property(managerPath, managerInterface, "DeviceCount") == "2";
+        },
+        "the new device");
     EXPECT_EQ(asRoot->property(devicePath(1), deviceInterface, "UUID"), "GPU-c");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GPUs shared by real users over the real bus: what each may have, sees, and loses the moment it ends.
+// GPUs shared by real users over the real bus: what each may have, sees, and loses the moment it
+// ends.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -14,7 +15,8 @@ namespace {
 class Sharing : public BusTest {
   protected:
     Sharing() : BusTest() {}
-    explicit Sharing(std::map<std::string, std::string> variables) : BusTest(std::move(variables)) {}
+    explicit Sharing(std::map<std::string, std::string> variables)
+        : BusTest(std::move(variables)) {}
 };
 
 TEST_F(Sharing, WhatOneHasAnotherSeesAndCannotTake) {
@@ -24,7 +26,8 @@ TEST_F(Sharing, WhatOneHasAnotherSeesAndCannotTake) {
     const std::string his = activate(*asBob, bobs);
     EXPECT_EQ(asBob->property(environmentPath(hers), environmentInterface, "Devices"), "0");
     EXPECT_EQ(asBob->property(environmentPath(hers), environmentInterface, "User"), "alice");
-    EXPECT_EQ(asBob->environment(his, "Attach", "a{sv}", 1, "index", "u", 0U).error, error::deviceUnavailable);
+    EXPECT_EQ(asBob->environment(his, "Attach", "a{sv}", 1, "index", "u", 0U).error,
+              error::deviceUnavailable);
     EXPECT_EQ(asBob->environment(hers, "Detach", "au", 0).error, error::interactive);
     EXPECT_EQ(asBob->environment(his, "Attach", "a{sv}", 1, "count", "u", 1U).readUnsignedList(),
               std::vector<std::uint32_t>{1});
@@ -46,44 +49,57 @@ TEST_F(Sharing, ActivateTakesEveryWayOfNamingAProcess) {
     const std::string own = asRoot->manager("Activate", "a{sv}", 0).readString();
     EXPECT_EQ(own, std::to_string(::getpid()));
     EXPECT_TRUE(asRoot->environment(own, "Deactivate").ok());
-    EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 0).error, error::accessDenied) << "the process is root's";
+    EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 0).error, error::accessDenied)
+        << "the process is root's";
 }
 
 TEST_F(Sharing, ASecondProcessJoinsAndKeepsTheEnvironmentAlive) {
     const UserProcess first(alice);
     const UserProcess second(alice);
     const std::string id = activate(*asAlice, first, 2);
-    EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 3, "id", "s", id.c_str(), "pid", "u", second.pid(), "name", "s", "other")
+    EXPECT_EQ(asAlice
+                  ->manager("Activate", "a{sv}", 3, "id", "s", id.c_str(), "pid", "u", second.pid(),
+                            "name", "s", "other")
                   .readString(),
               id);
-    EXPECT_EQ(asAlice->property(environmentPath(id), environmentInterface, "Name"), "") << "it keeps its configuration";
+    EXPECT_EQ(asAlice->property(environmentPath(id), environmentInterface, "Name"), "")
+        << "it keeps its configuration";
     EXPECT_EQ(devicesOf(id), "0,1");
     const UserProcess bobs(bob);
-    EXPECT_EQ(asBob->manager("Activate", "a{sv}", 2, "id", "s", id.c_str(), "pid", "u", bobs.pid()).error,
-              error::alreadyExists);
+    EXPECT_EQ(
+        asBob->manager("Activate", "a{sv}", 2, "id", "s", id.c_str(), "pid", "u", bobs.pid()).error,
+        error::alreadyExists);
     first.kill(SIGKILL);
-    waitUntil([&] { return asRoot->property(environmentPath(id), environmentInterface, "Processes") ==
-                           std::to_string(second.pid()); },
-              "the first process to leave");
+    waitUntil(
+        [&] {
+            return asRoot->property(environmentPath(id), environmentInterface, "Processes") ==
+                   std::to_string(second.pid());
+        },
+        "the first process to leave");
     EXPECT_EQ(devicesOf(id), "0,1");
 }
 
 TEST_F(Sharing, AFailedAttachLeavesNoNewEnvironment) {
     const UserProcess shell(alice);
-    EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 2, "pid", "u", shell.pid(), "gpus", "u", 5U).error,
-              error::notEnoughDevices);
+    EXPECT_EQ(
+        asAlice->manager("Activate", "a{sv}", 2, "pid", "u", shell.pid(), "gpus", "u", 5U).error,
+        error::notEnoughDevices);
     const UserProcess bobs(bob);
     activate(*asBob, bobs, 4);
-    EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 2, "pid", "u", shell.pid(), "gpus", "u", 1U).error,
-              error::deviceUnavailable);
+    EXPECT_EQ(
+        asAlice->manager("Activate", "a{sv}", 2, "pid", "u", shell.pid(), "gpus", "u", 1U).error,
+        error::deviceUnavailable);
     EXPECT_EQ(environmentCount(), "1");
-    EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 3, "pid", "u", shell.pid(), "gpus", "u", 1U, "attach", "b", 0)
+    EXPECT_EQ(asAlice
+                  ->manager("Activate", "a{sv}", 3, "pid", "u", shell.pid(), "gpus", "u", 1U,
+                            "attach", "b", 0)
                   .error,
               "")
         << "unless it need not attach";
 }
 
-// Nothing looks at processes but the kernel, which tells at once: the service's own look at the GPUs is an hour away.
+// Nothing looks at processes but the kernel, which tells at once: the service's own look at the
+// GPUs is an hour away.
 class Exit : public Sharing {
   protected:
     Exit() : Sharing({{"GENV_MOCK_DEVICE_COUNT", "1"}}) {
@@ -101,15 +117,16 @@ TEST_F(Exit, OfAKilledShellFreesItsDeviceWithoutAnybodyLooking) {
         UserProcess shell(alice);
         activate(*asAlice, shell, 1);
         bool detached = false;
-        const Slot slot = asBob->listen("type='signal',interface='dev.genv.Manager',member='Detached'",
-                                        [&](sd_bus_message* message) {
-                                            const char* id = nullptr;
-                                            std::uint32_t device = 0;
-                                            const char* reason = nullptr;
-                                            sd_bus_message_read(message, "sus", &id, &device, &reason);
-                                            EXPECT_STREQ(reason, "process-exit");
-                                            detached = true;
-                                        });
+        const Slot slot =
+            asBob->listen("type='signal',interface='dev.genv.Manager',member='Detached'",
+                          [&](sd_bus_message* message) {
+                              const char* id = nullptr;
+                              std::uint32_t device = 0;
+                              const char* reason = nullptr;
+                              sd_bus_message_read(message, "sus", &id, &device, &reason);
+                              EXPECT_STREQ(reason, "process-exit");
+                              detached = true;
+                          });
         const auto killed = std::chrono::steady_clock::now();
         shell.kill(SIGKILL);
         asBob->processUntil([&] { return detached; }, "the device to be free");
@@ -121,11 +138,14 @@ TEST_F(Exit, OfAKilledShellFreesItsDeviceWithoutAnybodyLooking) {
         asRoot->environment(std::to_string(next.pid()), "Deactivate");
     }
     std::sort(microseconds.begin(), microseconds.end());
-    std::printf("from SIGKILL to the signal that the device is free: median %.1f ms, slowest %.1f ms\n",
-                static_cast<double>(microseconds[10]) / 1000, static_cast<double>(microseconds.back()) / 1000);
+    std::printf(
+        "from SIGKILL to the signal that the device is free: median %.1f ms, slowest %.1f ms\n",
+        static_cast<double>(microseconds[10]) / 1000,
+        static_cast<double>(microseconds.back()) / 1000);
 }
 
-// Two users want the last device a thousand times, both calls on their way before either is answered.
+// Two users want the last device a thousand times, both calls on their way before either is
+// answered.
 class Race : public Sharing {
   protected:
     Race() : Sharing({{"GENV_MOCK_DEVICE_COUNT", "1"}}) {}
@@ -139,7 +159,8 @@ TEST_F(Race, ForTheLastDeviceIsWonByExactlyOneEachTime) {
     int won[2] = {0, 0};
     for (int round = 0; round < 1000; ++round) {
         const auto attach = [](Client& client, const std::string& id) {
-            return client.start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 1, "count", "u", 1U);
+            return client.start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 1,
+                                "count", "u", 1U);
         };
         Client* clients[2] = {asAlice.get(), asBob.get()};
         const std::string* ids[2] = {&hers, &his};
@@ -148,7 +169,8 @@ TEST_F(Race, ForTheLastDeviceIsWonByExactlyOneEachTime) {
         const auto two = attach(*clients[1 - first], *ids[1 - first]);
         const bool oneWon = clients[first]->finish(*one).ok();
         const bool twoWon = clients[1 - first]->finish(*two).ok();
-        ASSERT_NE(oneWon, twoWon) << "round " << round << ": " << one->answer.text << " / " << two->answer.text;
+        ASSERT_NE(oneWon, twoWon) << "round " << round << ": " << one->answer.text << " / "
+                                  << two->answer.text;
         ASSERT_EQ((oneWon ? two : one)->answer.error, error::deviceUnavailable);
         ++won[oneWon ? first : 1 - first];
         ASSERT_EQ(devicesOf(*ids[oneWon ? first : 1 - first]), "0");
@@ -161,26 +183,29 @@ TEST_F(Race, ForTheLastDeviceIsWonByExactlyOneEachTime) {
 TEST_F(Sharing, SharesMemoryAndOverSubscribesWhenAsked) {
     const UserProcess alices(alice);
     const UserProcess bobs(bob);
-    const std::string hers =
-        asAlice->manager("Activate", "a{sv}", 3, "pid", "u", alices.pid(), "gpus", "u", 1U, "gpu-memory", "s", "10g")
-            .readString();
-    const std::string his =
-        asBob->manager("Activate", "a{sv}", 2, "pid", "u", bobs.pid(), "gpu-memory", "t", std::uint64_t{7'000'000'000})
-            .readString();
-    EXPECT_EQ(asBob->environment(his, "Attach", "a{sv}", 1, "index", "u", 0U).error, error::deviceUnavailable);
+    const std::string hers = asAlice
+                                 ->manager("Activate", "a{sv}", 3, "pid", "u", alices.pid(), "gpus",
+                                           "u", 1U, "gpu-memory", "s", "10g")
+                                 .readString();
+    const std::string his = asBob
+                                ->manager("Activate", "a{sv}", 2, "pid", "u", bobs.pid(),
+                                          "gpu-memory", "t", std::uint64_t{7'000'000'000})
+                                .readString();
+    EXPECT_EQ(asBob->environment(his, "Attach", "a{sv}", 1, "index", "u", 0U).error,
+              error::deviceUnavailable);
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "AvailableMemory"), "6000000000");
     bool heard = false;
-    const Slot slot = asAlice->listen("type='signal',interface='dev.genv.Manager',member='Notice'",
-                                      [&](sd_bus_message* message) {
-                                          std::uint32_t uid = 0;
-                                          const char* kind = nullptr;
-                                          const char* environment = nullptr;
-                                          sd_bus_message_read(message, "uss", &uid, &kind, &environment);
-                                          heard = uid == alice && std::string(kind) == "over-subscribed" &&
-                                                  environment == hers;
-                                      });
+    const Slot slot = asAlice->listen(
+        "type='signal',interface='dev.genv.Manager',member='Notice'", [&](sd_bus_message* message) {
+            std::uint32_t uid = 0;
+            const char* kind = nullptr;
+            const char* environment = nullptr;
+            sd_bus_message_read(message, "uss", &uid, &kind, &environment);
+            heard = uid == alice && std::string(kind) == "over-subscribed" && environment == hers;
+        });
     EXPECT_TRUE(
-        asBob->environment(his, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1).ok());
+        asBob->environment(his, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1)
+            .ok());
     asAlice->processUntil([&] { return heard; }, "the notice to alice");
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "AvailableMemory"), "0");
 }
@@ -189,14 +214,14 @@ TEST_F(Sharing, TellsTheOwnerWhatAnAdministratorDidAndNobodyElse) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
     std::string told;
-    const Slot slot = asBob->listen("type='signal',interface='dev.genv.Manager',member='Notice'",
-                                    [&](sd_bus_message* message) {
-                                        std::uint32_t uid = 0;
-                                        const char* kind = nullptr;
-                                        const char* environment = nullptr;
-                                        sd_bus_message_read(message, "uss", &uid, &kind, &environment);
-                                        told += std::to_string(uid) + " " + kind + " " + environment + ";";
-                                    });
+    const Slot slot = asBob->listen(
+        "type='signal',interface='dev.genv.Manager',member='Notice'", [&](sd_bus_message* message) {
+            std::uint32_t uid = 0;
+            const char* kind = nullptr;
+            const char* environment = nullptr;
+            sd_bus_message_read(message, "uss", &uid, &kind, &environment);
+            told += std::to_string(uid) + " " + kind + " " + environment + ";";
+        });
     EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
     EXPECT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "index", "u", 2U).ok());
     EXPECT_TRUE(asRoot->environment(id, "Detach", "au", 1, 2U).ok());
@@ -208,10 +233,12 @@ TEST_F(Sharing, TellsChangesOnceAfterTheReply) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);
     int changes = 0;
-    const Slot slot = asAlice->listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
-                                          environmentPath(id) + "'",
-                                      [&](sd_bus_message*) { ++changes; });
-    const auto call = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 1, "count", "u", 3U);
+    const Slot slot =
+        asAlice->listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
+                            environmentPath(id) + "'",
+                        [&](sd_bus_message*) { ++changes; });
+    const auto call = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}",
+                                     1, "count", "u", 3U);
     asAlice->processUntil([&] { return call->answered || changes > 0; }, "the reply or the change");
     EXPECT_TRUE(call->answered) << "the reply comes first";
     EXPECT_EQ(changes, 0);
@@ -229,8 +256,9 @@ TEST_F(Sharing, ObjectsComeAndGoWithWhatTheyShow) {
         sd_bus_message_read(message, "o", &path);
         told.insert(std::string(sd_bus_message_get_member(message)) + " " + path);
     };
-    const Slot slot =
-        asBob->listen("type='signal',interface='org.freedesktop.DBus.ObjectManager',path='/dev/genv/Manager'", note);
+    const Slot slot = asBob->listen(
+        "type='signal',interface='org.freedesktop.DBus.ObjectManager',path='/dev/genv/Manager'",
+        note);
     const std::string id = activate(*asAlice, shell);
     EXPECT_TRUE(asAlice->environment(id, "Deactivate").ok());
     asBob->processUntil([&] { return told.size() >= 2; }, "two signals");
@@ -251,8 +279,10 @@ TEST_F(Sharing, KnowsTheEnvironmentOfADescendant) {
 TEST_F(Sharing, ListsComputeProcessesWithTheirEnvironment) {
     const UserProcess shell({.uid = alice, .compute = true, .hasChild = true});
     const std::string id = activate(*asAlice, shell);
-    const UserProcess daemonised({.uid = alice, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
-    const UserProcess liar({.uid = bob, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
+    const UserProcess daemonised(
+        {.uid = alice, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
+    const UserProcess liar(
+        {.uid = bob, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
     std::map<core::Pid, std::string> listed;
     waitUntil(
         [&] {
@@ -280,7 +310,8 @@ TEST_F(Sharing, ListsComputeProcessesWithTheirEnvironment) {
 TEST_F(Sharing, AdministratorsEndTheProcessesOnWhatTheyTake) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
-    UserProcess program({.uid = alice, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
+    UserProcess program(
+        {.uid = alice, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
     UserProcess stranger({.uid = bob, .compute = true});
     EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
     EXPECT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U).ok());
@@ -296,7 +327,8 @@ TEST_F(Sharing, TerminatesACompleteStrangerOnlyWhenAuthorised) {
     const auto terminate = [&](Client& client, core::Pid pid) {
         return client.manager("TerminateProcess", "u", pid).error;
     };
-    waitUntil([&] { return terminate(*asBob, program.pid()) != error::noSuchProcess; }, "the program to be seen");
+    waitUntil([&] { return terminate(*asBob, program.pid()) != error::noSuchProcess; },
+              "the program to be seen");
     EXPECT_EQ(terminate(*asBob, program.pid()), error::interactive);
     EXPECT_FALSE(program.hasEnded());
     EXPECT_EQ(terminate(*asRoot, innocent.pid()), error::noSuchProcess) << "it uses no GPU";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stand-ins for the core's ports, with everything in the hands of the test: time, processes, faults of the store, and when
-// the loop turns.
+// Stand-ins for the core's ports, with everything in the hands of the test: time, processes, faults
+// of the store, and when the loop turns.
 #pragma once
 
 #include "core/error.hpp"
@@ -107,7 +107,9 @@ class FakeProcesses : public core::Processes {
     std::shared_ptr<const core::ProcessPin> pinDescriptor(int /*pidfd*/) override {
         core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
     }
-    std::vector<core::ProcessIdentity> ancestors(const core::ProcessFacts& /*process*/) override { return {}; }
+    std::vector<core::ProcessIdentity> ancestors(const core::ProcessFacts& /*process*/) override {
+        return {};
+    }
     std::optional<core::ProcessFacts> look(core::Pid pid) override {
         const auto found = processes_.find(pid);
         return found == processes_.end() ? std::nullopt : std::optional(found->second->facts);
@@ -119,7 +121,8 @@ class FakeProcesses : public core::Processes {
   private:
     class Pin : public core::ProcessPin {
       public:
-        explicit Pin(std::shared_ptr<State> state) : state_(std::move(state)), facts_(state_->facts) {}
+        explicit Pin(std::shared_ptr<State> state)
+            : state_(std::move(state)), facts_(state_->facts) {}
         [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
         [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
             return state_->exited ? std::nullopt : std::optional(state_->facts);
@@ -161,8 +164,8 @@ class FakeScheduler : public core::Scheduler {
     void pass(std::chrono::milliseconds time) {
         now_ += time;
         const auto isDue = [this](const auto& entry) { return entry.second.due <= now_; };
-        for (auto due = std::find_if(timers_->begin(), timers_->end(), isDue); due != timers_->end();
-             due = std::find_if(timers_->begin(), timers_->end(), isDue)) {
+        for (auto due = std::find_if(timers_->begin(), timers_->end(), isDue);
+             due != timers_->end(); due = std::find_if(timers_->begin(), timers_->end(), isDue)) {
             const auto function = std::move(due->second.function);
             timers_->erase(due);
             function();
@@ -195,7 +198,9 @@ class FakeScheduler : public core::Scheduler {
 /// Observations that the test hands out.
 class FakeObserver : public core::Observer {
   public:
-    void observe(std::chrono::milliseconds /*oldest*/, Answer answer) override { waiting.push_back(std::move(answer)); }
+    void observe(std::chrono::milliseconds /*oldest*/, Answer answer) override {
+        waiting.push_back(std::move(answer));
+    }
     [[nodiscard]] std::shared_ptr<const core::Observation> last() const override { return last_; }
 
     void answer(const core::Observation& observation) {
@@ -230,7 +235,8 @@ inline core::DeviceFacts gpuFacts(core::DeviceIndex index, const std::string& mo
 }
 
 inline core::DeviceFacts migFacts(core::DeviceIndex index, core::Bytes memory = gigabytes(5)) {
-    return {"MIG-" + std::to_string(index), index, core::DeviceKind::MigInstance, "NVIDIA A100 MIG 1g.5gb", memory};
+    return {"MIG-" + std::to_string(index), index, core::DeviceKind::MigInstance,
+            "NVIDIA A100 MIG 1g.5gb", memory};
 }
 
 inline core::DeviceSample sampleOf(core::DeviceFacts facts, core::Health health = {}) {
@@ -245,7 +251,8 @@ inline core::Observation gpus(core::DeviceIndex count) {
     return observation;
 }
 
-inline core::ComputeProcess computeProcess(core::Pid pid, core::Uid uid, const std::vector<core::DeviceUuid>& devices,
+inline core::ComputeProcess computeProcess(core::Pid pid, core::Uid uid,
+                                           const std::vector<core::DeviceUuid>& devices,
                                            core::Bytes memory = gigabytes(1)) {
     core::ComputeProcess process;
     process.facts = {{pid, 7}, {uid, uid, uid, uid}, 1};

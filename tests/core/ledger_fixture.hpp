@@ -17,7 +17,8 @@ namespace genv::tests {
 class LedgerTest : public ::testing::Test {
   protected:
     LedgerTest() {
-        processes.onExit([this](const core::ProcessIdentity& process) { ledger.processExited(process); });
+        processes.onExit(
+            [this](const core::ProcessIdentity& process) { ledger.processExited(process); });
         events.subscribe([this](const core::Event& event) { told.push_back(event); });
     }
 
@@ -26,8 +27,12 @@ class LedgerTest : public ::testing::Test {
     core::NewEnvironment newEnvironment(const std::string& id, core::Uid uid, core::Pid pid,
                                         core::Configuration configuration = {}) {
         processes.add(pid, uid);
-        return {id, uid, "user" + std::to_string(uid), std::move(configuration),
-                {core::adopt(processes.pin(pid), uid, uid)}, {}};
+        return {id,
+                uid,
+                "user" + std::to_string(uid),
+                std::move(configuration),
+                {core::adopt(processes.pin(pid), uid, uid)},
+                {}};
     }
 
     /// An environment with a process whose pid is the id.
@@ -42,15 +47,19 @@ class LedgerTest : public ::testing::Test {
     void attach(const std::string& id, const core::AttachRequest& request) {
         ledger.attach(id, planned(id, request), ledger.get(id).uid);
     }
-    void attachCount(const std::string& id, std::uint32_t count, std::optional<core::Bytes> share = std::nullopt,
-                     bool overSubscribe = false) {
+    void attachCount(const std::string& id, std::uint32_t count,
+                     std::optional<core::Bytes> share = std::nullopt, bool overSubscribe = false) {
         attach(id, {core::CountWanted{count}, std::nullopt, share, overSubscribe});
     }
-    void attachIndices(const std::string& id, std::vector<core::DeviceIndex> indices, bool overSubscribe = false) {
-        attach(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, std::nullopt, overSubscribe});
+    void attachIndices(const std::string& id, std::vector<core::DeviceIndex> indices,
+                       bool overSubscribe = false) {
+        attach(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, std::nullopt,
+                    overSubscribe});
     }
 
-    std::vector<core::DeviceIndex> devicesOf(const std::string& id) { return ledger.get(id).deviceIndices(); }
+    std::vector<core::DeviceIndex> devicesOf(const std::string& id) {
+        return ledger.get(id).deviceIndices();
+    }
 
     template <typename Kind>
     std::vector<Kind> toldOf() const {
@@ -69,7 +78,8 @@ class LedgerTest : public ::testing::Test {
             for (const core::Claim& claim : device.claims) {
                 const core::Bytes share = claim.attachment.share.value_or(device.facts.totalMemory);
                 if (!claim.attachment.overSubscribed) {
-                    EXPECT_LE(given.count + share.count, device.facts.totalMemory.count) << "device " << index;
+                    EXPECT_LE(given.count + share.count, device.facts.totalMemory.count)
+                        << "device " << index;
                 }
                 given = given + share;
             }

@@ -15,7 +15,8 @@ class Ledger : public LedgerTest {};
 TEST_F(Ledger, StartsAnEnvironmentWithItsDevicesInOneChange) {
     haveGpus(2);
     core::Configuration configuration{"Yesterday", 2, std::nullopt};
-    const auto placement = core::place({core::CountWanted{2}, {}, {}, false}, ledger.devices(), nullptr);
+    const auto placement =
+        core::place({core::CountWanted{2}, {}, {}, false}, ledger.devices(), nullptr);
     ledger.activate(newEnvironment("10", alice, 10, configuration), placement, alice);
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
     const core::Environment stored = core::decodeState(store.documents.at("10"));
@@ -125,12 +126,14 @@ TEST_F(Ledger, TakesADeviceFromOneOrFromAll) {
 TEST_F(Ledger, ConfiguresAndUnsets) {
     activate("10", alice);
     ledger.configure("10", {"Norwegian Wood", 2, gigabytes(4)}, alice);
-    EXPECT_EQ(ledger.get("10").configuration, (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
+    EXPECT_EQ(ledger.get("10").configuration,
+              (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
     core::ConfigurationChange change;
     change.gpus.emplace();
     told.clear();
     ledger.configure("10", change, alice);
-    EXPECT_EQ(ledger.get("10").configuration, (core::Configuration{"Norwegian Wood", std::nullopt, gigabytes(4)}));
+    EXPECT_EQ(ledger.get("10").configuration,
+              (core::Configuration{"Norwegian Wood", std::nullopt, gigabytes(4)}));
     ASSERT_EQ(told.size(), 1U);
     EXPECT_EQ(toldOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Gpus);
     ledger.configure("10", change, alice);
@@ -152,8 +155,9 @@ TEST_F(Ledger, CapsWhatAUserMayHaveButNotRoot) {
         ledger.addProcess("98", core::adopt(processes.pin(pid), bob, bob), bob);
     }
     processes.add(5000, bob);
-    EXPECT_EQ(codeOf([&] { ledger.addProcess("98", core::adopt(processes.pin(5000), bob, bob), bob); }),
-              ErrorCode::LimitsExceeded);
+    EXPECT_EQ(
+        codeOf([&] { ledger.addProcess("98", core::adopt(processes.pin(5000), bob, bob), bob); }),
+        ErrorCode::LimitsExceeded);
 }
 
 TEST_F(Ledger, RefusesWhatCannotBeWrittenAndChangesNothing) {
@@ -188,7 +192,8 @@ TEST_F(Ledger, TakesAChangeOfSeveralEnvironmentsBackWhenOneCannotBeWritten) {
     const auto documents = store.documents;
     store.writesUntilFailure = 1;
     store.mostFailures = 1;
-    EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }),
+              ErrorCode::StorageFailed);
     EXPECT_EQ(ledger.device(0).claims.size(), 2U);
     EXPECT_EQ(store.documents, documents) << "what was written is written back";
 }
@@ -226,11 +231,13 @@ TEST_F(Ledger, SaysWhoDidIt) {
 
 TEST_F(Ledger, RefusesAProcessOfSomebodyElse) {
     processes.add(10, bob);
-    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(10), alice, alice); }), ErrorCode::AccessDenied);
+    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(10), alice, alice); }),
+              ErrorCode::AccessDenied);
     EXPECT_NO_THROW(core::adopt(processes.pin(10), alice, root)) << "root may register any";
     const auto mixed = processes.add(11, alice);
     mixed->facts.uids.saved = 0;
-    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(11), alice, alice); }), ErrorCode::AccessDenied)
+    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(11), alice, alice); }),
+              ErrorCode::AccessDenied)
         << "a process that can become root again is not alice's";
     processes.add(1, root);
     EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(1), root, root); }), ErrorCode::InvalidArgs);

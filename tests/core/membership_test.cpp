@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which environment a process belongs to, and which claims are not believed.
 #include "core/membership.hpp"
-
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -18,7 +17,8 @@ class Membership : public LedgerTest {
         const core::Environment* environment = core::environmentOf(core::lookupIn(ledger), process);
         return environment != nullptr ? environment->id : "";
     }
-    static core::ComputeProcess process(core::Uid uid, std::vector<core::ProcessIdentity> ancestors = {},
+    static core::ComputeProcess process(core::Uid uid,
+                                        std::vector<core::ProcessIdentity> ancestors = {},
                                         std::optional<std::string> hint = std::nullopt) {
         core::ComputeProcess result = computeProcess(500, uid, {"GPU-0"});
         result.ancestors = std::move(ancestors);
@@ -44,7 +44,8 @@ TEST_F(Membership, IsADescendantWithTheOwnersUidOrRoot) {
 
 TEST_F(Membership, GoesToTheNearestRootProcess) {
     processes.add(30, alice);
-    ledger.activate({"30", alice, "alice", {}, {core::adopt(processes.pin(30), alice, alice)}, {}}, std::nullopt, alice);
+    ledger.activate({"30", alice, "alice", {}, {core::adopt(processes.pin(30), alice, alice)}, {}},
+                    std::nullopt, alice);
     EXPECT_EQ(of(process(alice, {{30, 7}, {10, 7}})), "30");
 }
 
@@ -94,8 +95,10 @@ TEST_F(Membership, CanBeAskedOfAnEnvironmentThatEnded) {
     const core::ComputeProcess child = process(alice, {{10, 7}});
     EXPECT_EQ(of(child), "");
     EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), child), &former);
-    EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), process(alice, {}, "10")), &former);
-    EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), process(bob, {{20, 7}}))->id, "20");
+    EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), process(alice, {}, "10")),
+              &former);
+    EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), process(bob, {{20, 7}}))->id,
+              "20");
 }
 
 } // namespace

@@ -64,7 +64,8 @@ TEST_F(Placement, SaysTheWordsThatScriptsMatch) {
     };
     EXPECT_EQ(text({CountWanted{1}, {}, {}, false}), "No available devices");
     EXPECT_EQ(text({IndicesWanted{{1}}, {}, {}, false}), "Device 1 is not available");
-    EXPECT_EQ(text({CountWanted{5}, {}, {}, false}), "Requested more devices (5) than total available (2)");
+    EXPECT_EQ(text({CountWanted{5}, {}, {}, false}),
+              "Requested more devices (5) than total available (2)");
 }
 
 TEST_F(Placement, CountsWhatIsAttachedAndDetachesTheSurplusNewestFirst) {
@@ -88,10 +89,12 @@ TEST_F(Placement, SharesADeviceAsFarAsItsMemoryGoes) {
     activate("20", bob);
     activate("30", bob);
     attachCount("10", 1, gigabytes(10));
-    EXPECT_EQ(refusal("20", {CountWanted{1}, {}, gigabytes(7), false}), ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(refusal("20", {CountWanted{1}, {}, gigabytes(7), false}),
+              ErrorCode::DeviceUnavailable);
     attachCount("20", 1, gigabytes(6));
     EXPECT_EQ(ledger.device(0).availableMemory(), core::Bytes{0});
-    EXPECT_EQ(refusal("30", {CountWanted{1}, {}, core::Bytes{1}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(refusal("30", {CountWanted{1}, {}, core::Bytes{1}, false}),
+              ErrorCode::DeviceUnavailable);
     EXPECT_EQ(refusal("30", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
     expectSound();
 }
@@ -101,7 +104,8 @@ TEST_F(Placement, CountsAWholeAttachmentAsAllOfTheMemory) {
     activate("10", alice);
     activate("20", bob);
     attachCount("10", 1);
-    EXPECT_EQ(refusal("20", {CountWanted{1}, {}, core::Bytes{1}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(refusal("20", {CountWanted{1}, {}, core::Bytes{1}, false}),
+              ErrorCode::DeviceUnavailable);
 }
 
 TEST_F(Placement, NeverGivesAWholeDeviceThatIsShared) {
@@ -115,8 +119,10 @@ TEST_F(Placement, NeverGivesAWholeDeviceThatIsShared) {
 TEST_F(Placement, RefusesAShareThatNoDeviceHas) {
     haveGpus(2);
     activate("10", alice);
-    EXPECT_EQ(refusal("10", {CountWanted{1}, {}, gigabytes(17), false}), ErrorCode::NotEnoughDevices);
-    EXPECT_EQ(refusal("10", {CountWanted{1}, {}, gigabytes(17), true}), ErrorCode::NotEnoughDevices);
+    EXPECT_EQ(refusal("10", {CountWanted{1}, {}, gigabytes(17), false}),
+              ErrorCode::NotEnoughDevices);
+    EXPECT_EQ(refusal("10", {CountWanted{1}, {}, gigabytes(17), true}),
+              ErrorCode::NotEnoughDevices);
     EXPECT_EQ(refusal("10", {IndicesWanted{{0}}, {}, gigabytes(17), true}), ErrorCode::InvalidArgs);
 }
 
@@ -158,7 +164,8 @@ TEST_F(Placement, RefusesNamedDevicesThatAreNotThere) {
 
 TEST_F(Placement, ChoosesByModel) {
     core::Observation mixed;
-    mixed.devices = {sampleOf(gpuFacts(0, "NVIDIA GeForce RTX 2080 Ti")), sampleOf(gpuFacts(1, "NVIDIA A100-SXM4-80GB")),
+    mixed.devices = {sampleOf(gpuFacts(0, "NVIDIA GeForce RTX 2080 Ti")),
+                     sampleOf(gpuFacts(1, "NVIDIA A100-SXM4-80GB")),
                      sampleOf(gpuFacts(2, "NVIDIA A100-SXM4-80GB"))};
     ledger.observed(mixed);
     activate("10", alice);
@@ -220,12 +227,14 @@ TEST_F(Placement, IsStaleOnceItWouldGiveSomethingElse) {
     const core::Placement plan = planned("10", {CountWanted{1}, {}, {}, false});
     EXPECT_TRUE(core::stillHolds(plan, ledger.devices(), ledger.find("10")));
     attachIndices("20", {0});
-    EXPECT_FALSE(core::stillHolds(plan, ledger.devices(), ledger.find("10"))) << "somebody else has the device";
+    EXPECT_FALSE(core::stillHolds(plan, ledger.devices(), ledger.find("10")))
+        << "somebody else has the device";
     EXPECT_EQ(codeOf([&] { ledger.attach("10", plan, alice); }), ErrorCode::DeviceUnavailable);
 
     const core::Placement other = planned("10", {CountWanted{1}, {}, {}, false});
     attachIndices("10", {1});
-    EXPECT_FALSE(core::stillHolds(other, ledger.devices(), ledger.find("10"))) << "the environment has changed";
+    EXPECT_FALSE(core::stillHolds(other, ledger.devices(), ledger.find("10")))
+        << "the environment has changed";
 }
 
 TEST_F(Placement, StillHoldsWhenAnOverSubscribedDeviceGotFree) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A service that starts again finds what it had, whatever was done to its documents; and it gives nothing twice.
+// A service that starts again finds what it had, whatever was done to its documents; and it gives
+// nothing twice.
 #include "core/recovery.hpp"
-
 #include "core/state_schema.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
@@ -22,7 +22,9 @@ class Recovery : public LedgerTest {
         Restarted(core::Store& store, const core::Clock& clock, core::Processes& processes)
             : ledger(store, clock, events), report(core::recover(ledger, store, processes)) {}
     };
-    std::unique_ptr<Restarted> restart() { return std::make_unique<Restarted>(store, clock, processes); }
+    std::unique_ptr<Restarted> restart() {
+        return std::make_unique<Restarted>(store, clock, processes);
+    }
 
     void change(const std::string& id, const std::function<void(json&)>& edit) {
         json document = json::parse(store.documents.at(id));
@@ -98,8 +100,17 @@ TEST_F(Recovery, SetsAsideWhatMakesNoSense) {
     activate("10", alice);
     const std::string good = store.documents.at("10");
     const std::vector<std::string> bad{
-        "", "{", "null", "[]", "{}", "\"x\"", good.substr(0, good.size() / 2), good + "x", std::string(100000, '['),
-        "{\"version\":1}", std::string("\xff\xfe"),
+        "",
+        "{",
+        "null",
+        "[]",
+        "{}",
+        "\"x\"",
+        good.substr(0, good.size() / 2),
+        good + "x",
+        std::string(100000, '['),
+        "{\"version\":1}",
+        std::string("\xff\xfe"),
     };
     for (std::size_t i = 0; i < bad.size(); ++i)
         store.documents["bad" + std::to_string(i)] = bad[i];
@@ -122,7 +133,9 @@ TEST_F(Recovery, RefusesForgedFields) {
         {"a process that is no object", [](json& d) { d["processes"][0] = 10; }},
         {"a name with control characters", [](json& d) { d["configuration"]["name"] = "a\x1b"; }},
         {"an attachment of an unknown kind",
-         [](json& d) { d["attachments"] = json::array({{{"device", "G"}, {"index", 0}, {"kind", "tpu"}}}); }},
+         [](json& d) {
+             d["attachments"] = json::array({{{"device", "G"}, {"index", 0}, {"kind", "tpu"}}});
+         }},
         {"an endless number", [](json& d) { d["created"] = 1e300; }},
     };
     for (const auto& [what, forge] : forgeries) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The snapshot has exactly the keys by which the old tool's readers tell types apart.
 #include "core/snapshot.hpp"
-
 #include "tests/core/ledger_fixture.hpp"
 
 #include <nlohmann/json.hpp>
@@ -70,7 +69,8 @@ TEST_F(Snapshot, SaysWhatIsThere) {
     const json& environment = all["envs"]["envs"][0];
     EXPECT_EQ(environment["eid"], "10");
     EXPECT_EQ(environment["uid"], alice);
-    EXPECT_EQ(environment["config"], (json{{"name", "Yesterday"}, {"gpu_memory", "4g"}, {"gpus", 1}}));
+    EXPECT_EQ(environment["config"],
+              (json{{"name", "Yesterday"}, {"gpu_memory", "4g"}, {"gpus", 1}}));
     EXPECT_EQ(environment["pids"], json::array({10}));
     EXPECT_EQ(all["envs"]["envs"][1]["config"],
               (json{{"name", nullptr}, {"gpu_memory", nullptr}, {"gpus", nullptr}}));
@@ -84,7 +84,10 @@ TEST_F(Snapshot, WritesTimesAsTheOldToolDid) {
     std::tm time{};
     ASSERT_NE(::strptime(creation.c_str(), "%d/%m/%Y %H:%M:%S", &time), nullptr) << creation;
     time.tm_isdst = -1;
-    EXPECT_EQ(std::mktime(&time), std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::system_clock::duration>(clock.wallNow())));
+    EXPECT_EQ(
+        std::mktime(&time),
+        std::chrono::system_clock::to_time_t(
+            std::chrono::time_point_cast<std::chrono::system_clock::duration>(clock.wallNow())));
 }
 
 } // namespace

@@ -14,7 +14,9 @@ using Signals = std::vector<TerminationSignal>;
 
 class SilentLog : public core::Log {
   public:
-    void write(core::Severity /*severity*/, const std::string& line) override { lines.push_back(line); }
+    void write(core::Severity /*severity*/, const std::string& line) override {
+        lines.push_back(line);
+    }
     std::vector<std::string> lines;
 };
 

@@ -16,17 +16,21 @@ using core::ErrorCode;
 
 TEST(Bytes, AreReadWithEveryUnitInEitherCase) {
     const std::vector<std::pair<const char*, std::uint64_t>> table{
-        {"44040192", 44040192}, {"1b", 1},           {"2k", 2000},         {"2ki", 2048},
-        {"3m", 3000000},        {"42mi", 44040192},  {"4g", 4000000000},   {"4gi", 4294967296},
-        {"4G", 4000000000},     {"4Gi", 4294967296}, {"512MI", 536870912}, {"9223372036854775807", 9223372036854775807ULL},
+        {"44040192", 44040192}, {"1b", 1},
+        {"2k", 2000},           {"2ki", 2048},
+        {"3m", 3000000},        {"42mi", 44040192},
+        {"4g", 4000000000},     {"4gi", 4294967296},
+        {"4G", 4000000000},     {"4Gi", 4294967296},
+        {"512MI", 536870912},   {"9223372036854775807", 9223372036854775807ULL},
     };
     for (const auto& [text, count] : table)
         EXPECT_EQ(core::parseBytes(text).count, count) << text;
 }
 
 TEST(Bytes, RefuseWhatIsNoAmount) {
-    for (const char* text : {"", "g", "4x", "4 g", " 4g", "4g ", "-1", "+1", "1.5g", "0", "0g", "4gib", "4gg", "0x10",
-                             "9223372036854775808", "99999999999999999999999g", "10000000000gi", "4\xff"})
+    for (const char* text :
+         {"", "g", "4x", "4 g", " 4g", "4g ", "-1", "+1", "1.5g", "0", "0g", "4gib", "4gg", "0x10",
+          "9223372036854775808", "99999999999999999999999g", "10000000000gi", "4\xff"})
         EXPECT_EQ(codeOf([&] { core::parseBytes(text); }), ErrorCode::InvalidArgs) << text;
 }
 
@@ -59,7 +63,8 @@ TEST(Duration, IsReadAsSystemdWritesIt) {
 }
 
 TEST(Duration, RefusesWhatIsNone) {
-    for (const char* text : {"", " ", "s", "10x", "-1s", "1.5h", "1h x", "99999999999999999999", "101 years", "5000w 1000w"})
+    for (const char* text : {"", " ", "s", "10x", "-1s", "1.5h", "1h x", "99999999999999999999",
+                             "101 years", "5000w 1000w"})
         EXPECT_EQ(codeOf([&] { core::parseDuration(text); }), ErrorCode::InvalidArgs) << text;
 }
 
@@ -73,10 +78,12 @@ TEST(Identifier, IsAShortWordOfSafeCharacters) {
 }
 
 TEST(Name, IsPrintableUtf8) {
-    for (const char* name : {"x", "Norwegian Wood", "\xc3\xa4\xc3\xb6\xc3\xbc", "\xf0\x9f\x8e\xb8", "../x", "$(rm -rf ~)", "a;b"})
+    for (const char* name : {"x", "Norwegian Wood", "\xc3\xa4\xc3\xb6\xc3\xbc", "\xf0\x9f\x8e\xb8",
+                             "../x", "$(rm -rf ~)", "a;b"})
         EXPECT_NO_THROW(core::requireName(name)) << name;
-    for (const char* name : {"", "a\nb", "a\x1b[31m", "a\x7f", "\xc2\x85", "\xe2\x80\x8b", "\xe2\x80\xae", "\xe2\x80\xa8",
-                             "\xef\xbb\xbf", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x80", "\xf3\xa0\x81\x81"})
+    for (const char* name : {"", "a\nb", "a\x1b[31m", "a\x7f", "\xc2\x85", "\xe2\x80\x8b",
+                             "\xe2\x80\xae", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xff", "\xc0\x80",
+                             "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x80", "\xf3\xa0\x81\x81"})
         EXPECT_EQ(codeOf([&] { core::requireName(name); }), ErrorCode::InvalidArgs) << name;
     EXPECT_NO_THROW(core::requireName(std::string(64, 'x')));
     EXPECT_EQ(codeOf([] { core::requireName(std::string(65, 'x')); }), ErrorCode::InvalidArgs);

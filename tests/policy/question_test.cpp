@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which question a call becomes, with which details, and that polkit knows every action that is asked about.
+// Which question a call becomes, with which details, and that polkit knows every action that is
+// asked about.
 #include "policy/actions.hpp"
 #include "policy/question.hpp"
 
@@ -63,13 +64,19 @@ TEST(Question, OfAClaimIsTheFirstThatApplies) {
 }
 
 TEST(Question, TellsOnesOwnFromAnothers) {
-    for (const char* member : {"Detach", "Configure", "AddProcess", "RemoveProcess", "AddKernel", "RemoveKernel",
-                               "Deactivate", "Lock"}) {
-        EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(alice)), Action::ManageOwn) << member;
-        EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(bob)), Action::ManageOthers) << member;
+    for (const char* member : {"Detach", "Configure", "AddProcess", "RemoveProcess", "AddKernel",
+                               "RemoveKernel", "Deactivate", "Lock"}) {
+        EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(alice)),
+                  Action::ManageOwn)
+            << member;
+        EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(bob)),
+                  Action::ManageOthers)
+            << member;
     }
-    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", environmentOf(alice)), Action::ManageOwn);
-    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", environmentOf(bob)), Action::TerminateOthers);
+    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", environmentOf(alice)),
+              Action::ManageOwn);
+    EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", environmentOf(bob)),
+              Action::TerminateOthers);
     EXPECT_EQ(actionFor("dev.genv.Device", "Detach", environmentOf(alice)), Action::ManageOthers)
         << "a device is everybody's";
 }
@@ -84,17 +91,22 @@ TEST(Question, CarriesDetailsForRulesAndAMessageForPeople) {
     target.devices = {0, 2};
     target.gpus = 2;
     const auto question = policy::questionFor(row("dev.genv.Environment", "Attach"), alice, target);
-    const std::map<std::string, std::string> details{
-        {"environment", "1573"}, {"owner", "bob"}, {"uid", "1002"}, {"devices", "0,2"}, {"gpus", "2"}};
+    const std::map<std::string, std::string> details{{"environment", "1573"},
+                                                     {"owner", "bob"},
+                                                     {"uid", "1002"},
+                                                     {"devices", "0,2"},
+                                                     {"gpus", "2"}};
     EXPECT_EQ(question->details, details);
-    EXPECT_EQ(question->message, "Authentication is required to attach GPUs to environment 1573 of bob (GPUs 0, 2)");
+    EXPECT_EQ(question->message,
+              "Authentication is required to attach GPUs to environment 1573 of bob (GPUs 0, 2)");
 
     Target process;
     process.pid = 4711;
     process.owner = bob;
     process.ownerName = "bob";
-    EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message,
-              "Authentication is required to terminate process 4711 of bob");
+    EXPECT_EQ(
+        policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message,
+        "Authentication is required to terminate process 4711 of bob");
     EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "Reload"), alice, Target{})->message,
               "Authentication is required to reload the configuration of the GPU service");
 }
@@ -102,10 +114,12 @@ TEST(Question, CarriesDetailsForRulesAndAMessageForPeople) {
 TEST(PolicyFile, DeclaresExactlyTheActionsThatAreAskedAbout) {
     std::ifstream file(GENV_POLICY_FILE);
     ASSERT_TRUE(file) << GENV_POLICY_FILE;
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string text((std::istreambuf_iterator<char>(file)),
+                           std::istreambuf_iterator<char>());
     const std::regex action("<action id=\"([^\"]+)\">");
     std::set<std::string> declared;
-    for (auto i = std::sregex_iterator(text.begin(), text.end(), action); i != std::sregex_iterator(); ++i)
+    for (auto i = std::sregex_iterator(text.begin(), text.end(), action);
+         i != std::sregex_iterator(); ++i)
         EXPECT_TRUE(declared.insert((*i)[1]).second) << (*i)[1] << " stands twice";
     std::set<std::string> asked;
     for (const policy::ActionId& each : policy::actionIds)
@@ -115,18 +129,25 @@ TEST(PolicyFile, DeclaresExactlyTheActionsThatAreAskedAbout) {
 
 TEST(PolicyFile, HasTheDocumentedDefaults) {
     std::ifstream file(GENV_POLICY_FILE);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string text((std::istreambuf_iterator<char>(file)),
+                           std::istreambuf_iterator<char>());
     const std::map<std::string, std::string> defaults{
-        {"activate", "yes"},          {"attach", "yes"},
-        {"over-subscribe", "yes"},    {"manage-own", "yes"},
-        {"manage-others", "auth_admin"}, {"terminate-others", "auth_admin"},
-        {"exceed-limits", "no"},      {"enforce", "auth_admin"},
-        {"configure", "auth_admin"},  {"read-history", "auth_admin"},
+        {"activate", "yes"},
+        {"attach", "yes"},
+        {"over-subscribe", "yes"},
+        {"manage-own", "yes"},
+        {"manage-others", "auth_admin"},
+        {"terminate-others", "auth_admin"},
+        {"exceed-limits", "no"},
+        {"enforce", "auth_admin"},
+        {"configure", "auth_admin"},
+        {"read-history", "auth_admin"},
     };
     for (const auto& [action, answer] : defaults) {
         const std::regex wanted("id=\"dev\\.genv\\.manager\\." + action +
-                                "\">(?:(?!</action>)[^])*<allow_any>" + answer + "</allow_any>\\s*<allow_inactive>" +
-                                answer + "</allow_inactive>\\s*<allow_active>" + answer + "</allow_active>");
+                                "\">(?:(?!</action>)[^])*<allow_any>" + answer +
+                                "</allow_any>\\s*<allow_inactive>" + answer +
+                                "</allow_inactive>\\s*<allow_active>" + answer + "</allow_active>");
         EXPECT_TRUE(std::regex_search(text, wanted)) << action;
     }
 }

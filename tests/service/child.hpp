@@ -5,13 +5,13 @@
 #include "core/process.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <stdexcept>
 #include <string>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 namespace genv::tests {
@@ -19,8 +19,9 @@ namespace genv::tests {
 class Child {
   public:
     struct Options {
-        const char* name = nullptr;           ///< of the process, as prctl(PR_SET_NAME) has it
-        std::vector<std::string> environment{}; ///< runs another program with exactly this environment
+        const char* name = nullptr; ///< of the process, as prctl(PR_SET_NAME) has it
+        std::vector<std::string>
+            environment{}; ///< runs another program with exactly this environment
     };
 
     Child() : Child(Options{}) {}

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Documents on a real file system: whole or not at all, and nothing hostile gets in or out.
-#include "service/file_store.hpp"
-
 #include "core/error.hpp"
+#include "service/file_store.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
-
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -18,13 +16,17 @@ namespace {
 
 class Lines : public core::Log {
   public:
-    void write(core::Severity /*severity*/, const std::string& line) override { all.push_back(line); }
+    void write(core::Severity /*severity*/, const std::string& line) override {
+        all.push_back(line);
+    }
     std::vector<std::string> all;
 };
 
 class FileStore : public ::testing::Test {
   protected:
-    [[nodiscard]] std::filesystem::path environments() const { return folder.path() / "environments"; }
+    [[nodiscard]] std::filesystem::path environments() const {
+        return folder.path() / "environments";
+    }
     [[nodiscard]] std::vector<std::string> files() const {
         std::vector<std::string> names;
         for (const auto& entry : std::filesystem::directory_iterator(environments()))
@@ -80,7 +82,8 @@ TEST_F(FileStore, SetsAsideWhatIsNoDocument) {
     ASSERT_EQ(::mkfifo((environments() / "_32.json").c_str(), 0600), 0);
     std::filesystem::create_directory(environments() / "_33.json");
     folder.write("environments/README", "hello");
-    folder.write("environments/_34.json", std::string(service::FileStore::largestDocument + 1, 'x'));
+    folder.write("environments/_34.json",
+                 std::string(service::FileStore::largestDocument + 1, 'x'));
     const auto found = store.readAll();
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].text, "good");

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real processes: pinned by pidfd, told when they exit, and never mistaken for another one.
-#include "service/process_table.hpp"
-
 #include "core/error.hpp"
 #include "service/proc_files.hpp"
+#include "service/process_table.hpp"
 #include "tests/service/child.hpp"
 
-#include <gtest/gtest.h>
-
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd.conf is taken whole or refused with the file, the line and what would be allowed.
-#include "service/settings_file.hpp"
-
 #include "core/error.hpp"
+#include "service/settings_file.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +39,9 @@ TEST_F(SettingsFile, HasDefaultsWithoutAnyFile) {
 }
 
 TEST_F(SettingsFile, IsReadWithItsDropInsInOrder) {
-    folder.write("genvd.conf", "# a comment\n\n[GPU]\nBackend=simulated\n[Enforcement]\nInterval = 1min\nKillAfter=5\n");
+    folder.write(
+        "genvd.conf",
+        "# a comment\n\n[GPU]\nBackend=simulated\n[Enforcement]\nInterval = 1min\nKillAfter=5\n");
     folder.write("genvd.conf.d/20-late.conf", "[Enforcement]\nInterval=30s\n");
     folder.write("genvd.conf.d/10-early.conf", "[Enforcement]\nInterval=20s\nKillAfter=0\n");
     folder.write("genvd.conf.d/30-ignored.conf.bak", "nonsense");
@@ -57,15 +58,18 @@ TEST_F(SettingsFile, ShipsWithItsDefaults) {
 }
 
 TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
-    EXPECT_EQ(complaint("[GPU]\nBackend=cuda\n"), "2: Backend: \"cuda\" is none of auto, nvml and simulated");
+    EXPECT_EQ(complaint("[GPU]\nBackend=cuda\n"),
+              "2: Backend: \"cuda\" is none of auto, nvml and simulated");
     EXPECT_EQ(complaint("\n\n[Enforcement]\n\nInterval=soon\n"),
-              "5: Interval: \"soon\" is not a time span; write a number and a unit, such as 30s, 10min or 2h");
+              "5: Interval: \"soon\" is not a time span; write a number and a unit, such as 30s, "
+              "10min or 2h");
     EXPECT_EQ(complaint("[Enforcement]\nInterval=0\n"), "2: Interval: it must be at least 1000ms");
     EXPECT_EQ(complaint("[Enforcement]\nIntervall=10s\n"),
               "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, KillAfter");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
               "3: there is no section [Foo]; the sections are [GPU] and [Enforcement]");
-    const std::string syntax = "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
+    const std::string syntax =
+        "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
     EXPECT_EQ(complaint("Backend=auto\n"), "1: " + syntax);
     EXPECT_EQ(complaint("[GPU\nBackend=auto\n"), "1: " + syntax);
@@ -74,8 +78,9 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
 }
 
 TEST_F(SettingsFile, SurvivesHostileFiles) {
-    for (const std::string& text : {std::string("\xff\xfe\0\0", 4), std::string(100000, '['), std::string(100000, '='),
-                                    "[GPU]\n" + std::string(100000, 'x') + "=1", std::string("[]\n=\n")})
+    for (const std::string& text :
+         {std::string("\xff\xfe\0\0", 4), std::string(100000, '['), std::string(100000, '='),
+          "[GPU]\n" + std::string(100000, 'x') + "=1", std::string("[]\n=\n")})
         EXPECT_NE(complaint(text), "nothing");
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Workers answer with messages and keep nothing of the loop's; observations are shared, and never older than asked for.
-#include "service/worker.hpp"
-
+// Workers answer with messages and keep nothing of the loop's; observations are shared, and never
+// older than asked for.
 #include "service/gpu_observer.hpp"
 #include "service/user_directory.hpp"
+#include "service/worker.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <gtest/gtest.h>
@@ -132,7 +132,8 @@ class GpuObserver : public ::testing::Test {
     std::unique_ptr<service::GpuObserver> observer = [this] {
         auto made = std::make_unique<GatedGpus>();
         gpus = made.get();
-        return std::make_unique<service::GpuObserver>(std::move(made), clock, scheduler, mailbox.post());
+        return std::make_unique<service::GpuObserver>(std::move(made), clock, scheduler,
+                                                      mailbox.post());
     }();
     int answers = 0;
     int failures = 0;

@@ -21,7 +21,8 @@ constexpr const char* agentPath = "/test/agent";
 
 std::uint64_t ownStartTime() {
     std::ifstream stream("/proc/self/stat");
-    const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    const std::string text((std::istreambuf_iterator<char>(stream)),
+                           std::istreambuf_iterator<char>());
     std::istringstream rest(text.substr(text.rfind(')') + 1));
     std::string word;
     for (int field = 3; field <= 22; ++field)
@@ -35,8 +36,9 @@ void requireGood(int result, const char* what) {
 }
 
 void appendSubject(sd_bus_message* message) {
-    requireGood(sd_bus_message_append(message, "(sa{sv})", "unix-process", 3, "pid", "u", std::uint32_t(::getpid()),
-                                      "start-time", "t", ownStartTime(), "uid", "i", 0),
+    requireGood(sd_bus_message_append(message, "(sa{sv})", "unix-process", 3, "pid", "u",
+                                      std::uint32_t(::getpid()), "start-time", "t", ownStartTime(),
+                                      "uid", "i", 0),
                 "subject");
 }
 
@@ -45,26 +47,30 @@ void appendSubject(sd_bus_message* message) {
 Agent::Agent() {
     static const sd_bus_vtable vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD("BeginAuthentication", "sssa{ss}sa(sa{sv})", "",
-                      [](sd_bus_message* message, void* data, sd_bus_error*) {
-                          static_cast<Agent*>(data)->begin(message);
-                          return 1;
-                      },
-                      SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD("CancelAuthentication", "s", "",
-                      [](sd_bus_message* message, void* data, sd_bus_error*) {
-                          ++static_cast<Agent*>(data)->cancelled;
-                          return sd_bus_reply_method_return(message, "");
-                      },
-                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(
+            "BeginAuthentication", "sssa{ss}sa(sa{sv})", "",
+            [](sd_bus_message* message, void* data, sd_bus_error*) {
+                static_cast<Agent*>(data)->begin(message);
+                return 1;
+            },
+            SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(
+            "CancelAuthentication", "s", "",
+            [](sd_bus_message* message, void* data, sd_bus_error*) {
+                ++static_cast<Agent*>(data)->cancelled;
+                return sd_bus_reply_method_return(message, "");
+            },
+            SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
     };
     sd_bus_slot* slot = nullptr;
     requireGood(sd_bus_add_object_vtable(client_.bus(), &slot, agentPath,
-                                         "org.freedesktop.PolicyKit1.AuthenticationAgent", vtable, this),
+                                         "org.freedesktop.PolicyKit1.AuthenticationAgent", vtable,
+                                         this),
                 "object");
     object_.reset(slot);
-    const Message call = client_.newCall(authority, authorityPath, authorityInterface, "RegisterAuthenticationAgent");
+    const Message call = client_.newCall(authority, authorityPath, authorityInterface,
+                                         "RegisterAuthenticationAgent");
     appendSubject(call.get());
     requireGood(sd_bus_message_append(call.get(), "ss", "C", agentPath), "path");
     const Answer answer = client_.send(call);
@@ -73,7 +79,8 @@ Agent::Agent() {
 }
 
 Agent::~Agent() {
-    const Message call = client_.newCall(authority, authorityPath, authorityInterface, "UnregisterAuthenticationAgent");
+    const Message call = client_.newCall(authority, authorityPath, authorityInterface,
+                                         "UnregisterAuthenticationAgent");
     appendSubject(call.get());
     sd_bus_message_append(call.get(), "s", agentPath);
     client_.send(call);
@@ -98,17 +105,18 @@ void Agent::begin(sd_bus_message* message) {
 void Agent::answer(bool yes) {
     const Prompt& prompt = prompts.back();
     if (yes) {
-        const Message call =
-            client_.newCall(authority, authorityPath, authorityInterface, "AuthenticationAgentResponse2");
-        requireGood(sd_bus_message_append(call.get(), "us(sa{sv})", 0U, prompt.cookie.c_str(), "unix-user", 1, "uid",
-                                          "u", 0U),
+        const Message call = client_.newCall(authority, authorityPath, authorityInterface,
+                                             "AuthenticationAgentResponse2");
+        requireGood(sd_bus_message_append(call.get(), "us(sa{sv})", 0U, prompt.cookie.c_str(),
+                                          "unix-user", 1, "uid", "u", 0U),
                     "response");
         const Answer answer = client_.send(call);
         if (!answer.ok())
             throw std::runtime_error("agent: " + answer.text);
         requireGood(sd_bus_reply_method_return(prompt.request.get(), ""), "reply");
     } else {
-        requireGood(sd_bus_reply_method_errorf(prompt.request.get(), "org.freedesktop.PolicyKit1.Error.Failed",
+        requireGood(sd_bus_reply_method_errorf(prompt.request.get(),
+                                               "org.freedesktop.PolicyKit1.Error.Failed",
                                                "wrong password"),
                     "reply");
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A polkit authentication agent for this process: what a person with an administrator's password would answer.
+// A polkit authentication agent for this process: what a person with an administrator's password
+// would answer.
 #pragma once
 
 #include "tests/bus/support/client.hpp"

@@ -2,7 +2,6 @@
 #include "tests/bus/support/client.hpp"
 
 #include <gtest/gtest.h>
-
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -86,14 +85,16 @@ Client::Client(core::Uid uid) {
     setThreadEffectiveUid(uid);
     const int result = sd_bus_open_system(&bus);
     const char* name = nullptr;
-    const int ready = result < 0 ? result : sd_bus_get_unique_name(bus, &name); // waits until it is authenticated
+    const int ready =
+        result < 0 ? result : sd_bus_get_unique_name(bus, &name); // waits until it is authenticated
     setThreadEffectiveUid(0);
     bus_.reset(bus);
     requireGood(ready, "connect");
 }
 
 void Client::setInteractive(bool interactive) {
-    requireGood(sd_bus_set_allow_interactive_authorization(bus_.get(), interactive ? 1 : 0), "interactive");
+    requireGood(sd_bus_set_allow_interactive_authorization(bus_.get(), interactive ? 1 : 0),
+                "interactive");
 }
 
 std::string Client::uniqueName() const {
@@ -102,11 +103,11 @@ std::string Client::uniqueName() const {
     return name;
 }
 
-Message Client::newCall(const std::string& destination, const std::string& path, const char* interface,
-                        const char* member) {
+Message Client::newCall(const std::string& destination, const std::string& path,
+                        const char* interface, const char* member) {
     sd_bus_message* message = nullptr;
-    requireGood(sd_bus_message_new_method_call(bus_.get(), &message, destination.c_str(), path.c_str(), interface,
-                                               member),
+    requireGood(sd_bus_message_new_method_call(bus_.get(), &message, destination.c_str(),
+                                               path.c_str(), interface, member),
                 "new call");
     return {message, Unref{}};
 }
@@ -216,7 +217,8 @@ void Client::processUntil(const std::function<bool()>& condition, const char* wh
 }
 
 void Client::ping() {
-    send(newCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Peer", "Ping"));
+    send(newCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Peer",
+                 "Ping"));
 }
 
 } // namespace genv::tests

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A bus client with the uid of any user, inside the test's own process: the bus takes the uid that a connection had when it
-// was made. Written on sd-bus itself, so that a test can send what no generated proxy would.
+// A bus client with the uid of any user, inside the test's own process: the bus takes the uid that
+// a connection had when it was made. Written on sd-bus itself, so that a test can send what no
+// generated proxy would.
 #pragma once
 
 #include "core/process.hpp"
@@ -68,8 +69,8 @@ class Client {
 
     /// Calls a method of the service; arguments as sd_bus_message_append(3) takes them.
     template <typename... Arguments>
-    Answer call(const std::string& path, const char* interface, const char* member, const char* signature = "",
-                Arguments... arguments) {
+    Answer call(const std::string& path, const char* interface, const char* member,
+                const char* signature = "", Arguments... arguments) {
         return send(build(path, interface, member, signature, arguments...));
     }
     template <typename... Arguments>
@@ -83,8 +84,9 @@ class Client {
     }
     /// Sends a call and does not wait for the answer.
     template <typename... Arguments>
-    std::unique_ptr<PendingCall> start(const std::string& path, const char* interface, const char* member,
-                                       const char* signature = "", Arguments... arguments) {
+    std::unique_ptr<PendingCall> start(const std::string& path, const char* interface,
+                                       const char* member, const char* signature = "",
+                                       Arguments... arguments) {
         return sendAsync(build(path, interface, member, signature, arguments...));
     }
     /// Processes until a call is answered.
@@ -108,8 +110,8 @@ class Client {
 
   private:
     template <typename... Arguments>
-    Message build(const std::string& path, const char* interface, const char* member, const char* signature,
-                  Arguments... arguments) {
+    Message build(const std::string& path, const char* interface, const char* member,
+                  const char* signature, Arguments... arguments) {
         Message message = newCall("dev.genv.Manager", path, interface, member);
         if (*signature != '\0')
             requireGood(sd_bus_message_append(message.get(), signature, arguments...), "append");

@@ -16,7 +16,8 @@ namespace genv::tests {
 
 class BusTest : public ::testing::Test {
   protected:
-    explicit BusTest(std::map<std::string, std::string> variables = {}) : service(std::move(variables)) {
+    explicit BusTest(std::map<std::string, std::string> variables = {})
+        : service(std::move(variables)) {
         service.start();
         asRoot = std::make_unique<Client>(root);
         asAlice = std::make_unique<Client>(alice);
@@ -33,13 +34,16 @@ class BusTest : public ::testing::Test {
         return client.manager("Activate", "a{sv}", 1, "pid", "u", process.pid()).readString();
     }
     static std::string activate(Client& client, const UserProcess& process, std::uint32_t gpus) {
-        return client.manager("Activate", "a{sv}", 2, "pid", "u", process.pid(), "gpus", "u", gpus).readString();
+        return client.manager("Activate", "a{sv}", 2, "pid", "u", process.pid(), "gpus", "u", gpus)
+            .readString();
     }
 
     std::string devicesOf(const std::string& id) {
         return asRoot->property(environmentPath(id), environmentInterface, "Devices");
     }
-    std::string environmentCount() { return asRoot->property(managerPath, managerInterface, "EnvironmentCount"); }
+    std::string environmentCount() {
+        return asRoot->property(managerPath, managerInterface, "EnvironmentCount");
+    }
 
     Service service;
     std::unique_ptr<Client> asRoot;
@@ -58,7 +62,8 @@ inline constexpr const char* notEnoughDevices = "dev.genv.Error.NotEnoughDevices
 inline constexpr const char* alreadyExists = "dev.genv.Error.AlreadyExists";
 inline constexpr const char* notAttached = "dev.genv.Error.NotAttached";
 inline constexpr const char* accessDenied = "org.freedesktop.DBus.Error.AccessDenied";
-inline constexpr const char* interactive = "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired";
+inline constexpr const char* interactive =
+    "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired";
 inline constexpr const char* invalidArgs = "org.freedesktop.DBus.Error.InvalidArgs";
 inline constexpr const char* limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded";
 inline constexpr const char* notSupported = "org.freedesktop.DBus.Error.NotSupported";

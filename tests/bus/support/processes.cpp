@@ -19,7 +19,8 @@ namespace {
 
 void becomeUser(core::Uid uid) {
     // A death signal is reset when the uid changes, so it is set after.
-    if (uid != 0 && (::setgroups(0, nullptr) < 0 || ::setresgid(uid, uid, uid) < 0 || ::setresuid(uid, uid, uid) < 0))
+    if (uid != 0 && (::setgroups(0, nullptr) < 0 || ::setresgid(uid, uid, uid) < 0 ||
+                     ::setresuid(uid, uid, uid) < 0))
         ::_exit(126);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_DUMPABLE, 1);
@@ -37,7 +38,8 @@ void becomeUser(core::Uid uid) {
         ::pause();
 }
 
-// The environment that /proc shows is the one that a program was started with, so this starts one (waiter.cpp).
+// The environment that /proc shows is the one that a program was started with, so this starts one
+// (waiter.cpp).
 [[noreturn]] void runWaiter(const ProcessOptions& options, int ready) {
     std::vector<std::string> texts;
     for (const auto& [name, value] : options.environment)

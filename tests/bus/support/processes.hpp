@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Processes of other users: shells that keep environments alive, and programs that the simulated driver takes for users of
-// GPUs. All end with the test.
+// Processes of other users: shells that keep environments alive, and programs that the simulated
+// driver takes for users of GPUs. All end with the test.
 #pragma once
 
 #include "core/process.hpp"
@@ -21,9 +21,9 @@ inline constexpr const char* computeProcessName = "gpu-program";
 
 struct ProcessOptions {
     core::Uid uid = 0;
-    bool compute = false;        ///< has the name that the simulated driver looks for
+    bool compute = false; ///< has the name that the simulated driver looks for
     bool ignoresSigterm = false;
-    bool hasChild = false;       ///< has a child of the same kind, which is `compute` instead of itself
+    bool hasChild = false; ///< has a child of the same kind, which is `compute` instead of itself
     std::map<std::string, std::string> environment{}; ///< as /proc/PID/environ shows it
 };
 

@@ -29,7 +29,8 @@ std::filesystem::path harnessFolder() {
 std::filesystem::path variable(const char* name) {
     const char* value = std::getenv(name);
     if (value == nullptr)
-        throw std::runtime_error(std::string(name) + " is not set: run this through tests/private_bus/private-bus");
+        throw std::runtime_error(std::string(name) +
+                                 " is not set: run this through tests/private_bus/private-bus");
     return value;
 }
 
@@ -76,9 +77,10 @@ void Service::start() {
     }
     Client client(root);
     bool owned = false;
-    const Slot slot = client.listen("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
-                                    "arg0='dev.genv.Manager'",
-                                    [&](sd_bus_message*) { owned = true; });
+    const Slot slot =
+        client.listen("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
+                      "arg0='dev.genv.Manager'",
+                      [&](sd_bus_message*) { owned = true; });
     const auto isOwned = [&] {
         if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
             pid_ = -1;
@@ -86,8 +88,8 @@ void Service::start() {
         }
         if (owned)
             return true;
-        Message query = client.newCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                       "NameHasOwner");
+        Message query = client.newCall("org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                       "org.freedesktop.DBus", "NameHasOwner");
         sd_bus_message_append(query.get(), "s", "dev.genv.Manager");
         const Answer answer = client.send(query);
         int has = 0;
@@ -140,7 +142,8 @@ void signalDaemon(const std::string& daemon, int signal) {
         throw std::runtime_error("no daemon " + daemon);
 }
 
-Rule::Rule(std::string name, const std::string& condition, const std::string& result) : name_(std::move(name)) {
+Rule::Rule(std::string name, const std::string& condition, const std::string& result)
+    : name_(std::move(name)) {
     control("add-rule " + name_, "polkit.addRule(function(action, subject) { if (" + condition +
                                      ") return polkit.Result." + result + "; });\n");
 }

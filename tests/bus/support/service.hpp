@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The real genvd on the test's private bus: started, killed, started again, with its log kept for the test to read.
+// The real genvd on the test's private bus: started, killed, started again, with its log kept for
+// the test to read.
 #pragma once
 
 #include "tests/bus/support/client.hpp"
@@ -32,7 +33,9 @@ class Service {
     }
     [[nodiscard]] bool isRunning() const { return pid_ > 0; }
     [[nodiscard]] pid_t pid() const { return pid_; }
-    void set(const std::string& variable, const std::string& value) { variables_[variable] = value; }
+    void set(const std::string& variable, const std::string& value) {
+        variables_[variable] = value;
+    }
 
     /// Everything that it wrote to its log since the test began.
     [[nodiscard]] std::string log() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// waiter NAME DESCRIPTOR: takes a name, says on the descriptor that it is there, and waits until it is ended.
+// waiter NAME DESCRIPTOR: takes a name, says on the descriptor that it is there, and waits until it
+// is ended.
 #include <sys/prctl.h>
 #include <unistd.h>
 
