@@ -79,4 +79,23 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
     return std::chrono::milliseconds{static_cast<std::int64_t>(total)};
 }
 
+std::string formatDuration(std::chrono::milliseconds span) {
+    constexpr std::array written{Unit{"d", day}, Unit{"h", hour}, Unit{"min", minute},
+                                 Unit{"s", second}};
+    auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(span.count(), 0));
+    std::string text;
+    int places = 0;
+    for (const Unit& unit : written) {
+        const std::uint64_t count = left / unit.milliseconds;
+        left %= unit.milliseconds;
+        if (count > 0 && places < 2) {
+            text += fmt::format("{}{}{}", text.empty() ? "" : " ", count, unit.name);
+            ++places;
+        } else if (places > 0) {
+            break; // "1h", not "1h 5s"
+        }
+    }
+    return text.empty() ? "0s" : text;
+}
+
 } // namespace genv::core

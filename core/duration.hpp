@@ -13,4 +13,7 @@ namespace genv::core {
 /// Error(InvalidArgs) for anything else and for more than 100 years.
 std::chrono::milliseconds parseDuration(std::string_view text);
 
+/// Writes a time span in its two largest units, rounded down: "1h 30min", "2d", "45s", "0s".
+std::string formatDuration(std::chrono::milliseconds span);
+
 } // namespace genv::core

@@ -34,6 +34,7 @@ struct Attachment {
     DeviceFacts device;
     std::optional<Bytes> share; ///< unset: the whole device
     bool overSubscribed = false;
+    bool exempt = false; ///< granted over a limit, by somebody who may: the limits' rules spare it
     WallTime since;
     std::uint64_t sequence = 0; ///< order of attachment over all environments
 
@@ -64,6 +65,8 @@ struct Environment {
     Uid uid = 0;
     std::string user; ///< the owner's name, or the uid as text
     WallTime created;
+    BootTime began;      ///< when it was created, by a clock that nobody sets
+    bool exempt = false; ///< granted over a limit, by somebody who may: the limits' rules spare it
     std::uint64_t sequence = 0; ///< order of creation
     Configuration configuration;
     std::vector<RootProcess> processes;

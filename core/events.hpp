@@ -6,6 +6,7 @@
 #include "core/environment.hpp"
 #include "core/reason.hpp"
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -77,8 +78,18 @@ struct ProcessTerminated {
     Cause cause;
 };
 
-using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
-                           Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated>;
+/// A rule will act against somebody soon.
+struct RuleWarning {
+    Uid user = 0;
+    std::optional<EnvironmentId> environment;
+    std::string rule;
+    std::string message; ///< the violation
+    std::chrono::milliseconds left{0};
+};
+
+using Event =
+    std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached, Detached,
+                 DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated, RuleWarning>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

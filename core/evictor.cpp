@@ -10,7 +10,7 @@ namespace genv::core {
 
 void Evictor::onEvent(const Event& event) {
     const auto* detached = std::get_if<Detached>(&event);
-    if (detached == nullptr || detached->cause.reason != Reason::admin())
+    if (detached == nullptr || !detached->cause.endsProcesses)
         return;
     if (pending_.empty())
         scheduler_.soon([this] { begin(); });

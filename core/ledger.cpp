@@ -39,6 +39,15 @@ const Environment* Ledger::environmentOfRoot(const ProcessIdentity& process) con
     return found == roots_.end() ? nullptr : find(found->second);
 }
 
+std::vector<EnvironmentId> Ledger::environmentsOf(Uid uid) const {
+    std::vector<EnvironmentId> ids;
+    if (const auto user = users_.find(uid); user != users_.end()) {
+        for (const std::uint64_t sequence : user->second.environments)
+            ids.push_back(environments_.at(sequence).id);
+    }
+    return ids;
+}
+
 EnvironmentId Ledger::freeId(Pid pid) const {
     EnvironmentId id = std::to_string(pid);
     for (int suffix = 2; find(id) != nullptr; ++suffix)
@@ -127,16 +136,19 @@ void Ledger::commit(Environment next, const Cause& cause) {
 }
 
 void Ledger::index(const Environment& environment, bool present) {
-    UserCounts& user = users_[environment.uid];
+    OfUser& user = users_[environment.uid];
     const std::size_t processes = environment.processes.size() + environment.kernels.size();
-    user.environments += present ? 1 : std::size_t(-1);
-    user.processes += present ? processes : std::size_t(0) - processes;
-    if (user.environments == 0)
-        users_.erase(environment.uid);
-    if (present)
+    if (present) {
         sequences_[environment.id] = environment.sequence;
-    else
+        user.environments.insert(environment.sequence);
+        user.processes += processes;
+    } else {
         sequences_.erase(environment.id);
+        user.environments.erase(environment.sequence);
+        user.processes -= processes;
+        if (user.environments.empty())
+            users_.erase(environment.uid);
+    }
 
     const auto indexRoot = [&](const RootProcess& root) {
         if (present)

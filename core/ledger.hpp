@@ -32,6 +32,7 @@ struct NewEnvironment {
     Configuration configuration;
     std::vector<RootProcess> processes;
     std::vector<Kernel> kernels;
+    bool exempt = false; ///< over a limit, by somebody who may
 };
 
 /// Which part of a configuration changes; an inner nullopt unsets.
@@ -64,6 +65,8 @@ class Ledger {
     /// The environment that a process is registered with itself, as a root process or kernel, or
     /// null.
     [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
+    /// The environments of a user, oldest first.
+    [[nodiscard]] std::vector<EnvironmentId> environmentsOf(Uid uid) const;
     /// An id for an environment of this process: its pid, suffixed when taken.
     [[nodiscard]] EnvironmentId freeId(Pid pid) const;
 
@@ -71,7 +74,9 @@ class Ledger {
 
     /// Starts an environment, with its devices when a placement is given (one that stillHolds()).
     void activate(NewEnvironment environment, const std::optional<Placement>& placement, Uid actor);
-    void attach(const EnvironmentId& id, const Placement& placement, Uid actor);
+    /// `exempt`: over a limit, by somebody who may.
+    void attach(const EnvironmentId& id, const Placement& placement, Uid actor,
+                bool exempt = false);
     /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
     void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor);
     /// Takes a device from one environment, or from every one when none is named. Throws
@@ -81,12 +86,12 @@ class Ledger {
     /// Registers a process, and attaches devices in the same change when a placement is given. A
     /// process that is registered with this environment already has no effect.
     void addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
-                    const std::optional<Placement>& placement = std::nullopt);
+                    const std::optional<Placement>& placement = std::nullopt, bool exempt = false);
     /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
     void removeProcess(const EnvironmentId& id, Pid pid, Uid actor);
     /// The same for a kernel.
     void addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
-                   const std::optional<Placement>& placement = std::nullopt);
+                   const std::optional<Placement>& placement = std::nullopt, bool exempt = false);
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
     void deactivate(const EnvironmentId& id, Uid actor);
 
@@ -94,6 +99,10 @@ class Ledger {
 
     /// A pinned process is gone.
     void processExited(const ProcessIdentity& process);
+    /// A rule takes a device away; nothing when it is gone already.
+    void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
+    /// A rule ends an environment; nothing when it is gone already.
+    void end(const EnvironmentId& id, const Cause& cause);
     /// A working driver was observed: devices appear, vanish, move, and are well or not.
     void observed(const Observation& observation);
     /// The driver did not answer: what is known is stale, and stays.
@@ -122,9 +131,10 @@ class Ledger {
     void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
     void tell(const Event& event) { events_.tell(event); }
 
-    void addAttachments(Environment& environment, const Placement& placement);
+    void addAttachments(Environment& environment, const Placement& placement, bool exempt);
     void join(const EnvironmentId& id, std::optional<RootProcess> process,
-              std::optional<Kernel> kernel, Uid actor, const std::optional<Placement>& placement);
+              std::optional<Kernel> kernel, Uid actor, const std::optional<Placement>& placement,
+              bool exempt);
     void requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const;
     void requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const;
 
@@ -137,9 +147,9 @@ class Ledger {
     void markOccupied(const Observation& observation);
     [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;
 
-    struct UserCounts {
-        std::size_t environments = 0;
-        std::size_t processes = 0;
+    struct OfUser {
+        std::set<std::uint64_t> environments; ///< their sequences
+        std::size_t processes = 0;            ///< root processes and kernels
     };
 
     Store& store_;
@@ -155,7 +165,7 @@ class Ledger {
     std::unordered_map<EnvironmentId, std::uint64_t> sequences_;
     std::map<ProcessIdentity, EnvironmentId> roots_;
     std::unordered_map<DeviceUuid, std::set<EnvironmentId>> holders_;
-    std::unordered_map<Uid, UserCounts> users_;
+    std::unordered_map<Uid, OfUser> users_;
 };
 
 } // namespace genv::core

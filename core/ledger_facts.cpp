@@ -40,6 +40,26 @@ void Ledger::restore(Environment environment) {
     applyFact(std::move(environment), Cause::fact(Reason::user()));
 }
 
+void Ledger::takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause) {
+    const Environment* environment = find(id);
+    if (environment == nullptr || environment->attachmentTo(device) == nullptr)
+        return;
+    Environment next = *environment;
+    std::erase_if(next.attachments,
+                  [&](const Attachment& attachment) { return attachment.device.uuid == device; });
+    applyFact(std::move(next), cause);
+}
+
+void Ledger::end(const EnvironmentId& id, const Cause& cause) {
+    const Environment* environment = find(id);
+    if (environment == nullptr)
+        return;
+    Environment next = *environment;
+    next.processes.clear();
+    next.kernels.clear();
+    applyFact(std::move(next), cause);
+}
+
 void Ledger::driverFailed() {
     for (const auto& [index, device] : devices_.byIndex()) {
         if (device.health.state == Health::State::Ok)

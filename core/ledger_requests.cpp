@@ -35,12 +35,14 @@ void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments,
     if (actor == 0)
         return;
     const auto found = users_.find(uid);
-    const UserCounts counts = found == users_.end() ? UserCounts{} : found->second;
-    if (counts.environments + environments > caps::environmentsPerUser)
+    const std::size_t hasEnvironments =
+        found == users_.end() ? 0 : found->second.environments.size();
+    const std::size_t hasProcesses = found == users_.end() ? 0 : found->second.processes;
+    if (hasEnvironments + environments > caps::environmentsPerUser)
         fail(ErrorCode::LimitsExceeded,
              "a user may have at most {} environments; deactivate one first",
              caps::environmentsPerUser);
-    if (counts.processes + processes > caps::processesPerUser)
+    if (hasProcesses + processes > caps::processesPerUser)
         fail(ErrorCode::LimitsExceeded,
              "a user may have at most {} processes registered with environments; remove one first",
              caps::processesPerUser);
@@ -53,7 +55,7 @@ void Ledger::requireUnregistered(const EnvironmentId& id, const ProcessIdentity&
              process.pid, other->id);
 }
 
-void Ledger::addAttachments(Environment& environment, const Placement& placement) {
+void Ledger::addAttachments(Environment& environment, const Placement& placement, bool exempt) {
     std::erase_if(environment.attachments, [&](const Attachment& attachment) {
         return std::find(placement.detach.begin(), placement.detach.end(),
                          attachment.device.uuid) != placement.detach.end();
@@ -61,8 +63,8 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
     for (const Placement::Device& device : placement.attach) {
         const Device* now = devices_.findUuid(device.facts.uuid);
         environment.attachments.push_back({device.facts, placement.share,
-                                           !now->isAvailable(placement.share), clock_.wallNow(),
-                                           ++lastSequence_});
+                                           !now->isAvailable(placement.share), exempt,
+                                           clock_.wallNow(), ++lastSequence_});
     }
 }
 
@@ -81,25 +83,27 @@ void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& pla
     environment.uid = wanted.uid;
     environment.user = std::move(wanted.user);
     environment.created = clock_.wallNow();
+    environment.began = clock_.bootNow();
+    environment.exempt = wanted.exempt;
     environment.sequence = ++lastSequence_;
     environment.configuration = std::move(wanted.configuration);
     environment.processes = std::move(wanted.processes);
     environment.kernels = std::move(wanted.kernels);
     if (placement) {
         requireFresh(*placement, devices_, nullptr);
-        addAttachments(environment, *placement);
+        addAttachments(environment, *placement, environment.exempt);
     }
     const Cause cause = Cause::request(actor, environment.uid);
     apply({std::move(environment)}, cause);
 }
 
-void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor) {
+void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor, bool exempt) {
     const Environment& environment = get(id);
     requireFresh(placement, devices_, &environment);
     if (placement.attach.empty() && placement.detach.empty())
         return;
     Environment next = environment;
-    addAttachments(next, placement);
+    addAttachments(next, placement, exempt);
     apply({std::move(next)}, Cause::request(actor, environment.uid));
 }
 
@@ -149,18 +153,18 @@ void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& chang
 }
 
 void Ledger::addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
-                        const std::optional<Placement>& placement) {
-    join(id, std::move(process), std::nullopt, actor, placement);
+                        const std::optional<Placement>& placement, bool exempt) {
+    join(id, std::move(process), std::nullopt, actor, placement, exempt);
 }
 
 void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
-                       const std::optional<Placement>& placement) {
-    join(id, std::nullopt, std::move(kernel), actor, placement);
+                       const std::optional<Placement>& placement, bool exempt) {
+    join(id, std::nullopt, std::move(kernel), actor, placement, exempt);
 }
 
 void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
                   std::optional<Kernel> kernel, Uid actor,
-                  const std::optional<Placement>& placement) {
+                  const std::optional<Placement>& placement, bool exempt) {
     const Environment& environment = get(id);
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
     requireUnregistered(id, identity);
@@ -174,7 +178,7 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
     }
     if (placement) {
         requireFresh(*placement, devices_, &environment);
-        addAttachments(next, *placement);
+        addAttachments(next, *placement, exempt);
     }
     if (next == environment)
         return;

@@ -6,6 +6,7 @@
 #include "core/process.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace genv::core {
@@ -17,6 +18,9 @@ class Reason {
     static Reason admin() { return Reason("admin"); }
     static Reason processExit() { return Reason("process-exit"); }
     static Reason deviceLost() { return Reason("device-lost"); }
+    static Reason expired() { return Reason("expired"); }
+    static Reason idle() { return Reason("idle"); }
+    static Reason rule(std::string_view name) { return Reason("rule:" + std::string(name)); }
 
     [[nodiscard]] const std::string& text() const { return text_; }
     friend bool operator==(const Reason&, const Reason&) = default;
@@ -29,11 +33,12 @@ class Reason {
 /// What a change goes back to.
 struct Cause {
     Reason reason;
-    Uid actor = 0; ///< who asked for it; the service itself acts as 0
+    Uid actor = 0;              ///< who asked for it; the service itself acts as 0
+    bool endsProcesses = false; ///< whether a device that goes takes its compute processes along
 
     /// A request by somebody about an environment of `owner`.
     static Cause request(Uid actor, Uid owner) {
-        return {actor == owner ? Reason::user() : Reason::admin(), actor};
+        return {actor == owner ? Reason::user() : Reason::admin(), actor, actor != owner};
     }
     /// Something that simply happened.
     static Cause fact(Reason reason) { return {std::move(reason), 0}; }

@@ -2,6 +2,8 @@
 // What an administrator may set, with its defaults. Reading it from files is the service's.
 #pragma once
 
+#include "core/limits.hpp"
+
 #include <chrono>
 
 namespace genv::core {
@@ -13,10 +15,21 @@ enum class Backend {
     Simulated,
 };
 
+/// What an administrator may set.
 struct Settings {
-    Backend backend = Backend::Auto;             ///< takes effect at start only
-    std::chrono::milliseconds interval{10'000};  ///< how often the GPUs are looked at
+    Backend backend = Backend::Auto; ///< takes effect at start only
+
+    // [Enforcement]
+    std::chrono::milliseconds interval{
+        10'000}; ///< how often the GPUs are looked at and the rules evaluated
+    bool nonEnvProcesses = false;
+    bool envDevices = true;
+    bool envMemory = true;
+    std::chrono::milliseconds grace{30'000};     ///< from the warning to the act
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
+    bool dryRun = false; ///< the service's own cycles say what they would do, and do nothing
+
+    LimitTable limits; ///< [Limits], [User NAME], [Group NAME]
 
     friend bool operator==(const Settings&, const Settings&) = default;
 };

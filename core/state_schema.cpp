@@ -26,6 +26,7 @@ json encodeAttachment(const Attachment& attachment) {
             {"total_memory", attachment.device.totalMemory.count},
             {"share", attachment.share.value_or(Bytes{0}).count},
             {"over_subscribed", attachment.overSubscribed},
+            {"exempt", attachment.exempt},
             {"since", toMicroseconds(attachment.since)},
             {"sequence", attachment.sequence}};
 }
@@ -91,6 +92,7 @@ Attachment decodeAttachment(const json& value) {
     if (share.count != 0)
         attachment.share = share;
     attachment.overSubscribed = field(value, "over_subscribed", json::value_t::boolean).get<bool>();
+    attachment.exempt = field(value, "exempt", json::value_t::boolean).get<bool>();
     attachment.since = fromMicroseconds(number(value, "since"));
     attachment.sequence = number(value, "sequence");
     return attachment;
@@ -121,6 +123,8 @@ Environment decodeEnvironment(const json& document) {
     environment.uid = number32(document, "uid");
     environment.user = text(document, "user");
     environment.created = fromMicroseconds(number(document, "created"));
+    environment.began = BootTime{std::chrono::microseconds{number(document, "began")}};
+    environment.exempt = field(document, "exempt", json::value_t::boolean).get<bool>();
     environment.sequence = number(document, "sequence");
     environment.configuration =
         decodeConfiguration(field(document, "configuration", json::value_t::object));
@@ -151,6 +155,8 @@ std::string encodeState(const Environment& environment) {
                      {"uid", environment.uid},
                      {"user", environment.user},
                      {"created", toMicroseconds(environment.created)},
+                     {"began", environment.began.time_since_epoch().count()},
+                     {"exempt", environment.exempt},
                      {"sequence", environment.sequence},
                      {"configuration", std::move(configuration)},
                      {"processes", json::array()},

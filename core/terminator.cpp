@@ -50,12 +50,40 @@ Terminator::~Terminator() {
     *alive_ = false;
 }
 
+std::string describe(TerminationOutcome outcome, Pid pid) {
+    switch (outcome) {
+    case TerminationOutcome::Signalled:
+        return fmt::format("Process {} was told to end", pid);
+    case TerminationOutcome::Ending:
+        return fmt::format("[DEBUG] Process {} was told to end before", pid);
+    case TerminationOutcome::Gone:
+        return fmt::format("[DEBUG] Process {} already terminated", pid);
+    case TerminationOutcome::Changed:
+        return fmt::format("[DEBUG] Process {} does not use its GPU(s) any more", pid);
+    case TerminationOutcome::Protected:
+        return fmt::format("[DEBUG] Process {} serves others and is left alone", pid);
+    case TerminationOutcome::Unknown:
+        break;
+    }
+    return fmt::format("[ERROR] Process {} is left alone, since the GPU driver does not answer",
+                       pid);
+}
+
 bool Terminator::isProtected(const ComputeProcess& process) const {
     const Pid pid = process.facts.identity.pid;
     return pid <= 1 || pid == self_ || process.isMpsServer;
 }
 
+bool Terminator::isDying(const ProcessIdentity& process) {
+    std::erase_if(dying_, [](const auto& entry) { return entry.second->pin->hasExited(); });
+    return dying_.contains(process);
+}
+
 void Terminator::terminate(Judged judged, Answer answer) {
+    if (isDying(judged.facts.identity)) {
+        answer(TerminationOutcome::Ending);
+        return;
+    }
     std::shared_ptr<const ProcessPin> pin;
     try {
         pin = processes_.pin(judged.facts.identity.pid);
@@ -114,14 +142,21 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
     answer(TerminationOutcome::Signalled);
 }
 
-void Terminator::killLater(std::shared_ptr<Victim> victim) {
-    const auto place = dying_.insert(dying_.end(), victim);
-    victim->timer = scheduler_.after(killAfter_(), [this, place] {
-        const std::shared_ptr<Victim> due = std::move(*place);
-        dying_.erase(place);
-        if (!due->pin->hasExited() && due->isAsJudged())
-            due->pin->signal(TerminationSignal::Kill);
-    });
+void Terminator::killLater(const std::shared_ptr<Victim>& victim) {
+    const ProcessIdentity process = victim->judged.facts.identity;
+    dying_[process] = victim;
+    victim->timer = scheduler_.after(killAfter_(), [this, process] { kill(process); });
+}
+
+void Terminator::kill(const ProcessIdentity& process) {
+    const auto found = dying_.find(process);
+    if (found == dying_.end())
+        return;
+    const std::shared_ptr<Victim> victim = found->second;
+    if (!victim->pin->hasExited() && victim->isAsJudged())
+        victim->pin->signal(TerminationSignal::Kill); // and it stays known until it is gone
+    else
+        dying_.erase(found);
 }
 
 } // namespace genv::core

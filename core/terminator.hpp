@@ -11,7 +11,7 @@
 
 #include <chrono>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,11 +30,16 @@ struct Judged {
 /// What became of it.
 enum class TerminationOutcome {
     Signalled, ///< SIGTERM was sent
+    Ending,    ///< it was sent SIGTERM before and has not exited yet; SIGKILL follows in its time
     Gone,      ///< it had exited, or had become another process
     Changed,   ///< it is another user's by now, or uses none of the devices
     Protected, ///< pid 1, the service itself or the MPS server: never signalled
     Unknown,   ///< the driver did not say whether it still uses the devices; nothing was sent
 };
+
+/// The outcome as a sentence for whoever enforces, with the level that the old tool's readers look
+/// for.
+std::string describe(TerminationOutcome outcome, Pid pid);
 
 class Terminator {
   public:
@@ -61,7 +66,9 @@ class Terminator {
 
     void signal(const std::shared_ptr<Victim>& victim, const Observation& observation,
                 const Answer& answer);
-    void killLater(std::shared_ptr<Victim> victim);
+    void killLater(const std::shared_ptr<Victim>& victim);
+    void kill(const ProcessIdentity& process);
+    [[nodiscard]] bool isDying(const ProcessIdentity& process);
 
     Processes& processes_;
     Observer& observer_;
@@ -69,7 +76,7 @@ class Terminator {
     const EventHub& events_;
     Pid self_;
     std::function<std::chrono::milliseconds()> killAfter_;
-    std::list<std::shared_ptr<Victim>> dying_; ///< signalled, and waited for
+    std::map<ProcessIdentity, std::shared_ptr<Victim>> dying_; ///< signalled, and not seen gone
     std::shared_ptr<bool> alive_; ///< false once this is gone, for answers that come later
 };
 

@@ -112,10 +112,10 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     void learnOwner() {
-        context_.users.nameOf(wanted_.owner, later([this](const std::string& name) {
-                                  ownerName_ = name;
-                                  claim();
-                              }));
+        context_.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
+                                    owner_ = owner;
+                                    claim();
+                                }));
     }
 
     // The environment that is joined, or null when a new one starts.
@@ -165,7 +165,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         policy::Target target;
         target.environment = id();
         target.owner = wanted_.owner;
-        target.ownerName = ownerName_;
+        target.ownerName = owner_.name;
         if (placement)
             claimInto(target, *placement, wanted_.overSubscribe);
         return target;
@@ -183,7 +183,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     [[nodiscard]] core::NewEnvironment newEnvironment(const core::EnvironmentId& id) const {
-        core::NewEnvironment environment{id, wanted_.owner, ownerName_, wanted_.configuration, {},
+        core::NewEnvironment environment{id, wanted_.owner, owner_.name, wanted_.configuration, {},
                                          {}};
         if (kernel_)
             environment.kernels.push_back(livingKernel());
@@ -212,7 +212,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     const Wanted wanted_;
     std::shared_ptr<const core::ProcessPin> pin_;
     std::optional<core::Kernel> kernel_;
-    std::string ownerName_;
+    core::UserInfo owner_;
 };
 
 } // namespace

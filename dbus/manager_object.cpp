@@ -47,6 +47,7 @@ core::Judged judge(const core::ComputeProcess& process, const core::Environment*
 void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
     switch (outcome) {
     case core::TerminationOutcome::Signalled:
+    case core::TerminationOutcome::Ending:
         return;
     case core::TerminationOutcome::Gone:
     case core::TerminationOutcome::Changed:
@@ -246,12 +247,12 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
                     if (const core::Device* device = context.ledger.devices().findUuid(use.device))
                         target.devices.push_back(device->facts.index);
                 }
-                context.users.nameOf(
+                context.users.describe(
                     *target.owner, reply.later([&context, reply, pid, target,
                                                 judged = judge(process, environment, caller)](
-                                                   const std::string& name) {
+                                                   const core::UserInfo& owner) {
                         policy::Target named = target;
-                        named.ownerName = name;
+                        named.ownerName = owner.name;
                         context.gate.pass(reply, named, [&context, reply, pid, judged] {
                             context.terminator.terminate(
                                 judged, reply.later([reply, pid](core::TerminationOutcome outcome) {

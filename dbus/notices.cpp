@@ -81,6 +81,14 @@ void Notices::on(const core::ProcessTerminated& event) {
           {"reason", sdbus::Variant{event.cause.reason.text()}}});
 }
 
+void Notices::on(const core::RuleWarning& event) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(event.left).count();
+    tell(event.user, "warning", event.environment.value_or(""), 0,
+         {{"rule", sdbus::Variant{event.rule}},
+          {"message", sdbus::Variant{event.message}},
+          {"left", sdbus::Variant{static_cast<std::uint64_t>(seconds)}}});
+}
+
 void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
                    core::Uid actor, Details details) {
     details["actor"] = sdbus::Variant{actor};

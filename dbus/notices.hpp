@@ -30,6 +30,7 @@ class Notices {
     void on(const core::EnvironmentRemoved& event);
     void on(const core::DeviceChanged& event);
     void on(const core::ProcessTerminated& event);
+    void on(const core::RuleWarning& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 

@@ -45,6 +45,7 @@ class Publisher {
     void on(const core::DeviceRemoved& event);
     void on(const core::DeviceChanged& event);
     void on(const core::ProcessTerminated& event);
+    void on(const core::RuleWarning& /*event*/) {} // a notice to one person
 
     void addEnvironment(const core::EnvironmentId& id);
     void addDevice(core::DeviceIndex index);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: user names, looked up on a worker, since the database may be a server far away. A name
+// Adapter: users, looked up on a worker, since the database may be a server far away. A name
 // is kept for a while; when the database does not answer in time, the uid serves as the name.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace genv::service {
 
 class UserDirectory : public core::Users {
   public:
-    /// Looks a name up and blocks for as long as that takes; empty for none.
-    using Lookup = std::function<std::string(core::Uid)>;
+    /// Looks a user up and blocks for as long as that takes; no name for one who is not known.
+    using Lookup = std::function<core::UserInfo(core::Uid)>;
 
     static constexpr std::chrono::milliseconds patience{5'000};
     static constexpr std::chrono::minutes keptFor{10};
@@ -28,22 +28,22 @@ class UserDirectory : public core::Users {
     UserDirectory(const core::Clock& clock, core::Scheduler& scheduler, Worker::Post post,
                   Lookup lookup = lookUpSystem);
 
-    void nameOf(core::Uid uid, std::function<void(const std::string&)> answer) override;
+    void describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) override;
 
-    /// Asks the system's user database (getpwuid_r).
-    static std::string lookUpSystem(core::Uid uid);
+    /// Asks the system's user and group databases.
+    static core::UserInfo lookUpSystem(core::Uid uid);
 
   private:
     struct Known {
-        std::string name;
+        core::UserInfo user;
         core::BootTime until;
     };
     struct Asked {
-        std::vector<std::function<void(const std::string&)>> waiting;
+        std::vector<std::function<void(const core::UserInfo&)>> waiting;
         std::unique_ptr<core::Scheduled> deadline;
     };
 
-    void answerAll(core::Uid uid, const std::string& name);
+    void answerAll(const core::UserInfo& user);
 
     const core::Clock& clock_;
     core::Scheduler& scheduler_;

@@ -27,6 +27,9 @@ class ManagerProxy final : public ::dev::genv::Manager_proxy {
                     const std::string& /*reason*/) override {}
     void onProcessTerminated(const std::uint32_t& /*pid*/, const std::string& /*environment*/,
                              const std::string& /*reason*/) override {}
+    void
+    onEnforced(const std::vector<sdbus::Struct<std::string, std::map<std::string, sdbus::Variant>>>&
+               /*actions*/) override {}
     void onQueueChanged() override {}
     void onNotice(const std::uint32_t& /*uid*/, const std::string& /*kind*/,
                   const std::string& /*environment*/,

@@ -2,9 +2,12 @@
 // Port: the user database, which may be a server far away (LDAP, SSSD) and slow.
 #pragma once
 
+#include "core/limits.hpp"
 #include "core/process.hpp"
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 namespace genv::core {
@@ -13,9 +16,14 @@ class Users {
   public:
     virtual ~Users() = default;
 
-    /// Tells a user's name, or the uid as text where there is none or the database does not answer
-    /// in time. Always answers; at once where the name is known. Called on the loop's thread only.
-    virtual void nameOf(Uid uid, std::function<void(const std::string&)> answer) = 0;
+    /// Tells who a user is; the uid as text and no groups where the database does not know them or
+    /// does not answer in time. Always answers; at once where they are known. Called on the loop's
+    /// thread only.
+    virtual void describe(Uid uid, std::function<void(const UserInfo&)> answer) = 0;
 };
+
+/// Describes many users and answers once all are described.
+void describeAll(Users& users, const std::set<Uid>& uids,
+                 std::function<void(const std::map<Uid, UserInfo>&)> answer);
 
 } // namespace genv::core

@@ -193,12 +193,15 @@ TEST(StateSchema, ReadsWhatItWrites) {
     environment.uid = 4294967294U;
     environment.user = "user \xff\x01";
     environment.created = core::fromMicroseconds(1795256846023986);
+    environment.began = core::BootTime{std::chrono::microseconds{77}};
+    environment.exempt = true;
     environment.sequence = 42;
     environment.configuration = {"\xf0\x9f\x8e\xb8", 3, gigabytes(4)};
     environment.processes = {{{10, 7}, nullptr}, {{4194304, 1ULL << 61}, nullptr}};
     environment.kernels = {{"k-1", {{11, 8}, nullptr}}};
-    environment.attachments = {{migFacts(9), gigabytes(2), true, core::fromMicroseconds(5), 6},
-                               {gpuFacts(1), std::nullopt, false, core::fromMicroseconds(7), 8}};
+    environment.attachments = {
+        {migFacts(9), gigabytes(2), true, false, core::fromMicroseconds(5), 6},
+        {gpuFacts(1), std::nullopt, false, true, core::fromMicroseconds(7), 8}};
     core::Environment read = core::decodeState(core::encodeState(environment));
     EXPECT_EQ(read.user, "user \xef\xbf\xbd\x01") << "what is no UTF-8 is replaced";
     read.user = environment.user;
@@ -208,11 +211,11 @@ TEST(StateSchema, ReadsWhatItWrites) {
 // The document of schema version 1 as the first release wrote it: later ones must read it.
 TEST(StateSchema, ReadsTheFixtureOfVersion1) {
     const core::Environment read = core::decodeState(
-        R"({"version":1,"id":"1573","uid":1004,"user":"paul","created":1600000000000000,"sequence":3,)"
+        R"({"version":1,"id":"1573","uid":1004,"user":"paul","created":1600000000000000,"began":5,"exempt":true,"sequence":3,)"
         R"("configuration":{"name":"Yesterday","gpus":2,"gpu_memory":4000000000},)"
         R"("processes":[{"pid":1573,"start_time":77}],"kernels":[{"id":"k","pid":1600,"start_time":78}],)"
         R"("attachments":[{"device":"GPU-1","index":1,"kind":"gpu","model":"NVIDIA A100","total_memory":16000000000,)"
-        R"("share":4000000000,"over_subscribed":true,"since":1600000000000001,"sequence":4}]})");
+        R"("share":4000000000,"over_subscribed":true,"exempt":false,"since":1600000000000001,"sequence":4}]})");
     EXPECT_EQ(read.id, "1573");
     EXPECT_EQ(read.configuration, (core::Configuration{"Yesterday", 2, gigabytes(4)}));
     ASSERT_EQ(read.attachments.size(), 1U);

@@ -214,21 +214,21 @@ TEST(UserDirectory, AsksOncePerUserAndKeepsTheName) {
     std::atomic<int> lookups{0};
     service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid uid) {
         ++lookups;
-        return uid == alice ? std::string("alice") : std::string();
+        return uid == alice ? core::UserInfo{uid, "alice", {"students"}} : core::UserInfo{};
     });
     std::vector<std::string> names;
-    const auto keep = [&](const std::string& name) { names.push_back(name); };
-    users.nameOf(alice, keep);
-    users.nameOf(alice, keep);
+    const auto keep = [&](const core::UserInfo& user) { names.push_back(user.name); };
+    users.describe(alice, keep);
+    users.describe(alice, keep);
     mailbox.take();
-    users.nameOf(alice, keep);
+    users.describe(alice, keep);
     EXPECT_EQ(names, (std::vector<std::string>{"alice", "alice", "alice"}));
     EXPECT_EQ(lookups, 1);
-    users.nameOf(bob, keep);
+    users.describe(bob, keep);
     mailbox.take();
     EXPECT_EQ(names.back(), "1002") << "a uid without a name is its own name";
     clock.pass(11min);
-    users.nameOf(alice, keep);
+    users.describe(alice, keep);
     mailbox.take();
     EXPECT_EQ(lookups, 3) << "names change";
 }
@@ -242,15 +242,15 @@ TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
     {
         service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid) {
             release.acquire();
-            return std::string("alice");
+            return core::UserInfo{alice, "alice", {}};
         });
-        users.nameOf(alice, [&](const std::string& name) { names.push_back(name); });
+        users.describe(alice, [&](const core::UserInfo& user) { names.push_back(user.name); });
         scheduler.pass(service::UserDirectory::patience);
         EXPECT_EQ(names, std::vector<std::string>{"1001"});
         release.release();
         mailbox.take();
         EXPECT_EQ(names.size(), 1U) << "it is answered once";
-        users.nameOf(alice, [&](const std::string& name) { names.push_back(name); });
+        users.describe(alice, [&](const core::UserInfo& user) { names.push_back(user.name); });
     }
     EXPECT_EQ(names, (std::vector<std::string>{"1001", "alice"}));
 }

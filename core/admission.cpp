@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/admission.hpp"
+
+#include "core/holdings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace genv::core {
+
+namespace {
+
+QuotaViolation compareMemory(const Holdings& after, const Limits& limits) {
+    if (limits.maxGpuMemoryPerDevice && after.mostMemoryOnADevice() > *limits.maxGpuMemoryPerDevice)
+        return fmt::format("a user may have {} of GPU memory on one device, and this would make {} "
+                           "(MaxGpuMemoryPerDevice)",
+                           formatBytes(*limits.maxGpuMemoryPerDevice),
+                           formatBytes(after.mostMemoryOnADevice()));
+    if (limits.maxGpuMemory && after.totalMemory() > *limits.maxGpuMemory)
+        return fmt::format(
+            "a user may have {} of GPU memory, and this would make {} (MaxGpuMemoryPerUser)",
+            formatBytes(*limits.maxGpuMemory), formatBytes(after.totalMemory()));
+    return std::nullopt;
+}
+
+QuotaViolation comparePlacement(Holdings holdings, const Limits& limits,
+                                const Placement& placement) {
+    if (placement.attach.empty())
+        return std::nullopt;
+    for (const Placement::Device& device : placement.attach) {
+        Attachment attachment;
+        attachment.device = device.facts;
+        attachment.share = placement.share;
+        holdings.add(attachment);
+    }
+    if (limits.maxDevices && holdings.devices() > *limits.maxDevices)
+        return fmt::format("a user may have {} devices, and this would make {} (MaxDevicesPerUser)",
+                           *limits.maxDevices, holdings.devices());
+    return compareMemory(holdings, limits);
+}
+
+} // namespace
+
+QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
+                               const std::optional<Placement>& placement) {
+    const Holdings holdings = holdingsOf(ledger, owner.uid);
+    if (limits.maxEnvironments && holdings.environments + 1 > *limits.maxEnvironments)
+        return fmt::format(
+            "a user may have {} environments, and this would make {} (MaxEnvironmentsPerUser)",
+            *limits.maxEnvironments, holdings.environments + 1);
+    return placement ? comparePlacement(holdings, limits, *placement) : std::nullopt;
+}
+
+QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
+                               const Limits& limits, const Placement& placement) {
+    return comparePlacement(holdingsOf(ledger, environment.uid), limits, placement);
+}
+
+QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change) {
+    const std::optional<std::uint32_t> gpus = change.gpus.value_or(std::nullopt);
+    if (limits.maxDevices && gpus && *gpus > *limits.maxDevices)
+        return fmt::format("a user may have {} devices, and this would make {} (MaxDevicesPerUser)",
+                           *limits.maxDevices, *gpus);
+    const std::optional<Bytes> memory = change.gpuMemory.value_or(std::nullopt);
+    for (const auto& [limit, name] :
+         {std::pair(limits.maxGpuMemoryPerDevice, "MaxGpuMemoryPerDevice"),
+          std::pair(limits.maxGpuMemory, "MaxGpuMemoryPerUser")}) {
+        if (limit && memory && *memory > *limit)
+            return fmt::format("a user may have {} of GPU memory, and this would make {} ({})",
+                               formatBytes(*limit), formatBytes(*memory), name);
+    }
+    return std::nullopt;
+}
+
+} // namespace genv::core

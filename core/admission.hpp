@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Admission: whether what is asked for stays within an administrator's limits. The same numbers are
+// watched by rules; here they are refused before anything is given.
+#pragma once
+
+#include "core/ledger.hpp"
+#include "core/limits.hpp"
+#include "core/placement.hpp"
+
+#include <optional>
+#include <string>
+
+namespace genv::core {
+
+/// Why something would go over a limit: a sentence with the limit's name and number. Nothing where
+/// it would not.
+using QuotaViolation = std::optional<std::string>;
+
+/// A new environment of a user, and what it would get.
+QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
+                               const std::optional<Placement>& placement);
+
+/// More devices for an environment; a placement that only gives back is always within limits.
+QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
+                               const Limits& limits, const Placement& placement);
+
+/// A configuration that could never be attached.
+QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change);
+
+} // namespace genv::core

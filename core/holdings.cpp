@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/holdings.hpp"
+
+#include "core/ledger.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+Bytes Holdings::totalMemory() const {
+    Bytes total;
+    for (const auto& [device, bytes] : memory)
+        total = total + bytes;
+    return total;
+}
+
+Bytes Holdings::mostMemoryOnADevice() const {
+    Bytes most;
+    for (const auto& [device, bytes] : memory)
+        most = std::max(most, bytes);
+    return most;
+}
+
+void Holdings::add(const Attachment& attachment) {
+    Bytes& held = memory[attachment.device.uuid];
+    held = std::min(held + attachment.share.value_or(attachment.device.totalMemory),
+                    attachment.device.totalMemory);
+}
+
+Holdings holdingsOf(const Ledger& ledger, Uid uid, bool spared) {
+    Holdings holdings;
+    for (const EnvironmentId& id : ledger.environmentsOf(uid)) {
+        const Environment& environment = ledger.get(id);
+        if (spared || !environment.exempt)
+            ++holdings.environments;
+        for (const Attachment& attachment : environment.attachments) {
+            if (spared || !attachment.exempt)
+                holdings.add(attachment);
+        }
+    }
+    return holdings;
+}
+
+} // namespace genv::core

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a user holds, added up over all their environments: what limits are compared with.
+#pragma once
+
+#include "core/environment.hpp"
+
+#include <cstddef>
+#include <map>
+
+namespace genv::core {
+
+class Ledger;
+
+/// What a user holds. Devices are distinct ones, however many environments share them.
+struct Holdings {
+    std::size_t environments = 0;
+    std::map<DeviceUuid, Bytes>
+        memory; ///< by device: the shares, of which a whole device counts as all of it
+
+    [[nodiscard]] std::size_t devices() const { return memory.size(); }
+    [[nodiscard]] Bytes totalMemory() const;
+    [[nodiscard]] Bytes mostMemoryOnADevice() const;
+
+    void add(const Attachment& attachment);
+};
+
+/// What a user holds now; without what was granted over a limit where `spared` is false.
+Holdings holdingsOf(const Ledger& ledger, Uid uid, bool spared = true);
+
+} // namespace genv::core

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The numbers an administrator sets, and which of them apply to whom: a user's own over those of
+// the user's groups over everybody's.
+#pragma once
+
+#include "core/bytes.hpp"
+#include "core/process.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::core {
+
+/// A user as the user database knows them.
+struct UserInfo {
+    Uid uid = 0;
+    std::string name; ///< the uid as text where the database has none
+    std::vector<std::string> groups;
+};
+
+/// What a user may have at most; what is unset is unlimited.
+struct Limits {
+    std::optional<std::uint32_t> maxDevices;              ///< distinct devices attached
+    std::optional<std::uint32_t> maxEnvironments;         ///< active environments
+    std::optional<std::uint32_t> maxProcesses;            ///< compute processes
+    std::optional<Bytes> maxGpuMemory;                    ///< over all devices
+    std::optional<Bytes> maxGpuMemoryPerDevice;           ///< on any one device
+    std::optional<std::chrono::milliseconds> maxLifetime; ///< of an environment
+    std::optional<std::chrono::milliseconds> idleTimeout; ///< of an attachment
+
+    friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+/// The limits of a configuration.
+struct LimitTable {
+    Limits general;
+    std::map<std::string, Limits> users;  ///< by user name
+    std::map<std::string, Limits> groups; ///< by group name
+
+    /// What applies to a user: each limit from the user's own section, else the most generous of
+    /// the groups' that set it, else the general one. Root has none.
+    [[nodiscard]] Limits of(const UserInfo& user) const;
+
+    friend bool operator==(const LimitTable&, const LimitTable&) = default;
+};
+
+} // namespace genv::core

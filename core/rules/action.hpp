@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What came of an enforcement, entry by entry, as people read it and as the bus carries it.
+#pragma once
+
+#include "core/device.hpp"
+#include "core/environment.hpp"
+#include "core/process.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace genv::core {
+
+/// One thing that was found, done, or would be.
+struct EnforcementAction {
+    enum class Kind {
+        Finding,   ///< a violation
+        Terminate, ///< a process was sent SIGTERM
+        Detach,    ///< an environment lost a device
+        End,       ///< an environment ended
+        Failed,    ///< what could not be done, or need not be done any more
+    };
+    Kind kind = Kind::Finding;
+    std::string rule; ///< its name; empty for a report
+    std::string message;
+    std::optional<Pid> pid;
+    std::optional<EnvironmentId> environment;
+    std::string user; ///< name
+    std::vector<DeviceIndex> devices;
+};
+
+/// As the bus writes a kind: "finding", "terminate", "detach", "end", "failed".
+std::string_view nameOf(EnforcementAction::Kind kind);
+
+} // namespace genv::core

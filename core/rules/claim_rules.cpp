@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The rules about what people hold: environments, devices, and for how long.
+#include "core/duration.hpp"
+#include "core/rules/working_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace genv::core {
+
+namespace {
+
+// The environments of each user that rules may end or detach from, oldest first.
+std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state) {
+    std::map<Uid, std::vector<const Environment*>> owners;
+    for (const auto& [sequence, environment] : state.situation.ledger.environments()) {
+        if (!state.isEnded(environment))
+            owners[environment.uid].push_back(&environment);
+    }
+    return owners;
+}
+
+} // namespace
+
+void findLifetimes(WorkingState& state, const RuleSet& rules) {
+    for (const auto& [user, environments] : byOwner(state)) {
+        const auto limit = state.limitsOf(user, rules).maxLifetime;
+        for (const Environment* environment : environments) {
+            const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
+                state.situation.bootNow - environment->began);
+            if (!limit || environment->exempt || age <= *limit)
+                continue;
+            state.find(
+                Rule::MaxLifetime, user, environment->id, environment->id,
+                fmt::format(
+                    "Environment {} is active for {} which is {} more than the maximum allowed",
+                    environment->id, formatDuration(age), formatDuration(age - *limit)));
+            state.endEnvironment(*environment);
+        }
+    }
+}
+
+void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
+    for (auto& [user, environments] : byOwner(state)) {
+        const auto limit = state.limitsOf(user, rules).maxEnvironments;
+        std::erase_if(environments,
+                      [](const Environment* environment) { return environment->exempt; });
+        if (!limit || environments.size() <= *limit)
+            continue;
+        const std::size_t surplus = environments.size() - *limit;
+        state.find(
+            Rule::MaxEnvironmentsPerUser, user, std::nullopt, std::to_string(user),
+            fmt::format(
+                "User {} has {} active environments which is {} more than the maximum allowed",
+                state.userName(user), environments.size(), surplus));
+        for (std::size_t i = 0; i < surplus; ++i) // the most recently activated go first
+            state.endEnvironment(*environments[environments.size() - 1 - i]);
+    }
+}
+
+void findMaxDevices(WorkingState& state, const RuleSet& rules) {
+    struct Hold {
+        std::uint64_t since = 0; // when the user first got the device
+        std::vector<const Environment*> environments;
+    };
+    for (const auto& [user, environments] : byOwner(state)) {
+        const auto limit = state.limitsOf(user, rules).maxDevices;
+        if (!limit)
+            continue;
+        std::map<DeviceUuid, Hold> holds;
+        for (const Environment* environment : environments) {
+            for (const Attachment& attachment : environment->attachments) {
+                if (attachment.exempt || state.isDetached(*environment, attachment.device.uuid))
+                    continue;
+                Hold& hold = holds[attachment.device.uuid];
+                if (hold.environments.empty() || attachment.sequence < hold.since)
+                    hold.since = attachment.sequence;
+                hold.environments.push_back(environment);
+            }
+        }
+        if (holds.size() <= *limit)
+            continue;
+        state.find(
+            Rule::MaxDevicesPerUser, user, std::nullopt, std::to_string(user),
+            fmt::format("User {} is using {} devices which is {} more than the maximum allowed",
+                        state.userName(user), holds.size(), holds.size() - *limit));
+        std::vector<std::pair<std::uint64_t, DeviceUuid>> order;
+        for (const auto& [device, hold] : holds)
+            order.emplace_back(hold.since, device);
+        std::sort(order.rbegin(), order.rend()); // the most recently attached go first
+        order.resize(holds.size() - *limit);
+        for (const auto& [since, device] : order) {
+            for (const Environment* environment : holds.at(device).environments)
+                state.detach(*environment, device);
+        }
+    }
+}
+
+void findIdle(WorkingState& state, const RuleSet& rules) {
+    for (const auto& [user, environments] : byOwner(state)) {
+        const auto limit = state.limitsOf(user, rules).idleTimeout;
+        if (!limit)
+            continue;
+        for (const Environment* environment : environments) {
+            for (const Attachment& attachment : environment->attachments) {
+                const DeviceUuid& device = attachment.device.uuid;
+                const auto idle =
+                    state.situation.idleness.of(environment->id, device, state.situation.bootNow);
+                if (attachment.exempt || state.isDetached(*environment, device) || idle <= *limit)
+                    continue;
+                state.find(Rule::IdleTimeout, user, environment->id, environment->id + " " + device,
+                           fmt::format("Environment {} has not used device {} for {}",
+                                       environment->id, state.index(device), formatDuration(idle)));
+                state.detach(*environment, device);
+            }
+        }
+    }
+}
+
+} // namespace genv::core

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/rules/enforcer.hpp"
+
+#include "core/duration.hpp"
+#include "core/error.hpp"
+#include "core/membership.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+namespace {
+
+std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
+    std::set<Uid> uids;
+    for (const auto& [sequence, environment] : ledger.environments())
+        uids.insert(environment.uid);
+    for (const ComputeProcess& process : observation.processes)
+        uids.insert(process.facts.uids.real);
+    return uids;
+}
+
+std::string nameOf(Uid uid, const std::map<Uid, UserInfo>& users) {
+    const auto user = users.find(uid);
+    return user != users.end() ? user->second.name : std::to_string(uid);
+}
+
+std::vector<DeviceIndex> indicesOf(const Ledger& ledger, const std::vector<DeviceUuid>& devices) {
+    std::vector<DeviceIndex> indices;
+    for (const DeviceUuid& uuid : devices) {
+        if (const Device* device = ledger.devices().findUuid(uuid))
+            indices.push_back(device->facts.index);
+    }
+    std::sort(indices.begin(), indices.end());
+    return indices;
+}
+
+// What a report asks for is somebody else's decision: there is no sentence about a rule.
+bool isFromReport(const Finding& finding) {
+    return finding.message.empty();
+}
+
+Reason reasonFor(const Finding& finding) {
+    return isFromReport(finding) ? Reason::admin() : reasonOf(finding.rule);
+}
+
+} // namespace
+
+std::string_view nameOf(EnforcementAction::Kind kind) {
+    switch (kind) {
+    case EnforcementAction::Kind::Finding:
+        return "finding";
+    case EnforcementAction::Kind::Terminate:
+        return "terminate";
+    case EnforcementAction::Kind::Detach:
+        return "detach";
+    case EnforcementAction::Kind::End:
+        return "end";
+    case EnforcementAction::Kind::Failed:
+        break;
+    }
+    return "failed";
+}
+
+// A cycle that is being carried out: terminations answer one by one, and the last answer ends it.
+struct Enforcer::Round {
+    EnforcementOptions options;
+    std::map<Uid, UserInfo> users;
+    Turn turn;
+    Answer answer;
+    std::vector<EnforcementAction> findings;
+    std::vector<EnforcementAction> terminations;
+    std::vector<EnforcementAction> detachments;
+    std::size_t unanswered = 1; ///< terminations on their way, and the round itself
+
+    void answered() {
+        if (--unanswered > 0)
+            return;
+        std::vector<EnforcementAction> all = std::move(findings);
+        all.insert(all.end(), terminations.begin(), terminations.end());
+        all.insert(all.end(), detachments.begin(), detachments.end());
+        turn.reset();
+        answer(&all, {});
+    }
+};
+
+Enforcer::Turn Enforcer::takeTurn(const EnforcementOptions& options) {
+    if (options.dryRun)
+        return nullptr;
+    if (std::exchange(running_, true))
+        fail(ErrorCode::Busy, "an enforcement is running already; try again in a moment");
+    return {this, [this](void*) { running_ = false; }};
+}
+
+void Enforcer::observe(const Answer& answer,
+                       std::function<void(std::shared_ptr<const Observation>)> use) {
+    parts_.observer.observe(
+        std::chrono::milliseconds{0},
+        [answer, use = std::move(use)](const std::shared_ptr<const Observation>& observation,
+                                       const std::string& failure) {
+            if (observation)
+                use(observation);
+            else
+                answer(nullptr, failure);
+        });
+}
+
+void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, Answer answer) {
+    observe(answer, [this, rules, options, answer, turn = takeTurn(options)](const auto& seen) {
+        withFindings(seen, rules,
+                     [this, options, answer, turn](const auto& findings, const auto& users) {
+                         if (!options.dryRun) {
+                             for (const Finding& finding : findings)
+                                 parts_.log.notice("{} (enforced by uid {})", finding.message,
+                                                   options.actor);
+                         }
+                         carryOut(findings, users, options, turn, answer);
+                     });
+    });
+}
+
+void Enforcer::execute(EnforcementReport report, EnforcementOptions options, Answer answer) {
+    options.terminate = options.terminate && report.terminateProcesses;
+    observe(answer, [this, report = std::move(report), options, answer,
+                     turn = takeTurn(options)](const auto& seen) {
+        const auto matched = [this, report, options, answer, turn, seen](const auto& users) {
+            const auto unmatched = std::make_shared<std::vector<EnforcementAction>>();
+            const auto findings = matchReport(
+                report, *seen, parts_.ledger,
+                [this](const ComputeProcess& p) { return parts_.terminator.isProtected(p); },
+                *unmatched);
+            carryOut(findings, users, options, turn,
+                     [unmatched, answer](const auto* actions, const std::string& why) {
+                         std::vector<EnforcementAction> all = *actions;
+                         all.insert(all.end(), unmatched->begin(), unmatched->end());
+                         answer(&all, why);
+                     });
+        };
+        describeAll(parts_.users, usersOf(parts_.ledger, *seen), matched);
+    });
+}
+
+void Enforcer::watch(std::shared_ptr<const Observation> observation, const Settings& settings) {
+    if (running_)
+        return; // somebody's cycle is running; the next of ours is soon
+    const EnforcementOptions options{settings.dryRun, true, 0};
+    const RuleSet rules{settings.nonEnvProcesses, settings.envDevices, settings.envMemory,
+                        [limits = settings.limits](const UserInfo& u) { return limits.of(u); }};
+    withFindings(std::move(observation), rules,
+                 [this, options, grace = settings.grace,
+                  turn = takeTurn({})](std::vector<Finding> findings, const auto& users) {
+                     const auto due = dueFindings(std::move(findings), options, grace);
+                     carryOut(due, users, options, turn,
+                              [this, options](const auto* actions, const std::string&) {
+                                  for (const EnforcementAction& action : *actions) {
+                                      if (options.dryRun &&
+                                          action.kind != EnforcementAction::Kind::Finding)
+                                          parts_.log.notice("dry run: {}", action.message);
+                                  }
+                              });
+                 });
+}
+
+void Enforcer::withFindings(
+    std::shared_ptr<const Observation> observation, const RuleSet& rules,
+    const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use) {
+    const std::set<Uid> uids = usersOf(parts_.ledger, *observation);
+    describeAll(parts_.users, uids,
+                [this, observation, rules, use](const std::map<Uid, UserInfo>& users) {
+                    const Situation situation{parts_.ledger,
+                                              *observation,
+                                              parts_.idleness,
+                                              users,
+                                              parts_.clock.wallNow(),
+                                              parts_.clock.bootNow(),
+                                              [this](const ComputeProcess& process) {
+                                                  return parts_.terminator.isProtected(process);
+                                              }};
+                    use(evaluate(situation, rules), users);
+                });
+}
+
+std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
+                                           const EnforcementOptions& options,
+                                           std::chrono::milliseconds grace) {
+    const BootTime now = parts_.clock.bootNow();
+    std::map<std::string, Violation> lasting;
+    std::vector<Finding> due;
+    for (Finding& finding : findings) {
+        const auto known = lasting_.find(finding.subject);
+        const bool isNew = known == lasting_.end();
+        Violation violation = isNew ? Violation{now} : known->second;
+        const bool wasDue = violation.due;
+        violation.due = now - violation.since >= grace;
+        lasting[finding.subject] = violation;
+        if (isNew && !violation.due)
+            warn(finding, grace);
+        if (violation.due && !wasDue)
+            parts_.log.notice("{}", finding.message);
+        if (violation.due && !(options.dryRun && wasDue)) // a dry run says it once
+            due.push_back(std::move(finding));
+    }
+    lasting_ = std::move(lasting); // a violation that ended and begins again is a new one
+    return due;
+}
+
+void Enforcer::warn(const Finding& finding, std::chrono::milliseconds left) const {
+    parts_.log.notice("{}; in {} something is done about it", finding.message,
+                      formatDuration(left));
+    parts_.events.tell(RuleWarning{finding.user, finding.environment,
+                                   std::string(nameOf(finding.rule)), finding.message, left});
+}
+
+void Enforcer::carryOut(const std::vector<Finding>& findings, const std::map<Uid, UserInfo>& users,
+                        const EnforcementOptions& options, Turn turn, Answer answer) {
+    const auto round = std::make_shared<Round>();
+    round->options = options;
+    round->users = users;
+    round->turn = std::move(turn);
+    round->answer = std::move(answer);
+    for (const Finding& finding : findings) {
+        if (!isFromReport(finding))
+            round->findings.push_back({EnforcementAction::Kind::Finding,
+                                       std::string(nameOf(finding.rule)),
+                                       finding.message,
+                                       std::nullopt,
+                                       finding.environment,
+                                       nameOf(finding.user, users),
+                                       {}});
+        end(finding, round);
+        detach(finding, *round);
+    }
+    round->answered();
+}
+
+void Enforcer::end(const Finding& finding, const std::shared_ptr<Round>& round) {
+    for (const Ending& ending : finding.endings) {
+        const Pid pid = ending.process.identity.pid;
+        const auto indices = indicesOf(parts_.ledger, ending.devices);
+        EnforcementAction action{
+            EnforcementAction::Kind::Terminate,
+            isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),
+            fmt::format("Terminating process {} from environment {} that is running on GPU(s) {}",
+                        pid, ending.environment.value_or("N/A"), fmt::join(indices, ",")),
+            pid,
+            ending.environment,
+            nameOf(finding.user, round->users),
+            indices};
+        if (!round->options.terminate)
+            continue;
+        if (round->options.dryRun) {
+            round->terminations.push_back(std::move(action));
+            continue;
+        }
+        const Cause cause{reasonFor(finding), round->options.actor};
+        ++round->unanswered;
+        parts_.terminator.terminate(
+            {ending.process, ending.devices, ending.environment, cause},
+            [round, action = std::move(action), pid](TerminationOutcome outcome) mutable {
+                if (outcome != TerminationOutcome::Signalled) {
+                    action.kind = EnforcementAction::Kind::Failed;
+                    action.message = describe(outcome, pid);
+                }
+                round->terminations.push_back(std::move(action));
+                round->answered();
+            });
+    }
+}
+
+void Enforcer::detach(const Finding& finding, Round& round) {
+    // A rule has listed the processes that end with its detachments; a report need not have.
+    const bool fromReport = isFromReport(finding);
+    const Cause cause{reasonFor(finding), round.options.actor,
+                      fromReport && round.options.terminate};
+    const std::string rule = fromReport ? "" : std::string(nameOf(finding.rule));
+    for (const Detachment& detachment : finding.detachments) {
+        const Environment* environment = parts_.ledger.find(detachment.environment);
+        const Device* device = parts_.ledger.devices().findUuid(detachment.device);
+        if (environment == nullptr || device == nullptr)
+            continue;
+        round.detachments.push_back(
+            {EnforcementAction::Kind::Detach,
+             rule,
+             fmt::format("Detaching environment {} of user {} from device {}", environment->id,
+                         environment->user, device->facts.index),
+             std::nullopt,
+             environment->id,
+             environment->user,
+             {device->facts.index}});
+        if (!round.options.dryRun)
+            parts_.ledger.takeAway(EnvironmentId(environment->id), detachment.device, cause);
+    }
+    for (const EnvironmentId& id : finding.ended) {
+        const Environment* environment = parts_.ledger.find(id);
+        if (environment == nullptr)
+            continue;
+        round.detachments.push_back(
+            {EnforcementAction::Kind::End,
+             rule,
+             fmt::format("Ending environment {} of user {}", id, environment->user),
+             std::nullopt,
+             id,
+             environment->user,
+             {}});
+        if (!round.options.dryRun)
+            parts_.ledger.end(id, cause);
+    }
+}
+
+} // namespace genv::core

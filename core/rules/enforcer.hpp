@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Carries out what rules find: the service's own cycles, which warn before they act, cycles that
+// somebody asks for, and reports that were decided elsewhere. Findings become detachments and
+// terminations here, and both become messages here, nowhere else.
+#pragma once
+
+#include "core/idleness.hpp"
+#include "core/ledger.hpp"
+#include "core/ports/clock.hpp"
+#include "core/ports/log.hpp"
+#include "core/ports/observer.hpp"
+#include "core/ports/users.hpp"
+#include "core/rules/action.hpp"
+#include "core/rules/report.hpp"
+#include "core/rules/rule.hpp"
+#include "core/settings.hpp"
+#include "core/terminator.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace genv::core {
+
+/// How a cycle is run.
+struct EnforcementOptions {
+    bool dryRun = false;
+    bool terminate = true; ///< false: environments are detached and no process is signalled
+    Uid actor = 0;
+};
+
+class Enforcer {
+  public:
+    /// What was done, or no list and why: the driver did not answer.
+    using Answer =
+        std::function<void(const std::vector<EnforcementAction>*, const std::string& failure)>;
+
+    struct Parts {
+        Ledger& ledger;
+        Observer& observer;
+        Users& users;
+        Terminator& terminator;
+        const Idleness& idleness;
+        const Clock& clock;
+        const EventHub& events;
+        Log& log;
+    };
+
+    /// All parts outlive this, and so does the loop's last turn.
+    explicit Enforcer(const Parts& parts) : parts_(parts) {}
+
+    /// Runs one cycle of these rules now. Throws Error(Busy) while another is running, except for a
+    /// dry run, which disturbs nobody.
+    void run(const RuleSet& rules, const EnforcementOptions& options, Answer answer);
+
+    /// Carries out a report, each entry matched against a fresh observation by pid, device and
+    /// environment. Throws Error(Busy) as run() does.
+    void execute(EnforcementReport report, EnforcementOptions options, Answer answer);
+
+    /// The service's own cycle on an observation: warns those whose violation is new, and acts on
+    /// the violations that have lasted for the grace.
+    void watch(std::shared_ptr<const Observation> observation, const Settings& settings);
+
+  private:
+    struct Round;
+    struct Violation {
+        BootTime since;
+        bool due = false; ///< it has lasted for the grace before
+    };
+    /// Held while a cycle is carried out; null for a dry run.
+    using Turn = std::shared_ptr<void>;
+
+    [[nodiscard]] Turn takeTurn(const EnforcementOptions& options);
+    void observe(const Answer& answer, std::function<void(std::shared_ptr<const Observation>)> use);
+    void withFindings(
+        std::shared_ptr<const Observation> observation, const RuleSet& rules,
+        const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use);
+    [[nodiscard]] std::vector<Finding> dueFindings(std::vector<Finding> findings,
+                                                   const EnforcementOptions& options,
+                                                   std::chrono::milliseconds grace);
+    void warn(const Finding& finding, std::chrono::milliseconds left) const;
+    void carryOut(const std::vector<Finding>& findings, const std::map<Uid, UserInfo>& users,
+                  const EnforcementOptions& options, Turn turn, Answer answer);
+    void end(const Finding& finding, const std::shared_ptr<Round>& round);
+    void detach(const Finding& finding, Round& round);
+
+    const Parts parts_;
+    bool running_ = false;
+    std::map<std::string, Violation> lasting_; ///< what the service's own cycles found, by subject
+};
+
+} // namespace genv::core

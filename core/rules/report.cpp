@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/rules/report.hpp"
+
+#include "core/error.hpp"
+#include "core/membership.hpp"
+#include "core/terminator.hpp"
+#include "core/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace genv::core {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t longestReport = 16 << 20;
+
+[[noreturn]] void refuse(const char* what) {
+    fail(ErrorCode::InvalidArgs, "the report makes no sense: {}", what);
+}
+
+std::uint32_t number(const json& object, const char* name) {
+    if (!object.is_object() || !object.contains(name) || !object[name].is_number_unsigned() ||
+        object[name].get<std::uint64_t>() > UINT32_MAX)
+        refuse("an entry lacks a number that it must have");
+    return object[name].get<std::uint32_t>();
+}
+
+EnforcementReport::Process parseProcess(const json& value) {
+    EnforcementReport::Process process;
+    process.pid = number(value, "pid");
+    if (value.contains("eid") && value["eid"].is_string())
+        process.environment = value["eid"].get<std::string>();
+    if (!value.contains("used_gpu_memory") || !value["used_gpu_memory"].is_array())
+        refuse("a process lacks used_gpu_memory");
+    for (const json& use : value["used_gpu_memory"])
+        process.devices.push_back(number(use, "index"));
+    return process;
+}
+
+EnvironmentId parseEnvironment(const json& value) {
+    if (!value.is_object() || !value.contains("eid") || !value["eid"].is_string())
+        refuse("an environment lacks its eid");
+    return value["eid"].get<std::string>();
+}
+
+// The list in a collection's object, such as {"envs": [...]}.
+const json& list(const json& collection, const char* name) {
+    if (!collection.is_object() || !collection.contains(name) || !collection[name].is_array())
+        refuse("a collection lacks its list");
+    return collection[name];
+}
+
+std::vector<DeviceUuid> devicesOf(const ComputeProcess& process) {
+    std::vector<DeviceUuid> devices;
+    for (const ComputeUse& use : process.uses)
+        devices.push_back(use.device);
+    return devices;
+}
+
+bool usesOneOf(const ComputeProcess& process, const std::vector<DeviceIndex>& indices,
+               const Ledger& ledger) {
+    return std::any_of(process.uses.begin(), process.uses.end(), [&](const ComputeUse& use) {
+        const Device* device = ledger.devices().findUuid(use.device);
+        return device != nullptr &&
+               std::find(indices.begin(), indices.end(), device->facts.index) != indices.end();
+    });
+}
+
+} // namespace
+
+EnforcementReport parseReport(std::string_view text) {
+    if (text.size() > longestReport)
+        refuse("it is too long");
+    const json document = json::parse(text, nullptr, false);
+    if (!document.is_object())
+        refuse("it is no JSON object");
+    EnforcementReport report;
+    if (document.contains("terminate")) {
+        for (const json& process : list(document["terminate"], "processes"))
+            report.terminate.push_back(parseProcess(process));
+    }
+    if (document.contains("terminate_processes")) {
+        if (!document["terminate_processes"].is_boolean())
+            refuse("terminate_processes is neither true nor false");
+        report.terminateProcesses = document["terminate_processes"].get<bool>();
+    }
+    if (!document.contains("detach"))
+        return report;
+    if (!document["detach"].is_object())
+        refuse("detach is no object of devices");
+    for (const auto& [key, value] : document["detach"].items()) {
+        DeviceIndex index = 0;
+        const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+        if (error != std::errc{} || end != key.data() + key.size())
+            refuse("a key of detach is no device index");
+        for (const json& environment : list(value, "envs"))
+            report.detach[index].push_back(parseEnvironment(environment));
+    }
+    return report;
+}
+
+std::vector<Finding> matchReport(const EnforcementReport& report, const Observation& observation,
+                                 const Ledger& ledger,
+                                 const std::function<bool(const ComputeProcess&)>& isProtected,
+                                 std::vector<EnforcementAction>& unmatched) {
+    const EnvironmentLookup lookup = lookupIn(ledger);
+    std::map<Pid, const ComputeProcess*> running;
+    for (const ComputeProcess& process : observation.processes)
+        running.emplace(process.facts.identity.pid, &process);
+    Finding finding{Rule::EnvDevices, 0, std::nullopt, "", "", {}, {}, {}};
+    for (const EnforcementReport::Process& wanted : report.terminate) {
+        const auto found = running.find(wanted.pid);
+        const ComputeProcess* process = found != running.end() ? found->second : nullptr;
+        const Environment* environment =
+            process != nullptr ? environmentOf(lookup, *process) : nullptr;
+        const auto id = environment != nullptr ? std::optional(environment->id) : std::nullopt;
+        if (process == nullptr || id != wanted.environment ||
+            !usesOneOf(*process, wanted.devices, ledger) || isProtected(*process)) {
+            unmatched.push_back({EnforcementAction::Kind::Failed,
+                                 "",
+                                 describe(TerminationOutcome::Gone, wanted.pid),
+                                 wanted.pid,
+                                 std::nullopt,
+                                 "",
+                                 {}});
+            continue;
+        }
+        running.erase(found); // named twice, it is gone the second time
+        finding.user = process->facts.uids.real;
+        finding.endings.push_back({process->facts, devicesOf(*process), id});
+    }
+    for (const auto& [index, environments] : report.detach) {
+        const Device* device = ledger.devices().find(index);
+        for (const EnvironmentId& id : environments) {
+            const Environment* environment = ledger.find(id);
+            if (device != nullptr && environment != nullptr &&
+                environment->attachmentTo(device->facts.uuid) != nullptr)
+                finding.detachments.push_back({id, device->facts.uuid});
+            else
+                unmatched.push_back(
+                    {EnforcementAction::Kind::Failed,
+                     "",
+                     fmt::format("[DEBUG] Environment {} already detached from device {}",
+                                 escaped(id), index),
+                     std::nullopt,
+                     std::nullopt,
+                     "",
+                     {index}});
+        }
+    }
+    return {std::move(finding)};
+}
+
+} // namespace genv::core

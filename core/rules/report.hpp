@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A report: what somebody decided elsewhere, from a snapshot, that is to be ended and detached
+// here. It is old by the time it arrives, so each entry is matched against what is so now.
+#pragma once
+
+#include "core/rules/action.hpp"
+#include "core/rules/rule.hpp"
+
+#include <functional>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace genv::core {
+
+struct EnforcementReport {
+    struct Process {
+        Pid pid = 0;
+        std::optional<EnvironmentId> environment;
+        std::vector<DeviceIndex> devices;
+    };
+    std::vector<Process> terminate;
+    std::map<DeviceIndex, std::vector<EnvironmentId>> detach;
+    bool terminateProcesses = true; ///< false: no process is signalled, also not by a detachment
+};
+
+/// Reads `{"terminate": {"processes": [...]}, "detach": {"0": {"envs": [...]}}}` with the entities
+/// of a snapshot, and an optional "terminate_processes": false. Throws Error(InvalidArgs).
+EnforcementReport parseReport(std::string_view json);
+
+/// What of a report is still so: processes by pid, environment and one of their devices,
+/// attachments by device and environment. The rest is added to `unmatched`. The findings have no
+/// message: the decision was somebody else's.
+std::vector<Finding> matchReport(const EnforcementReport& report, const Observation& observation,
+                                 const Ledger& ledger,
+                                 const std::function<bool(const ComputeProcess&)>& isProtected,
+                                 std::vector<EnforcementAction>& unmatched);
+
+} // namespace genv::core

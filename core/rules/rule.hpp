@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What rules are: what they look at, what they find, and in which order. A rule is a pure function
+// of a situation; it ends nothing and detaches nothing itself.
+#pragma once
+
+#include "core/events.hpp"
+#include "core/idleness.hpp"
+#include "core/ledger.hpp"
+#include "core/limits.hpp"
+#include "core/ports/observer.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace genv::core {
+
+/// The rules, in the order in which they are evaluated: each sees what those before it have found.
+enum class Rule {
+    NonEnvProcesses,
+    EnvDevices,
+    MaxLifetime,
+    MaxEnvironmentsPerUser,
+    MaxDevicesPerUser,
+    IdleTimeout,
+    EnvMemory,
+    MaxProcessesPerUser,
+    MaxGpuMemoryPerDevice,
+    MaxGpuMemoryPerUser,
+};
+
+/// A rule's name, as reasons ("rule:<name>"), messages and options have it.
+std::string_view nameOf(Rule rule);
+
+/// Why something that a rule found is done: "expired" and "idle" for the two that are about time.
+Reason reasonOf(Rule rule);
+
+/// Which rules are evaluated, and with which limits.
+struct RuleSet {
+    bool nonEnvProcesses = false;
+    bool envDevices = true;
+    bool envMemory = true;
+    std::function<Limits(const UserInfo&)> limitsOf; ///< unset limits are rules that find nothing
+};
+
+/// What rules look at, at one moment.
+struct Situation {
+    const Ledger& ledger;
+    const Observation& observation;
+    const Idleness& idleness;
+    const std::map<Uid, UserInfo>& users; ///< every owner and every user of a compute process
+    WallTime now;
+    BootTime bootNow;
+    std::function<bool(const ComputeProcess&)> isProtected; ///< never ended, whatever it does
+};
+
+/// A compute process that must end.
+struct Ending {
+    ProcessFacts process;
+    std::vector<DeviceUuid> devices; ///< all it uses
+    std::optional<EnvironmentId> environment;
+};
+
+/// An attachment that must go.
+struct Detachment {
+    EnvironmentId environment;
+    DeviceUuid device;
+};
+
+/// One violation, with all that follows from it.
+struct Finding {
+    Rule rule;
+    Uid user = 0;                             ///< whose it is, and who is warned
+    std::optional<EnvironmentId> environment; ///< that it is about, when it is about one
+    std::string subject; ///< names the violation, the same for as long as it lasts
+    std::string message; ///< the sentence people read
+    std::vector<Ending> endings;
+    std::vector<Detachment> detachments;
+    std::vector<EnvironmentId> ended; ///< environments that must end, their attachments with them
+};
+
+/// Evaluates the rules of a set. What one rule ends, later ones do not count again; what was
+/// granted over a limit is spared by that limit's rules, and root's own processes and environments
+/// by every limit's.
+std::vector<Finding> evaluate(const Situation& situation, const RuleSet& rules);
+
+} // namespace genv::core

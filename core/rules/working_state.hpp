@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The situation as rules work through it: who runs what, less what the rules before have found
+// already.
+#pragma once
+
+#include "core/rules/rule.hpp"
+
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace genv::core {
+
+/// A compute process that rules may end.
+struct RunningProcess {
+    const ComputeProcess* process = nullptr;
+    const Environment* environment = nullptr; ///< null for none
+    Uid user = 0;                             ///< the environment's owner, else the process's own
+    bool ends = false;                        ///< a rule has found it
+
+    /// What it uses of a device; empty where it does not use it or the driver does not know.
+    [[nodiscard]] std::optional<Bytes> memoryOn(const DeviceUuid& device) const;
+    [[nodiscard]] bool uses(const DeviceUuid& device) const;
+    /// The sum of what the driver knows.
+    [[nodiscard]] Bytes memory() const;
+};
+
+class WorkingState {
+  public:
+    explicit WorkingState(const Situation& situation);
+
+    const Situation& situation;
+    std::vector<RunningProcess> processes; ///< by pid; protected ones are not among them
+    std::vector<Finding> findings;
+
+    /// Starts a finding; what is ended and detached next belongs to it. Valid until the next one.
+    Finding& find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
+                  std::string subject, std::string message);
+
+    void end(RunningProcess& process);
+    /// Detaches, and ends the environment's processes on the device.
+    void detach(const Environment& environment, const DeviceUuid& device);
+    /// Ends an environment, its attachments and its processes on them.
+    void endEnvironment(const Environment& environment);
+
+    [[nodiscard]] bool isDetached(const Environment& environment, const DeviceUuid& device) const {
+        return detached_.contains({environment.id, device});
+    }
+    [[nodiscard]] bool isEnded(const Environment& environment) const {
+        return ended_.contains(environment.id);
+    }
+    [[nodiscard]] std::string userName(Uid uid) const;
+    [[nodiscard]] Limits limitsOf(Uid uid, const RuleSet& rules) const;
+    /// Indices of devices, ascending, as messages list them: "0,1".
+    [[nodiscard]] std::string indices(const std::vector<DeviceUuid>& devices) const;
+    [[nodiscard]] std::string index(const DeviceUuid& device) const { return indices({device}); }
+
+    /// Ends the fewest of these processes that bring a sum down by `excess`: the largest first, and
+    /// for the last place the smallest that suffices; among equals the one that started last.
+    void endFewest(std::vector<RunningProcess*> candidates, Bytes excess,
+                   const std::function<Bytes(const RunningProcess&)>& size);
+
+  private:
+    std::set<std::pair<EnvironmentId, DeviceUuid>> detached_;
+    std::set<EnvironmentId> ended_;
+};
+
+// One function a rule; each adds its findings.
+void findNonEnvProcesses(WorkingState& state);
+void findEnvDevices(WorkingState& state);
+void findEnvMemory(WorkingState& state);
+void findLifetimes(WorkingState& state, const RuleSet& rules);
+void findMaxEnvironments(WorkingState& state, const RuleSet& rules);
+void findMaxDevices(WorkingState& state, const RuleSet& rules);
+void findIdle(WorkingState& state, const RuleSet& rules);
+void findMaxProcesses(WorkingState& state, const RuleSet& rules);
+void findMemoryPerDevice(WorkingState& state, const RuleSet& rules);
+void findMemoryPerUser(WorkingState& state, const RuleSet& rules);
+
+} // namespace genv::core
