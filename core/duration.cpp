@@ -22,7 +22,7 @@ constexpr std::uint64_t second = 1000;
 constexpr std::uint64_t minute = 60 * second;
 constexpr std::uint64_t hour = 60 * minute;
 constexpr std::uint64_t day = 24 * hour;
-constexpr std::uint64_t longest = 100 * 366 * day;
+constexpr std::uint64_t longest = 100ULL * 366 * day;
 
 constexpr std::array units{
     Unit{"", second},       Unit{"ms", 1},          Unit{"msec", 1},         Unit{"s", second},

@@ -139,7 +139,7 @@ void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
     const auto place = context_.listCalls.enter(reply.caller().uid);
     context_.observer.observe(
         freshSample, reply.later([place, use = std::move(use)](
-                                     std::shared_ptr<const core::Observation> observation,
+                                     const std::shared_ptr<const core::Observation>& observation,
                                      const std::string& failure) {
             if (!observation)
                 core::fail(core::ErrorCode::Timeout, "the GPU driver does not answer: {}", failure);

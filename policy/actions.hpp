@@ -115,8 +115,8 @@ constexpr int countRows(std::string_view interface, std::string_view member) {
     return count;
 }
 
-/// The row of a method. A method without one does not compile.
-consteval const MethodRow& rowOf(std::string_view interface, std::string_view member) {
+/// The row of a method, in a constant expression: there, a method without one does not compile.
+constexpr const MethodRow& rowOf(std::string_view interface, std::string_view member) {
     for (const MethodRow& row : methodTable) {
         if (row.interface == interface && row.member == member)
             return row;

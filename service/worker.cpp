@@ -6,7 +6,7 @@
 
 namespace genv::service {
 
-Worker::Worker(std::string name, Post post)
+Worker::Worker(const std::string& name, Post post)
     : post_(std::move(post)), alive_(std::make_shared<bool>(true)) {
     // Signals are the loop's: a new thread inherits the mask of the one that starts it.
     sigset_t all{};

@@ -23,7 +23,7 @@ class Worker {
     using Post = std::function<void(std::function<void()>)>;
 
     /// `name` is the thread's, at most 15 bytes.
-    Worker(std::string name, Post post);
+    Worker(const std::string& name, Post post);
     /// Drops the jobs that have not begun and waits for the one that has. Answers that come later
     /// are dropped.
     ~Worker();

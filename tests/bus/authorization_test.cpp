@@ -72,9 +72,9 @@ const std::vector<Row>& matrix() {
              return client.manager("GetEnvironmentByPID", "u", scene.second);
          }},
         {managerInterface, "Snapshot", free, toManager("Snapshot")},
-        {managerInterface, "GetLimits", later, toManager("GetLimits", "u", alice)},
-        {managerInterface, "Enforce", later, toManager("Enforce", "a{sv}", 0)},
-        {managerInterface, "Execute", later, toManager("Execute", "s", "{}")},
+        {managerInterface, "GetLimits", free, toManager("GetLimits", "u", alice)},
+        {managerInterface, "Enforce", administrators, toManager("Enforce", "a{sv}", 0)},
+        {managerInterface, "Execute", administrators, toManager("Execute", "s", "{}")},
         {managerInterface, "TerminateProcess", owners,
          [](Client& client, const Scene& scene) {
              return client.manager("TerminateProcess", "u", scene.compute);

@@ -11,7 +11,6 @@ namespace genv::tests {
 namespace {
 
 using namespace std::chrono_literals;
-using core::Bytes;
 using core::ErrorCode;
 
 TEST(Bytes, AreReadWithEveryUnitInEitherCase) {

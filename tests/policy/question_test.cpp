@@ -97,7 +97,7 @@ TEST(Question, CarriesDetailsForRulesAndAMessageForPeople) {
                                                      {"devices", "0,2"},
                                                      {"gpus", "2"}};
     EXPECT_EQ(question->details, details);
-    EXPECT_EQ(question->message,
+    EXPECT_EQ(question->message(),
               "Authentication is required to attach GPUs to environment 1573 of bob (GPUs 0, 2)");
 
     Target process;
@@ -105,10 +105,34 @@ TEST(Question, CarriesDetailsForRulesAndAMessageForPeople) {
     process.owner = bob;
     process.ownerName = "bob";
     EXPECT_EQ(
-        policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message,
+        policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message(),
         "Authentication is required to terminate process 4711 of bob");
-    EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "Reload"), alice, Target{})->message,
+    EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "Reload"), alice, Target{})->message(),
               "Authentication is required to reload the configuration of the GPU service");
+}
+
+TEST(Question, AsksOnceMoreAboutAQuotaButNotRoot) {
+    Target target = environmentOf(alice);
+    target.gpus = 3;
+    const auto attach = row("dev.genv.Environment", "Attach");
+    const auto question = policy::quotaQuestionFor(attach, alice, target);
+    ASSERT_TRUE(question.has_value());
+    EXPECT_EQ(question->action, Action::ExceedLimits);
+    EXPECT_EQ(question->details.at("gpus"), "3");
+    EXPECT_EQ(question->message(),
+              "Authentication is required to go over a limit to attach GPUs to "
+              "environment 1573 of alice");
+    EXPECT_FALSE(policy::quotaQuestionFor(attach, 0, target).has_value());
+}
+
+TEST(Question, LetsAnybodyAskWhatAnEnforcementWouldDo) {
+    Target target;
+    const auto enforce = row("dev.genv.Manager", "Enforce");
+    EXPECT_EQ(policy::questionFor(enforce, alice, target)->action, Action::Enforce);
+    target.dryRun = true;
+    EXPECT_FALSE(policy::questionFor(enforce, alice, target).has_value());
+    EXPECT_TRUE(
+        policy::questionFor(row("dev.genv.Manager", "Execute"), alice, Target{}).has_value());
 }
 
 TEST(PolicyFile, DeclaresExactlyTheActionsThatAreAskedAbout) {

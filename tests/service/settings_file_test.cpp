@@ -2,9 +2,13 @@
 // genvd.conf is taken whole or refused with the file, the line and what would be allowed.
 #include "core/error.hpp"
 #include "service/settings_file.hpp"
+#include "service/settings_keys.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
 
 namespace genv::tests {
 namespace {
@@ -64,10 +68,13 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
               "5: Interval: \"soon\" is not a time span; write a number and a unit, such as 30s, "
               "10min or 2h");
     EXPECT_EQ(complaint("[Enforcement]\nInterval=0\n"), "2: Interval: it must be at least 1000ms");
-    EXPECT_EQ(complaint("[Enforcement]\nIntervall=10s\n"),
-              "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, KillAfter");
+    EXPECT_EQ(
+        complaint("[Enforcement]\nIntervall=10s\n"),
+        "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, NonEnvProcesses, "
+        "EnvDevices, EnvMemory, Grace, KillAfter, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
-              "3: there is no section [Foo]; the sections are [GPU] and [Enforcement]");
+              "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Limits], "
+              "[User NAME] and [Group NAME]");
     const std::string syntax =
         "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
@@ -75,6 +82,51 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
     EXPECT_EQ(complaint("[GPU\nBackend=auto\n"), "1: " + syntax);
     EXPECT_EQ(complaint("[GPU]\nBackend=\x1b[31m\n"),
               "2: Backend: \"\\x1b[31m\" is none of auto, nvml and simulated");
+}
+
+TEST_F(SettingsFile, HoldsRulesAndLimits) {
+    folder.write("genvd.conf",
+                 "[Enforcement]\nNonEnvProcesses=yes\nEnvDevices=off\nEnvMemory=0\nGrace=1min\n"
+                 "DryRun=true\n[Limits]\nMaxDevicesPerUser=2\nMaxEnvironmentsPerUser=3\n"
+                 "MaxProcessesPerUser=4\nMaxGpuMemoryPerUser=32g\nMaxGpuMemoryPerDevice=8gi\n"
+                 "MaxLifetime=2d\nIdleTimeout=1h\n[User alice]\nMaxDevicesPerUser=infinity\n"
+                 "[Group students]\nMaxDevicesPerUser=1\n");
+    folder.write("genvd.conf.d/50-more.conf", "[Limits]\nMaxProcessesPerUser=\n");
+    const core::Settings settings = read();
+    EXPECT_TRUE(settings.nonEnvProcesses && settings.dryRun);
+    EXPECT_FALSE(settings.envDevices || settings.envMemory);
+    EXPECT_EQ(settings.grace, 60s);
+    const core::Limits everybody = settings.limits.of({1003, "carol", {}});
+    EXPECT_EQ(everybody, (core::Limits{2, 3, std::nullopt, core::Bytes{32'000'000'000},
+                                       core::Bytes{8ULL << 30}, 48h, 1h}));
+    EXPECT_EQ(settings.limits.of({1002, "bob", {"students"}}).maxDevices, 1U);
+    EXPECT_EQ(settings.limits.of({1001, "alice", {"students"}}).maxDevices, std::nullopt);
+}
+
+TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {
+    EXPECT_EQ(complaint("[Limits]\nMaxDevicesPerUser=-1\n"),
+              "2: MaxDevicesPerUser: \"-1\" is not a number; write one from 0 to 4294967295, or "
+              "infinity");
+    EXPECT_EQ(complaint("[User alice]\n\nInterval=3s\n").substr(0, 45),
+              "3: there is no \"Interval\" in [User alice]; it");
+    EXPECT_NE(complaint("[Group students]\nMaxGpuMemoryPerUser=many\n"), "nothing");
+    EXPECT_NE(complaint("[User ]\n"), "nothing");
+    EXPECT_EQ(complaint("[Enforcement]\nDryRun=perhaps\n"),
+              "2: DryRun: \"perhaps\" is neither yes nor no");
+}
+
+// What genvd.conf(5) and the shipped file name is exactly what may be set.
+TEST_F(SettingsFile, EveryKeyIsDocumented) {
+    for (const char* name : {GENV_CONF_FILE, GENV_CONF_MANUAL}) {
+        std::ifstream file(name);
+        const std::string text((std::istreambuf_iterator<char>(file)),
+                               std::istreambuf_iterator<char>());
+        for (const char* heading : {"GPU", "Enforcement", "Limits"}) {
+            for (const std::string_view key : service::findSection(heading)->keys())
+                EXPECT_NE(text.find(std::string(key) + "="), std::string::npos)
+                    << key << " in " << name;
+        }
+    }
 }
 
 TEST_F(SettingsFile, SurvivesHostileFiles) {

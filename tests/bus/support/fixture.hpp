@@ -60,6 +60,7 @@ inline constexpr const char* noSuchProcess = "dev.genv.Error.NoSuchProcess";
 inline constexpr const char* deviceUnavailable = "dev.genv.Error.DeviceUnavailable";
 inline constexpr const char* notEnoughDevices = "dev.genv.Error.NotEnoughDevices";
 inline constexpr const char* alreadyExists = "dev.genv.Error.AlreadyExists";
+inline constexpr const char* quotaExceeded = "dev.genv.Error.QuotaExceeded";
 inline constexpr const char* notAttached = "dev.genv.Error.NotAttached";
 inline constexpr const char* accessDenied = "org.freedesktop.DBus.Error.AccessDenied";
 inline constexpr const char* interactive =
