@@ -135,7 +135,7 @@ void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>&
         std::erase_if(next.attachments, [&](const Attachment& a) { return a.device.uuid == uuid; });
         nexts.push_back(std::move(next));
     }
-    apply(std::move(nexts), {someOthers ? Reason::admin() : Reason::user(), actor});
+    apply(std::move(nexts), {someOthers ? Reason::admin() : Reason::user(), actor, someOthers});
 }
 
 void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor) {

@@ -34,6 +34,10 @@ struct ProcessUids {
     [[nodiscard]] bool areAll(Uid uid) const {
         return real == uid && effective == uid && saved == uid && filesystem == uid;
     }
+    /// Whether any of them is root's: it has root's powers, or may take them.
+    [[nodiscard]] bool hasRoot() const {
+        return real == 0 || effective == 0 || saved == 0 || filesystem == 0;
+    }
     /// Whose process it is to somebody: theirs when every uid is, else another's.
     [[nodiscard]] Uid ownerFor(Uid viewer) const {
         for (const Uid uid : {real, effective, saved, filesystem}) {

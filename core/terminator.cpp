@@ -126,6 +126,10 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
         answer(TerminationOutcome::Protected);
         return;
     }
+    if (isDying(judged.facts.identity)) { // since somebody else judged it while this looked
+        answer(TerminationOutcome::Ending);
+        return;
+    }
     if (!victim->pin->signal(TerminationSignal::Terminate)) {
         answer(TerminationOutcome::Gone);
         return;

@@ -31,22 +31,22 @@ std::uint32_t number(const json& object, const char* name) {
     return object[name].get<std::uint32_t>();
 }
 
+EnvironmentId parseEnvironment(const json& value) {
+    if (!value.is_object() || !value.contains("eid") || !value["eid"].is_string())
+        refuse("an environment lacks its eid");
+    return value["eid"].get<std::string>();
+}
+
 EnforcementReport::Process parseProcess(const json& value) {
     EnforcementReport::Process process;
     process.pid = number(value, "pid");
-    if (value.contains("eid") && value["eid"].is_string())
-        process.environment = value["eid"].get<std::string>();
+    if (value.contains("eid") && !value["eid"].is_null())
+        process.environment = parseEnvironment(value);
     if (!value.contains("used_gpu_memory") || !value["used_gpu_memory"].is_array())
         refuse("a process lacks used_gpu_memory");
     for (const json& use : value["used_gpu_memory"])
         process.devices.push_back(number(use, "index"));
     return process;
-}
-
-EnvironmentId parseEnvironment(const json& value) {
-    if (!value.is_object() || !value.contains("eid") || !value["eid"].is_string())
-        refuse("an environment lacks its eid");
-    return value["eid"].get<std::string>();
 }
 
 // The list in a collection's object, such as {"envs": [...]}.
@@ -124,7 +124,10 @@ std::vector<Finding> matchReport(const EnforcementReport& report, const Observat
             !usesOneOf(*process, wanted.devices, ledger) || isProtected(*process)) {
             unmatched.push_back({EnforcementAction::Kind::Failed,
                                  "",
-                                 describe(TerminationOutcome::Gone, wanted.pid),
+                                 describe(process != nullptr && isProtected(*process)
+                                              ? TerminationOutcome::Protected
+                                              : TerminationOutcome::Gone,
+                                          wanted.pid),
                                  wanted.pid,
                                  std::nullopt,
                                  "",
@@ -135,7 +138,8 @@ std::vector<Finding> matchReport(const EnforcementReport& report, const Observat
         finding.user = process->facts.uids.real;
         finding.endings.push_back({process->facts, devicesOf(*process), id});
     }
-    for (const auto& [index, environments] : report.detach) {
+    for (const auto& [index, named] : report.detach) {
+        const std::set<EnvironmentId> environments(named.begin(), named.end());
         const Device* device = ledger.devices().find(index);
         for (const EnvironmentId& id : environments) {
             const Environment* environment = ledger.find(id);

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 
 namespace genv::core {
 
@@ -38,6 +40,8 @@ WorkingState::WorkingState(const Situation& seen) : situation(seen) {
             continue;
         const Environment* environment = environmentOf(lookup, process);
         const Uid user = environment != nullptr ? environment->uid : process.facts.uids.real;
+        if (environment != nullptr)
+            members_[environment].push_back(processes.size());
         processes.push_back({&process, environment, user, false});
     }
 }
@@ -69,9 +73,12 @@ void WorkingState::detach(const Environment& environment, const DeviceUuid& devi
     if (!detached_.emplace(environment.id, device).second)
         return;
     findings.back().detachments.push_back({environment.id, device});
-    for (RunningProcess& process : processes) {
-        if (process.environment == &environment && process.uses(device))
-            end(process);
+    const auto members = members_.find(&environment);
+    if (members == members_.end())
+        return;
+    for (const std::size_t member : members->second) {
+        if (processes[member].uses(device))
+            end(processes[member]);
     }
 }
 
@@ -105,31 +112,37 @@ std::string WorkingState::indices(const std::vector<DeviceUuid>& devices) const 
     return fmt::format("{}", fmt::join(found, ","));
 }
 
-void WorkingState::endFewest(std::vector<RunningProcess*> candidates, Bytes excess,
+void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes excess,
                              const std::function<Bytes(const RunningProcess&)>& size) {
-    std::sort(candidates.begin(), candidates.end(),
-              [&](const RunningProcess* a, const RunningProcess* b) {
-                  const auto key = [&](const RunningProcess* p) {
-                      return std::pair(size(*p), p->process->facts.identity.startTime);
-                  };
-                  return key(a) > key(b);
-              });
-    auto left = candidates.begin();
-    while (left != candidates.end() && excess.count > 0 && size(**left).count > 0) {
-        // Is one more enough? Then the smallest that is.
-        auto last = left;
-        while (last + 1 != candidates.end() && size(**(last + 1)) >= excess)
-            ++last;
-        if (size(**left) >= excess) {
-            // The first of its size: the one that started last.
-            const auto chosen = std::find_if(
-                left, last + 1, [&](const RunningProcess* p) { return size(*p) == size(**last); });
-            end(**chosen);
-            return;
+    struct Candidate {
+        Bytes size; // taken once, since it may count only what does not end yet
+        RunningProcess* process = nullptr;
+    };
+    std::vector<Candidate> candidates;
+    candidates.reserve(among.size());
+    for (RunningProcess* process : among)
+        candidates.push_back({size(*process), process});
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        const auto key = [](const Candidate& candidate) {
+            const ProcessIdentity& identity = candidate.process->process->facts.identity;
+            return std::tuple(candidate.size, identity.startTime, identity.pid);
+        };
+        return key(a) > key(b);
+    });
+    for (auto next = candidates.begin(); next != candidates.end() && next->size.count > 0; ++next) {
+        if (next->size < excess) {
+            end(*next->process);
+            excess = excess - next->size;
+            continue;
         }
-        end(**left);
-        excess = excess - size(**left);
-        ++left;
+        // One more is enough: of the smallest that are, the one that started last.
+        const auto tooSmall =
+            std::find_if(next, candidates.end(), [&](const Candidate& c) { return c.size < excess; });
+        const Bytes smallest = std::prev(tooSmall)->size;
+        const auto last = std::find_if(
+            next, tooSmall, [&](const Candidate& candidate) { return candidate.size == smallest; });
+        end(*last->process);
+        return;
     }
 }
 

@@ -57,10 +57,11 @@ class WorkingState {
 
     /// Ends the fewest of these processes that bring a sum down by `excess`: the largest first, and
     /// for the last place the smallest that suffices; among equals the one that started last.
-    void endFewest(std::vector<RunningProcess*> candidates, Bytes excess,
+    void endFewest(const std::vector<RunningProcess*>& among, Bytes excess,
                    const std::function<Bytes(const RunningProcess&)>& size);
 
   private:
+    std::unordered_map<const Environment*, std::vector<std::size_t>> members_; ///< of processes
     std::set<std::pair<EnvironmentId, DeviceUuid>> detached_;
     std::set<EnvironmentId> ended_;
 };

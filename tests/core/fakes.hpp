@@ -6,10 +6,12 @@
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "core/ports/clock.hpp"
+#include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
 #include "core/ports/processes.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/ports/store.hpp"
+#include "core/ports/users.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -193,6 +195,43 @@ class FakeScheduler : public core::Scheduler {
     std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
     std::uint64_t lastId_ = 0;
     std::chrono::milliseconds now_{0};
+};
+
+/// Keeps what is logged.
+class SilentLog : public core::Log {
+  public:
+    void write(core::Severity /*severity*/, const std::string& line) override {
+        lines.push_back(line);
+    }
+    std::vector<std::string> lines;
+};
+
+/// Users by uid; who is not added has no name and no groups.
+class FakeUsers : public core::Users {
+  public:
+    std::map<core::Uid, core::UserInfo> known;
+
+    void add(core::Uid uid, const std::string& name, std::vector<std::string> groups = {}) {
+        known[uid] = {uid, name, std::move(groups)};
+    }
+    /// Answers now, or with later() when `slow`.
+    void describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) override {
+        const auto found = known.find(uid);
+        const core::UserInfo user =
+            found != known.end() ? found->second : core::UserInfo{uid, std::to_string(uid), {}};
+        if (slow)
+            waiting_.emplace_back([user, answer = std::move(answer)] { answer(user); });
+        else
+            answer(user);
+    }
+    void later() {
+        for (const auto& each : std::exchange(waiting_, {}))
+            each();
+    }
+    bool slow = false;
+
+  private:
+    std::vector<std::function<void()>> waiting_;
 };
 
 /// Observations that the test hands out.

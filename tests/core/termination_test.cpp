@@ -12,14 +12,6 @@ using core::TerminationOutcome;
 using core::TerminationSignal;
 using Signals = std::vector<TerminationSignal>;
 
-class SilentLog : public core::Log {
-  public:
-    void write(core::Severity /*severity*/, const std::string& line) override {
-        lines.push_back(line);
-    }
-    std::vector<std::string> lines;
-};
-
 class Termination : public LedgerTest {
   protected:
     static constexpr core::Pid victim = 500;
@@ -136,6 +128,65 @@ TEST_F(Termination, NeverTouchesTheMpsServerOrTheServiceItself) {
     EXPECT_FALSE(terminator.isProtected(computeProcess(victim, bob, {"GPU-0"})));
 }
 
+TEST_F(Termination, TellsAProcessOnceToEnd) {
+    terminate();
+    observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
+    terminate();
+    EXPECT_EQ(outcome, TerminationOutcome::Ending);
+    EXPECT_TRUE(observer.waiting.empty()) << "there is nothing left to look at";
+    EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
+    EXPECT_EQ(toldOf<core::ProcessTerminated>().size(), 1U);
+}
+
+TEST_F(Termination, TellsAProcessOnceThatTwoJudgeAtTheSameTime) {
+    terminate();
+    std::optional<TerminationOutcome> second;
+    terminator.terminate(judged(), [&](TerminationOutcome result) { second = result; });
+    observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
+    EXPECT_EQ(outcome, TerminationOutcome::Signalled);
+    EXPECT_EQ(second, TerminationOutcome::Ending);
+    EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
+    scheduler.pass(10s);
+    EXPECT_EQ(process->signals, (Signals{TerminationSignal::Terminate, TerminationSignal::Kill}));
+}
+
+TEST_F(Termination, KnowsAKilledProcessUntilItIsGone) {
+    terminate();
+    observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
+    scheduler.pass(10s);
+    ASSERT_EQ(process->signals.size(), 2U);
+    terminate();
+    EXPECT_EQ(outcome, TerminationOutcome::Ending) << "the driver may hold it for long";
+    scheduler.pass(100s);
+    EXPECT_EQ(process->signals.size(), 2U);
+    const core::Judged old = judged();
+    processes.exit(victim);
+    terminator.terminate(old, [this](TerminationOutcome result) { outcome = result; });
+    EXPECT_EQ(outcome, TerminationOutcome::Gone);
+}
+
+TEST_F(Termination, JudgesAProcessAnewThatBecameAnotherUserBeforeTheKill) {
+    terminate();
+    observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
+    process->facts.uids = {alice, alice, alice, alice};
+    scheduler.pass(10s);
+    EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate}) << "it was not judged";
+    terminate();
+    observer.answer(busy({computeProcess(victim, alice, {"GPU-0"})}));
+    EXPECT_EQ(outcome, TerminationOutcome::Signalled);
+    EXPECT_EQ(process->signals,
+              (Signals{TerminationSignal::Terminate, TerminationSignal::Terminate}));
+}
+
+TEST_F(Termination, DescribesEveryOutcomeInASentence) {
+    EXPECT_EQ(core::describe(TerminationOutcome::Signalled, 7), "Process 7 was told to end");
+    EXPECT_EQ(core::describe(TerminationOutcome::Ending, 7),
+              "[DEBUG] Process 7 was told to end before");
+    EXPECT_EQ(core::describe(TerminationOutcome::Gone, 7), "[DEBUG] Process 7 already terminated");
+    EXPECT_EQ(core::describe(TerminationOutcome::Unknown, 7),
+              "[ERROR] Process 7 is left alone, since the GPU driver does not answer");
+}
+
 class Eviction : public Termination {
   protected:
     Eviction() {
@@ -168,6 +219,12 @@ TEST_F(Eviction, EndsTheProcessesOnADeviceThatAnAdministratorTook) {
     EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
     EXPECT_TRUE(other->signals.empty()) << "it runs on a device that is still attached";
     EXPECT_TRUE(stranger->signals.empty()) << "it belongs to nobody's environment";
+}
+
+TEST_F(Eviction, EndsNothingWhenARuleDetachesThatNamesTheProcessesItself) {
+    ledger.takeAway("20", "GPU-0", {core::Reason::rule("max-devices-per-user"), root});
+    scheduler.turn();
+    EXPECT_TRUE(observer.waiting.empty());
 }
 
 TEST_F(Eviction, EndsNothingWhenTheOwnerDetaches) {

@@ -67,6 +67,25 @@ TEST(Duration, RefusesWhatIsNone) {
         EXPECT_EQ(codeOf([&] { core::parseDuration(text); }), ErrorCode::InvalidArgs) << text;
 }
 
+TEST(Duration, IsWrittenInItsTwoLargestUnits) {
+    const std::vector<std::pair<std::chrono::milliseconds, const char*>> table{
+        {0s, "0s"},
+        {999ms, "0s"},
+        {-5s, "0s"},
+        {1s, "1s"},
+        {59999ms, "59s"},
+        {60s, "1min"},
+        {90s, "1min 30s"},
+        {1h, "1h"},
+        {1h + 5s, "1h"},
+        {90min + 5s, "1h 30min"},
+        {25h + 59min, "1d 1h"},
+        {24h * 400, "400d"},
+    };
+    for (const auto& [span, text] : table)
+        EXPECT_EQ(core::formatDuration(span), text);
+}
+
 TEST(Identifier, IsAShortWordOfSafeCharacters) {
     for (const char* id : {"1", "1234-2", "a.b_c:d@e-f", "..", "A"})
         EXPECT_TRUE(core::isIdentifier(id)) << id;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a user holds, and that nothing is given beyond an administrator's limits.
+#include "core/admission.hpp"
+#include "core/holdings.hpp"
+#include "tests/core/rules_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using core::QuotaViolation;
+
+class Admission : public RulesTest {
+  protected:
+    Admission() {
+        activate("20", alice);
+        activate("30", alice);
+        activate("40", bob);
+    }
+    QuotaViolation attaching(const std::string& id, std::vector<core::DeviceIndex> indices,
+                             std::optional<core::Bytes> share = std::nullopt) {
+        return core::admitAttachment(
+            ledger, ledger.get(id), limits,
+            planned(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, share, true}));
+    }
+    QuotaViolation activating(std::vector<core::DeviceIndex> indices = {},
+                              std::optional<core::Bytes> share = std::nullopt) {
+        std::optional<core::Placement> placement;
+        if (!indices.empty())
+            placement = core::place(
+                {core::IndicesWanted{std::move(indices)}, std::nullopt, share, true},
+                ledger.devices(), nullptr);
+        return core::admitActivation(ledger, users.at(alice), limits, placement);
+    }
+    core::Limits limits;
+};
+
+TEST_F(Admission, HoldsNobodyBackWithoutLimits) {
+    EXPECT_EQ(attaching("20", {0, 1, 2, 3}), std::nullopt);
+    EXPECT_EQ(activating({0, 1, 2, 3}), std::nullopt);
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, 100, gigabytes(900)}), std::nullopt);
+}
+
+TEST_F(Admission, RefusesTheDeviceBeyondTheLimitAndNamesIt) {
+    limits.maxDevices = 2;
+    attachIndices("20", {0});
+    EXPECT_EQ(attaching("20", {1}), std::nullopt);
+    EXPECT_EQ(attaching("20", {1, 2}),
+              "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
+    EXPECT_EQ(activating({1}), std::nullopt);
+    EXPECT_EQ(activating({1, 2}),
+              "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
+}
+
+TEST_F(Admission, CountsTheDevicesOfAllEnvironmentsOfAUserAndOfNobodyElse) {
+    limits.maxDevices = 2;
+    attachIndices("20", {0});
+    attachIndices("40", {1, 2});
+    EXPECT_EQ(attaching("30", {3}), std::nullopt);
+    attachIndices("30", {3});
+    EXPECT_NE(attaching("20", {1}), std::nullopt);
+}
+
+TEST_F(Admission, CountsADeviceOnceHoweverManyEnvironmentsShareIt) {
+    limits.maxDevices = 1;
+    attachShares("20", {0}, gigabytes(1));
+    EXPECT_EQ(attaching("30", {0}, gigabytes(1)), std::nullopt);
+}
+
+TEST_F(Admission, CountsWhatIsExempt) {
+    limits.maxDevices = 1;
+    attachExempt("20", {0});
+    EXPECT_NE(attaching("20", {1}), std::nullopt) << "the exception was for device 0 only";
+}
+
+TEST_F(Admission, LetsAUserAlwaysGiveBack) {
+    attachIndices("20", {0, 1, 2});
+    limits.maxDevices = 1;
+    limits.maxGpuMemory = gigabytes(1);
+    const core::AttachRequest fewer{core::CountWanted{2}, std::nullopt, std::nullopt, false};
+    EXPECT_EQ(core::admitAttachment(ledger, ledger.get("20"), limits, planned("20", fewer)),
+              std::nullopt);
+}
+
+TEST_F(Admission, RefusesTheEnvironmentBeyondTheLimitAndNamesIt) {
+    limits.maxEnvironments = 3;
+    EXPECT_EQ(activating(), std::nullopt);
+    limits.maxEnvironments = 2;
+    EXPECT_EQ(activating(),
+              "a user may have 2 environments, and this would make 3 (MaxEnvironmentsPerUser)");
+    EXPECT_EQ(attaching("20", {0}), std::nullopt) << "that makes no environment";
+}
+
+TEST_F(Admission, CountsAWholeDeviceAsAllOfItsMemory) {
+    limits.maxGpuMemory = gigabytes(32);
+    EXPECT_EQ(attaching("20", {0, 1}), std::nullopt);
+    EXPECT_EQ(attaching("20", {0, 1, 2}), "a user may have 32g of GPU memory, and this would make "
+                                          "48g (MaxGpuMemoryPerUser)");
+    EXPECT_EQ(attaching("20", {0, 1, 2}, gigabytes(4)), std::nullopt);
+}
+
+TEST_F(Admission, AddsTheSharesOfOneDeviceUpToWhatItHas) {
+    limits.maxGpuMemoryPerDevice = gigabytes(6);
+    attachShares("20", {0}, gigabytes(4));
+    EXPECT_EQ(attaching("30", {0}, gigabytes(2)), std::nullopt);
+    EXPECT_EQ(attaching("30", {1}, gigabytes(6)), std::nullopt);
+    EXPECT_EQ(attaching("30", {0}, gigabytes(3)),
+              "a user may have 6g of GPU memory on one device, and this would make 7g "
+              "(MaxGpuMemoryPerDevice)");
+    EXPECT_EQ(attaching("30", {0}), "a user may have 6g of GPU memory on one device, and this "
+                                    "would make 16g (MaxGpuMemoryPerDevice)")
+        << "no more than there is";
+}
+
+TEST_F(Admission, RefusesAConfigurationThatCouldNeverBeAttached) {
+    limits.maxDevices = 2;
+    limits.maxGpuMemory = gigabytes(8);
+    limits.maxGpuMemoryPerDevice = gigabytes(4);
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, 2, gigabytes(4)}), std::nullopt);
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, 3, {}}),
+              "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, {}, gigabytes(5)}),
+              "a user may have 4g of GPU memory, and this would make 5g (MaxGpuMemoryPerDevice)");
+    limits.maxGpuMemoryPerDevice.reset();
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, {}, gigabytes(9)}),
+              "a user may have 8g of GPU memory, and this would make 9g (MaxGpuMemoryPerUser)");
+}
+
+TEST_F(Admission, LetsAConfigurationBeUnset) {
+    limits.maxDevices = 0;
+    limits.maxGpuMemory = gigabytes(1);
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, std::optional<std::uint32_t>{},
+                                                std::optional<core::Bytes>{}}),
+              std::nullopt);
+}
+
+TEST_F(Admission, AddsUpWhatAUserHolds) {
+    attachShares("20", {0}, gigabytes(4));
+    attachShares("30", {0, 1}, gigabytes(3));
+    attachExempt("30", {2}, gigabytes(5));
+    const core::Holdings all = core::holdingsOf(ledger, alice);
+    EXPECT_EQ(all.environments, 2U);
+    EXPECT_EQ(all.devices(), 3U);
+    EXPECT_EQ(all.totalMemory(), gigabytes(15));
+    EXPECT_EQ(all.mostMemoryOnADevice(), gigabytes(7));
+    const core::Holdings counted = core::holdingsOf(ledger, alice, false);
+    EXPECT_EQ(counted.devices(), 2U) << "without what was granted over a limit";
+    EXPECT_EQ(counted.totalMemory(), gigabytes(10));
+    EXPECT_EQ(core::holdingsOf(ledger, 4242).environments, 0U);
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which limits apply to whom, and how users are looked up.
+#include "core/limits.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Limits;
+using core::LimitTable;
+using core::UserInfo;
+
+const UserInfo student{alice, "alice", {"students", "theorists"}};
+
+Limits devices(std::uint32_t count) {
+    Limits limits;
+    limits.maxDevices = count;
+    return limits;
+}
+
+TEST(Limits, AreUnlimitedWhereNothingIsSet) {
+    EXPECT_EQ(LimitTable{}.of(student), Limits{});
+}
+
+TEST(Limits, AreTheGeneralOnesForWhoHasNoOther) {
+    EXPECT_EQ((LimitTable{devices(2), {{"bob", devices(9)}}, {{"staff", devices(8)}}}.of(student)),
+              devices(2));
+}
+
+TEST(Limits, OfAGroupReplaceTheGeneralOneAlsoDownwards) {
+    EXPECT_EQ((LimitTable{devices(4), {}, {{"students", devices(1)}}}.of(student)), devices(1));
+}
+
+TEST(Limits, OfTheMostGenerousGroupApply) {
+    EXPECT_EQ((LimitTable{devices(4),
+                          {},
+                          {{"students", devices(1)}, {"theorists", devices(3)}}}
+                   .of(student)),
+              devices(3));
+    EXPECT_EQ((LimitTable{devices(4),
+                          {},
+                          {{"students", devices(3)}, {"theorists", devices(1)}}}
+                   .of(student)),
+              devices(3));
+}
+
+TEST(Limits, OfTheUserReplaceThoseOfTheGroupsAlsoDownwards) {
+    EXPECT_EQ((LimitTable{devices(4), {{"alice", devices(0)}}, {{"students", devices(3)}}}.of(
+                  student)),
+              devices(0));
+}
+
+TEST(Limits, AreChosenEachOnItsOwn) {
+    LimitTable table;
+    table.general.maxDevices = 1;
+    table.general.maxEnvironments = 2;
+    table.general.maxProcesses = 3;
+    table.general.maxLifetime = 1h;
+    table.groups["students"].maxEnvironments = 5;
+    table.groups["students"].maxGpuMemory = gigabytes(8);
+    table.groups["theorists"].maxGpuMemoryPerDevice = gigabytes(4);
+    table.users["alice"].maxProcesses = 7;
+    table.users["alice"].idleTimeout = 10min;
+    Limits expected;
+    expected.maxDevices = 1;
+    expected.maxEnvironments = 5;
+    expected.maxProcesses = 7;
+    expected.maxGpuMemory = gigabytes(8);
+    expected.maxGpuMemoryPerDevice = gigabytes(4);
+    expected.maxLifetime = 1h;
+    expected.idleTimeout = 10min;
+    EXPECT_EQ(table.of(student), expected);
+}
+
+TEST(Limits, DoNotApplyToRootWhateverIsSet) {
+    const LimitTable table{devices(1), {{"root", devices(1)}}, {{"root", devices(1)}}};
+    EXPECT_EQ(table.of({root, "root", {"root"}}), Limits{});
+}
+
+TEST(Limits, ForAUserWithoutANameGoByTheUidAsText) {
+    EXPECT_EQ((LimitTable{devices(4), {{"1001", devices(1)}}, {}}.of({alice, "1001", {}})),
+              devices(1));
+}
+
+TEST(Users, AreDescribedAllAtOnceWhenTheLastIsKnown) {
+    FakeUsers users;
+    users.add(alice, "alice", {"students"});
+    users.slow = true;
+    std::vector<std::map<core::Uid, UserInfo>> answers;
+    core::describeAll(users, {alice, bob}, [&](const auto& found) { answers.push_back(found); });
+    EXPECT_TRUE(answers.empty());
+    users.later();
+    ASSERT_EQ(answers.size(), 1U);
+    ASSERT_EQ(answers[0].size(), 2U);
+    EXPECT_EQ(answers[0].at(alice).name, "alice");
+    EXPECT_EQ(answers[0].at(alice).groups, std::vector<std::string>{"students"});
+    EXPECT_EQ(answers[0].at(bob).name, "1002");
+}
+
+TEST(Users, AreDescribedAtOnceWhereTheyAreKnownOrNobodyIsAskedFor) {
+    FakeUsers users;
+    int answers = 0;
+    core::describeAll(users, {alice, bob}, [&](const auto& found) {
+        ++answers;
+        EXPECT_EQ(found.size(), 2U);
+    });
+    core::describeAll(users, {}, [&](const auto& found) {
+        ++answers;
+        EXPECT_TRUE(found.empty());
+    });
+    EXPECT_EQ(answers, 2);
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A machine to evaluate rules on: a ledger, what runs, limits, and the findings as short texts.
+#pragma once
+
+#include "core/rules/rule.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace genv::tests {
+
+class RulesTest : public LedgerTest {
+  protected:
+    explicit RulesTest(core::DeviceIndex devices = 4) : seen(gpus(devices)) {
+        ledger.observed(seen);
+        rules = {false, false, false,
+                 [this](const core::UserInfo& user) { return table.of(user); }};
+    }
+
+    /// A compute process; in an environment where it names one.
+    core::ComputeProcess& run(core::Pid pid, core::Uid uid,
+                              const std::vector<std::pair<core::DeviceIndex,
+                                                          std::optional<core::Bytes>>>& uses,
+                              const std::optional<std::string>& environment = std::nullopt,
+                              std::uint64_t startTime = 7) {
+        core::ComputeProcess process;
+        process.facts = {{pid, startTime}, {uid, uid, uid, uid}, 1};
+        process.environmentHint = environment;
+        for (const auto& [index, memory] : uses)
+            process.uses.push_back({"GPU-" + std::to_string(index), memory});
+        return seen.processes.emplace_back(std::move(process));
+    }
+
+    /// Attaches beyond a limit, as somebody does who may.
+    void attachExempt(const std::string& id, std::vector<core::DeviceIndex> indices,
+                      std::optional<core::Bytes> share = std::nullopt) {
+        ledger.attach(id,
+                      planned(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, share,
+                                   true}),
+                      root, true);
+    }
+    void attachShares(const std::string& id, std::vector<core::DeviceIndex> indices,
+                      core::Bytes share) {
+        attach(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, share, true});
+    }
+
+    std::vector<core::Finding> findings() {
+        const core::Situation situation{
+            ledger,         seen,
+            idleness,       users,
+            clock.wallNow(), clock.bootNow(),
+            [this](const core::ComputeProcess& process) {
+                return shielded.contains(process.facts.identity.pid);
+            }};
+        return core::evaluate(situation, rules);
+    }
+    /// The only finding; another number of them fails the test.
+    core::Finding finding() {
+        const auto all = findings();
+        EXPECT_EQ(all.size(), 1U);
+        return all.size() == 1
+                   ? all.front()
+                   : core::Finding{core::Rule::EnvDevices, 0, {}, "", "no finding", {}, {}, {}};
+    }
+
+    static std::vector<core::Pid> pidsOf(const core::Finding& finding) {
+        std::vector<core::Pid> pids;
+        for (const core::Ending& ending : finding.endings)
+            pids.push_back(ending.process.identity.pid);
+        return pids;
+    }
+    /// "20/GPU-0" for each.
+    static std::vector<std::string> detachmentsOf(const core::Finding& finding) {
+        std::vector<std::string> detachments;
+        for (const core::Detachment& detachment : finding.detachments)
+            detachments.push_back(detachment.environment + "/" + detachment.device);
+        return detachments;
+    }
+    static std::vector<std::string> messagesOf(const std::vector<core::Finding>& all) {
+        std::vector<std::string> messages;
+        for (const core::Finding& finding : all)
+            messages.push_back(finding.message);
+        return messages;
+    }
+
+    core::Observation seen;
+    core::Idleness idleness;
+    core::LimitTable table;
+    core::RuleSet rules;
+    std::set<core::Pid> shielded; ///< never ended
+    std::map<core::Uid, core::UserInfo> users{
+        {root, {root, "root", {}}}, {alice, {alice, "alice", {}}}, {bob, {bob, "bob", {}}}};
+};
+
+using Pids = std::vector<core::Pid>;
+using Texts = std::vector<std::string>;
+
+/// Mebibytes, as messages show them.
+inline core::Bytes mebibytes(std::uint64_t count) {
+    return {count << 20};
+}
+
+} // namespace genv::tests
