@@ -12,4 +12,6 @@ inline constexpr std::size_t processesPerUser = 256; ///< root processes and ker
 inline constexpr std::size_t pendingChecksPerUser = 8;
 inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait for a sample
 
+inline constexpr std::size_t repeatedEnforcementsPerUser = 4;
+
 } // namespace genv::core::caps

@@ -21,6 +21,9 @@ Limits LimitTable::of(const UserInfo& user) const {
             result.*limit = own->second.*limit;
         else if (ofGroups)
             result.*limit = ofGroups;
+        using Value = typename std::remove_reference_t<decltype(result.*limit)>::value_type;
+        if (result.*limit == infinite<Value>())
+            (result.*limit).reset();
     };
     choose(&Limits::maxDevices);
     choose(&Limits::maxEnvironments);

@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace genv::core {
@@ -22,7 +24,8 @@ struct UserInfo {
     std::vector<std::string> groups;
 };
 
-/// What a user may have at most; what is unset is unlimited.
+/// What a user may have at most; what is unset is unlimited, and what is infinite() is unlimited
+/// whatever others say.
 struct Limits {
     std::optional<std::uint32_t> maxDevices;              ///< distinct devices attached
     std::optional<std::uint32_t> maxEnvironments;         ///< active environments
@@ -34,6 +37,17 @@ struct Limits {
 
     friend bool operator==(const Limits&, const Limits&) = default;
 };
+
+/// The value of a limit that lifts those of groups and of everybody.
+template <typename Value>
+constexpr Value infinite() {
+    if constexpr (std::is_same_v<Value, Bytes>)
+        return {std::numeric_limits<std::uint64_t>::max()};
+    else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>)
+        return std::chrono::milliseconds::max();
+    else
+        return std::numeric_limits<Value>::max();
+}
 
 /// The limits of a configuration.
 struct LimitTable {

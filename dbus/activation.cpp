@@ -141,8 +141,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
         claim.stillHolds = [self](const core::Placement& placement) {
             return core::stillHolds(placement, self->context_.ledger.devices(), self->joined());
         };
-        claim.apply = [self](const std::optional<core::Placement>& placement) {
-            self->apply(placement);
+        claim.quota = [self](const std::optional<core::Placement>& placement) {
+            return self->quota(placement);
+        };
+        claim.apply = [self](const std::optional<core::Placement>& placement, bool exempt) {
+            self->apply(placement, exempt);
         };
         carryOut(context_, reply_, claim);
     }
@@ -171,20 +174,34 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return target;
     }
 
-    void apply(const std::optional<core::Placement>& placement) {
+    [[nodiscard]] core::QuotaViolation
+    quota(const std::optional<core::Placement>& placement) const {
+        const core::Limits limits = context_.settings().limits.of(owner_);
+        if (const core::Environment* environment = joined())
+            return placement
+                       ? core::admitAttachment(context_.ledger, *environment, limits, *placement)
+                       : std::nullopt;
+        if (auto violation = core::admitActivation(context_.ledger, owner_, limits, placement))
+            return violation;
+        return core::admitConfiguration(
+            limits, {std::nullopt, wanted_.configuration.gpus, wanted_.configuration.gpuMemory});
+    }
+
+    void apply(const std::optional<core::Placement>& placement, bool exempt) {
         requireOwnerOfId();
         core::Ledger& ledger = context_.ledger;
         const core::EnvironmentId id = this->id();
         if (ledger.find(id) == nullptr)
-            ledger.activate(newEnvironment(id), placement, actor());
+            ledger.activate(newEnvironment(id, exempt), placement, actor());
         else
-            join(id, placement);
+            join(id, placement, exempt);
         reply_.send(id, environmentPath(id));
     }
 
-    [[nodiscard]] core::NewEnvironment newEnvironment(const core::EnvironmentId& id) const {
+    [[nodiscard]] core::NewEnvironment newEnvironment(const core::EnvironmentId& id,
+                                                      bool exempt) const {
         core::NewEnvironment environment{id, wanted_.owner, owner_.name, wanted_.configuration, {},
-                                         {}};
+                                         {}, exempt};
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else
@@ -192,12 +209,13 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return environment;
     }
 
-    void join(const core::EnvironmentId& id, const std::optional<core::Placement>& placement) {
+    void join(const core::EnvironmentId& id, const std::optional<core::Placement>& placement,
+              bool exempt) {
         if (kernel_)
-            context_.ledger.addKernel(id, livingKernel(), actor(), placement);
+            context_.ledger.addKernel(id, livingKernel(), actor(), placement, exempt);
         else
             context_.ledger.addProcess(id, core::adopt(pin_, wanted_.owner, actor()), actor(),
-                                       placement);
+                                       placement, exempt);
     }
 
     [[nodiscard]] core::Kernel livingKernel() const {

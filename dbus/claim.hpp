@@ -2,9 +2,10 @@
 // Claiming devices: work out which, ask whether the caller may have them, and give exactly those.
 // When the devices changed hands while polkit was thinking, the new outcome is asked about anew;
 // when a person was asked for a password, the call is refused instead, since they agreed to
-// something else.
+// something else. What would go over a limit takes a second consent, and is marked as given so.
 #pragma once
 
+#include "core/admission.hpp"
 #include "dbus/context.hpp"
 
 #include <functional>
@@ -18,28 +19,55 @@ struct Claim {
     std::function<std::optional<core::Placement>()> plan; ///< nothing when no devices are wanted
     std::function<policy::Target(const std::optional<core::Placement>&)> target;
     std::function<bool(const core::Placement&)> stillHolds;
-    std::function<void(const std::optional<core::Placement>&)> apply;
+    std::function<core::QuotaViolation(const std::optional<core::Placement>&)> quota;
+    /// `exempt`: it goes over a limit, with consent.
+    std::function<void(const std::optional<core::Placement>&, bool exempt)> apply;
 };
 
 /// How often a claim is asked about anew before it is refused.
 inline constexpr int mostClaimAttempts = 8;
 
+/// Throws core::Error(DeviceUnavailable) unless the devices are as they were asked about.
+inline void requireUnchanged(const Claim& claim, const std::optional<core::Placement>& placement) {
+    if (placement && !claim.stillHolds(*placement))
+        core::fail(core::ErrorCode::DeviceUnavailable,
+                   "the devices changed hands while authorisation was given; try again");
+}
+
+/// Gives what a claim was allowed, once the limits allow it, too.
+template <typename... Values>
+void give(const Context& context, const Reply<Values...>& reply, const Claim& claim,
+          const std::optional<core::Placement>& placement) {
+    const core::QuotaViolation violation = claim.quota(placement);
+    if (!violation) {
+        claim.apply(placement, false);
+        return;
+    }
+    context.gate.passQuota(
+        reply, claim.target(placement), *violation, [claim, placement, violation] {
+            requireUnchanged(claim, placement);
+            const core::QuotaViolation now = claim.quota(placement);
+            if (now && now != violation)
+                core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // not what was asked about
+            claim.apply(placement, now.has_value());
+        });
+}
+
 template <typename... Values>
 void carryOut(const Context& context, const Reply<Values...>& reply, const Claim& claim,
               int attempts = mostClaimAttempts) {
     const std::optional<core::Placement> placement = claim.plan();
-    context.gate.pass(
-        reply, claim.target(placement), [&context, reply, claim, placement, attempts] {
-            if (!placement || claim.stillHolds(*placement)) {
-                claim.apply(placement);
-                return;
-            }
-            claim.plan(); // says what is in the way, when something is
-            if (reply.caller().interactive || attempts <= 1)
-                core::fail(core::ErrorCode::DeviceUnavailable,
-                           "the devices changed hands while authorisation was given; try again");
-            carryOut(context, reply, claim, attempts - 1);
-        });
+    context.gate.pass(reply, claim.target(placement),
+                      [&context, reply, claim, placement, attempts] {
+                          if (!placement || claim.stillHolds(*placement)) {
+                              give(context, reply, claim, placement);
+                              return;
+                          }
+                          claim.plan(); // says what is in the way, when something is
+                          if (reply.caller().interactive || attempts <= 1)
+                              requireUnchanged(claim, placement);
+                          carryOut(context, reply, claim, attempts - 1);
+                      });
 }
 
 } // namespace genv::dbus

@@ -3,13 +3,16 @@
 // handler.
 #pragma once
 
+#include "core/idleness.hpp"
 #include "core/ledger.hpp"
+#include "core/ports/clock.hpp"
 #include "core/ports/kernels.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
 #include "core/ports/processes.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/ports/users.hpp"
+#include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
 #include "dbus/callers.hpp"
@@ -39,6 +42,9 @@ struct Context {
     core::Users& users;
     core::Kernels& kernels;
     core::Terminator& terminator;
+    core::Enforcer& enforcer;
+    const core::Idleness& idleness;
+    const core::Clock& clock;
     core::Scheduler& scheduler;
     core::Log& log;
     Callers& callers;

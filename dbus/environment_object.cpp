@@ -35,6 +35,26 @@ const core::Environment& same(const core::Ledger& ledger, const core::Environmen
     return *environment;
 }
 
+// Configures an environment within its owner's limits, or over them with consent.
+void configure(const Context& context, const Reply<>& reply,
+               const core::ConfigurationChange& change, const core::Environment& environment) {
+    const auto carryOut = [&context, reply, change, id = environment.id,
+                           sequence = environment.sequence] {
+        context.ledger.configure(same(context.ledger, id, sequence).id, change, reply.caller().uid);
+        reply.send();
+    };
+    context.users.describe(
+        environment.uid, reply.later([&context, reply, change, carryOut,
+                                      target = targetOf(environment)](const core::UserInfo& owner) {
+            const auto violation =
+                core::admitConfiguration(context.settings().limits.of(owner), change);
+            if (violation)
+                context.gate.passQuota(reply, target, *violation, carryOut);
+            else
+                carryOut();
+        }));
+}
+
 } // namespace
 
 EnvironmentObject::EnvironmentObject(sdbus::IConnection& connection, const Context& context,
@@ -92,11 +112,21 @@ void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
         claim.stillHolds = [&ledger, now](const core::Placement& placement) {
             return core::stillHolds(placement, ledger.devices(), &now());
         };
-        claim.apply = [&ledger, now, reply](const std::optional<core::Placement>& placement) {
-            ledger.attach(now().id, *placement, reply.caller().uid);
+        claim.apply = [&ledger, now, reply](const std::optional<core::Placement>& placement,
+                                            bool exempt) {
+            ledger.attach(now().id, *placement, reply.caller().uid, exempt);
             reply.send(now().deviceIndices());
         };
-        carryOut(context_, reply, claim);
+        context_.users.describe(environment.uid, reply.later([&context = context_, reply, claim,
+                                                              now](const core::UserInfo& owner) {
+            Claim limited = claim;
+            limited.quota = [&context, now,
+                             owner](const std::optional<core::Placement>& placement) {
+                return core::admitAttachment(context.ledger, now(),
+                                             context.settings().limits.of(owner), *placement);
+            };
+            carryOut(context, reply, limited);
+        }));
     });
 }
 
@@ -120,12 +150,10 @@ void EnvironmentObject::Configure(sdbus::Result<>&& result,
     handle<interface, "Configure">(
         context_, getObject(), std::move(result), [&](const auto& reply) {
             const core::ConfigurationChange change = readConfigurationChange(std::move(set), unset);
-            manage(
-                reply, {},
-                [&ledger = context_.ledger, reply, change](const core::Environment& environment) {
-                    ledger.configure(environment.id, change, reply.caller().uid);
-                    reply.send();
-                });
+            manage(reply, {},
+                   [&context = context_, reply, change](const core::Environment& environment) {
+                       configure(context, reply, change, environment);
+                   });
         });
 }
 

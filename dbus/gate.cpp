@@ -43,23 +43,33 @@ void Gate::left(const std::string& busName) {
         finish(ticket);
 }
 
-void Gate::requireAuthorized(policy::Verdict verdict, policy::Action action) {
-    const std::string_view id = policy::idOf(action);
+void Gate::requireAuthorized(policy::Verdict verdict, const policy::Question& question) {
+    const std::string_view id = policy::idOf(question.action);
     switch (verdict) {
     case policy::Verdict::Authorized:
         return;
     case policy::Verdict::InteractionRequired:
         core::fail(core::ErrorCode::InteractiveAuthorizationRequired,
-                   "an administrator's password is needed ({})", id);
+                   "an administrator's password is needed to {} ({})", question.deed, id);
     case policy::Verdict::Unavailable:
-        core::fail(core::ErrorCode::AccessDenied, "not authorised ({}): polkit does not answer",
-                   id);
+        core::fail(core::ErrorCode::AccessDenied,
+                   "not authorised to {} ({}): polkit does not answer", question.deed, id);
     case policy::Verdict::TimedOut:
-        core::fail(core::ErrorCode::AccessDenied, "not authorised in time ({})", id);
+        core::fail(core::ErrorCode::AccessDenied, "not authorised in time to {} ({})",
+                   question.deed, id);
     case policy::Verdict::Denied:
         break;
     }
-    core::fail(core::ErrorCode::AccessDenied, "not authorised ({})", id);
+    core::fail(core::ErrorCode::AccessDenied, "not authorised to {} ({})", question.deed, id);
+}
+
+void Gate::requireWithinQuota(policy::Verdict verdict, const std::string& violation) {
+    if (verdict == policy::Verdict::Authorized)
+        return;
+    if (verdict == policy::Verdict::InteractionRequired)
+        core::fail(core::ErrorCode::QuotaExceeded, "{}; an administrator's password would allow it",
+                   violation);
+    core::fail(core::ErrorCode::QuotaExceeded, "{}", violation);
 }
 
 } // namespace genv::dbus

@@ -36,10 +36,28 @@ class Gate {
         }
         ask(reply.caller(), *question,
             reply.later(
-                [action = question->action, proceed = std::move(proceed)](policy::Verdict verdict) {
-                    requireAuthorized(verdict, action);
+                [question = *question, proceed = std::move(proceed)](policy::Verdict verdict) {
+                    requireAuthorized(verdict, question);
                     proceed();
                 }));
+    }
+
+    /// The second question, for what would go over a limit: a no is core::Error(QuotaExceeded) with
+    /// the sentence that says which.
+    template <typename... Values, typename Proceed>
+    void passQuota(const Reply<Values...>& reply, const policy::Target& target,
+                   const std::string& violation, Proceed proceed) {
+        const auto question =
+            policy::quotaQuestionFor(reply.call().method, reply.caller().uid, target);
+        if (!question) {
+            proceed();
+            return;
+        }
+        ask(reply.caller(), *question,
+            reply.later([violation, proceed = std::move(proceed)](policy::Verdict verdict) {
+                requireWithinQuota(verdict, violation);
+                proceed();
+            }));
     }
 
     /// A connection is gone: its questions are cancelled and its calls dropped.
@@ -58,7 +76,8 @@ class Gate {
     void ask(const Caller& caller, const policy::Question& question,
              policy::Authorizer::Answer answer);
     void finish(std::uint64_t ticket);
-    static void requireAuthorized(policy::Verdict verdict, policy::Action action);
+    static void requireAuthorized(policy::Verdict verdict, const policy::Question& question);
+    static void requireWithinQuota(policy::Verdict verdict, const std::string& violation);
 
     policy::Authorizer& authorizer_;
     std::map<std::uint64_t, Pending> pending_;

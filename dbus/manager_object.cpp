@@ -2,6 +2,7 @@
 #include "dbus/manager_object.hpp"
 
 #include "core/error.hpp"
+#include "core/limit_use.hpp"
 #include "core/membership.hpp"
 #include "core/snapshot.hpp"
 #include "dbus/activation.hpp"
@@ -68,7 +69,8 @@ void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
 } // namespace
 
 ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context)
-    : AdaptorInterfaces(connection, contract::managerPath), context_(context) {
+    : AdaptorInterfaces(connection, contract::managerPath), context_(context),
+      enforcement_(context, getObject()) {
     registerAdaptor();
 }
 
@@ -210,21 +212,35 @@ void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {
 
 void ManagerObject::GetLimits(
     sdbus::Result<std::map<std::string, sdbus::Struct<uint64_t, uint64_t>>>&& result,
-    uint32_t /*uid*/) {
-    handle<interface, "GetLimits">(context_, getObject(), std::move(result), [](const auto&) {
-        refuseUnsupported("limits are not supported");
+    uint32_t uid) {
+    handle<interface, "GetLimits">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            const auto place = context_.listCalls.enter(reply.caller().uid);
+            context_.users.describe(uid, reply.later([&context = context_, reply,
+                                                      place](const core::UserInfo& user) {
+                std::map<std::string, sdbus::Struct<uint64_t, uint64_t>> limits;
+                const auto last = context.observer.last();
+                for (const core::LimitUse& use :
+                     core::limitUses(context.ledger, user.uid, context.settings().limits.of(user),
+                                     last.get(), context.idleness, context.clock.bootNow()))
+                    limits.emplace(
+                        use.name,
+                        sdbus::make_struct(
+                            use.allowed.value_or(std::numeric_limits<uint64_t>::max()), use.used));
+                reply.send(limits);
+            }));
+        });
+}
+
+void ManagerObject::Enforce(sdbus::Result<Actions>&& result, Variants options) {
+    handle<interface, "Enforce">(context_, getObject(), std::move(result), [&](const auto& reply) {
+        enforcement_.enforce(reply, std::move(options));
     });
 }
 
-void ManagerObject::Enforce(sdbus::Result<Actions>&& result, Variants /*options*/) {
-    handle<interface, "Enforce">(context_, getObject(), std::move(result),
-                                 [](const auto&) { refuseUnsupported("rules are not supported"); });
-}
-
-void ManagerObject::Execute(sdbus::Result<Actions>&& result, std::string /*report*/) {
-    handle<interface, "Execute">(context_, getObject(), std::move(result), [](const auto&) {
-        refuseUnsupported("reports are not supported");
-    });
+void ManagerObject::Execute(sdbus::Result<Actions>&& result, std::string report) {
+    handle<interface, "Execute">(context_, getObject(), std::move(result),
+                                 [&](const auto& reply) { enforcement_.execute(reply, report); });
 }
 
 void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
@@ -299,11 +315,16 @@ uint32_t ManagerObject::EnvironmentCount() {
 ManagerObject::Variants ManagerObject::Policy() {
     const core::Settings& settings = context_.settings();
     const auto seconds = [](std::chrono::milliseconds time) {
-        return static_cast<uint64_t>(
-            std::chrono::duration_cast<std::chrono::seconds>(time).count());
+        return sdbus::Variant{
+            static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count())};
     };
-    return {{"Interval", sdbus::Variant{seconds(settings.interval)}},
-            {"KillAfter", sdbus::Variant{seconds(settings.killAfter)}}};
+    return {{"Interval", seconds(settings.interval)},
+            {"Grace", seconds(settings.grace)},
+            {"KillAfter", seconds(settings.killAfter)},
+            {"NonEnvProcesses", sdbus::Variant{settings.nonEnvProcesses}},
+            {"EnvDevices", sdbus::Variant{settings.envDevices}},
+            {"EnvMemory", sdbus::Variant{settings.envMemory}},
+            {"DryRun", sdbus::Variant{settings.dryRun}}};
 }
 
 } // namespace genv::dbus

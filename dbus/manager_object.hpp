@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dbus/context.hpp"
+#include "dbus/enforcement.hpp"
 #include "dbus/manager_adaptor.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -26,9 +27,11 @@ class ManagerObject
     /// Tells that these properties changed.
     void emitChanged(const std::vector<std::string>& properties);
 
+    /// A connection is gone.
+    void left(const std::string& busName) { enforcement_.left(busName); }
+
   private:
     using Variants = std::map<std::string, sdbus::Variant>;
-    using Actions = std::vector<sdbus::Struct<std::string, Variants>>;
     using ProcessRows = std::vector<sdbus::Struct<uint32_t, uint32_t, std::string,
                                                   std::vector<sdbus::Struct<uint32_t, uint64_t>>>>;
 
@@ -68,6 +71,7 @@ class ManagerObject
     void withObservation(const Reply<Values...>& reply, Use use);
 
     const Context& context_;
+    Enforcement enforcement_;
 };
 
 } // namespace genv::dbus

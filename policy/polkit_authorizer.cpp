@@ -81,7 +81,7 @@ void check(PolkitAuthority* authority, const PendingPtr& pending) {
     const ObjectPtr<PolkitDetails> details(polkit_details_new());
     for (const auto& [key, value] : pending->question.details)
         polkit_details_insert(details.get(), key.c_str(), value.c_str());
-    polkit_details_insert(details.get(), "polkit.message", pending->question.message.c_str());
+    polkit_details_insert(details.get(), "polkit.message", pending->question.message().c_str());
     const ObjectPtr<PolkitSubject> subject(polkit_system_bus_name_new(pending->busName.c_str()));
     const std::string action(idOf(pending->question.action));
     const auto flags = pending->interactive

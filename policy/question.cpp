@@ -38,10 +38,10 @@ std::string describe(const Target& target) {
     const std::string of = target.ownerName.empty() ? "" : fmt::format(" of {}", target.ownerName);
     if (target.pid)
         return fmt::format("process {}{}", *target.pid, of);
-    const std::string gpus = target.devices.empty()
-                                 ? ""
-                                 : fmt::format("GPU{} {}", target.devices.size() == 1 ? "" : "s",
-                                               fmt::join(target.devices, ", "));
+    std::string gpus = target.devices.empty()
+                           ? ""
+                           : fmt::format("GPU{} {}", target.devices.size() == 1 ? "" : "s",
+                                         fmt::join(target.devices, ", "));
     const std::string environment =
         target.environment ? fmt::format("environment {}{}", *target.environment, of) : "";
     if (!gpus.empty() && !environment.empty())
@@ -74,9 +74,18 @@ std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
                                     const Target& target) {
     if (method.requirement == Requirement::Free || caller == 0)
         return std::nullopt;
-    return Question{
-        actionFor(method.requirement, caller, target), detailsOf(target),
-        fmt::format("Authentication is required to {} {}", method.deed, describe(target))};
+    if (method.requirement == Requirement::Enforce && target.dryRun)
+        return std::nullopt;
+    return Question{actionFor(method.requirement, caller, target), detailsOf(target),
+                    fmt::format("{} {}", method.deed, describe(target))};
+}
+
+std::optional<Question> quotaQuestionFor(const MethodRow& method, core::Uid caller,
+                                         const Target& target) {
+    if (caller == 0)
+        return std::nullopt;
+    return Question{Action::ExceedLimits, detailsOf(target),
+                    fmt::format("go over a limit to {} {}", method.deed, describe(target))};
 }
 
 } // namespace genv::policy

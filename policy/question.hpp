@@ -23,6 +23,7 @@ struct Target {
     std::optional<std::uint32_t> gpus;  ///< how many devices are claimed
     bool overSubscribes = false;        ///< over-subscription was asked for
     std::optional<core::Pid> pid;
+    bool dryRun = false; ///< nothing would be done
 
     friend bool operator==(const Target&, const Target&) = default;
 };
@@ -31,7 +32,10 @@ struct Target {
 struct Question {
     Action action;
     std::map<std::string, std::string> details; ///< for an administrator's rules
-    std::string message;                        ///< for the person who is asked for a password
+    std::string deed; ///< what would be done, as in "not authorised to <deed>"
+
+    /// For the person who is asked for a password.
+    [[nodiscard]] std::string message() const { return "Authentication is required to " + deed; }
 
     friend bool operator==(const Question&, const Question&) = default;
 };
@@ -40,5 +44,9 @@ struct Question {
 /// not asked.
 std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
                                     const Target& target);
+
+/// The second question for a call that would go over a limit; nothing for root.
+std::optional<Question> quotaQuestionFor(const MethodRow& method, core::Uid caller,
+                                         const Target& target);
 
 } // namespace genv::policy

@@ -91,12 +91,29 @@ int serve(core::Log& log) {
     return status;
 }
 
+// What `genvctl policy check` runs: whether a configuration file would be taken.
+int checkConfiguration(const std::string& file) {
+    try {
+        core::Settings settings;
+        service::readSettingsFile(file, settings);
+        return EXIT_SUCCESS;
+    } catch (const core::Error& error) {
+        fmt::print(stderr, "{}\n", core::escaped(error.what(), 1024));
+        return EXIT_FAILURE;
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     CLI::App app{"The service that shares this machine's GPUs. systemd starts it; see genvd(8)."};
     app.set_version_flag("--version", std::string("genvd " GENV_VERSION));
+    std::string checked;
+    app.add_option("--check", checked, "Only tell whether this configuration file would be taken")
+        ->type_name("FILE");
     CLI11_PARSE(app, argc, argv);
+    if (!checked.empty())
+        return checkConfiguration(checked);
 
     ::umask(022);
     ::signal(SIGPIPE, SIG_IGN);

@@ -37,8 +37,10 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
       users_(clock_, loop, &GlibLoop::post), kernels_(&GlibLoop::post),
       terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
                   [this] { return settings_.killAfter; }),
-      evictor_(ledger_, observer_, terminator_, loop, log), eventLog_(log),
-      connection_(sdbus::createSystemBusConnection()), gate_(authorizer_), context_(makeContext()) {
+      evictor_(ledger_, observer_, terminator_, loop, log),
+      enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
+      eventLog_(log), connection_(sdbus::createSystemBusConnection()), gate_(authorizer_),
+      context_(makeContext()) {
     recover();
     manager_.emplace(*connection_, context_);
     publisher_.emplace(*connection_, context_, *manager_);
@@ -62,6 +64,9 @@ dbus::Context Service::makeContext() {
             users_,
             kernels_,
             terminator_,
+            enforcer_,
+            idleness_,
+            clock_,
             loop_,
             log_,
             callers_,
@@ -105,13 +110,17 @@ void Service::watchClients() {
         message >> name;
         gate_.left(name);
         callers_.left(name);
+        manager_->left(name);
     });
 }
 
 void Service::lookAtGpus() {
     const auto look = [this] {
         observer_.observe(settings_.interval / 2,
-                          [](const auto& /*observation*/, const auto& /*failure*/) {});
+                          [this](const auto& observation, const std::string& /*failure*/) {
+                              if (observation)
+                                  enforcer_.watch(observation, settings_);
+                          });
     };
     look();
     looking_ = GlibLoop::every(settings_.interval, look);
@@ -121,6 +130,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     std::string trouble;
     if (observation != nullptr) {
         ledger_.observed(*observation);
+        idleness_.observed(ledger_, *observation);
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "core/evictor.hpp"
+#include "core/idleness.hpp"
 #include "core/ledger.hpp"
+#include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
 #include "dbus/context.hpp"
@@ -79,6 +81,8 @@ class Service {
     KernelFinder kernels_;
     core::Terminator terminator_;
     core::Evictor evictor_;
+    core::Idleness idleness_;
+    core::Enforcer enforcer_;
     EventLog eventLog_;
 
     std::unique_ptr<sdbus::IConnection> connection_;

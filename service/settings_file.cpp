@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/settings_file.hpp"
 
-#include "core/duration.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "service/settings_keys.hpp"
 
 #include <fmt/ranges.h>
 #include <glib.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -31,47 +30,6 @@ struct FreeStrings {
     void operator()(gchar** strings) const { g_strfreev(strings); }
 };
 using Strings = std::unique_ptr<gchar*, FreeStrings>;
-
-// A key that genvd.conf may hold, and how its value is read; the reader throws core::Error for a
-// bad one.
-struct Key {
-    std::string_view group;
-    std::string_view name;
-    void (*read)(const std::string& value, core::Settings& settings);
-};
-
-std::chrono::milliseconds readTime(const std::string& value, std::chrono::milliseconds least) {
-    const auto time = core::parseDuration(value);
-    if (time < least)
-        core::fail(core::ErrorCode::InvalidArgs, "it must be at least {}ms", least.count());
-    return time;
-}
-
-core::Backend readBackend(const std::string& value) {
-    if (value == "auto")
-        return core::Backend::Auto;
-    if (value == "nvml")
-        return core::Backend::Nvml;
-    if (value == "simulated")
-        return core::Backend::Simulated;
-    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is none of auto, nvml and simulated",
-               core::escaped(value));
-}
-
-constexpr std::array keys{
-    Key{"GPU", "Backend",
-        [](const std::string& value, core::Settings& settings) {
-            settings.backend = readBackend(value);
-        }},
-    Key{"Enforcement", "Interval",
-        [](const std::string& value, core::Settings& settings) {
-            settings.interval = readTime(value, std::chrono::seconds{1});
-        }},
-    Key{"Enforcement", "KillAfter",
-        [](const std::string& value, core::Settings& settings) {
-            settings.killAfter = readTime(value, std::chrono::milliseconds{0});
-        }},
-};
 
 [[noreturn]] void failAt(const std::filesystem::path& file, std::size_t line,
                          const std::string& what) {
@@ -149,42 +107,27 @@ KeyFile parse(const std::filesystem::path& file, const std::string& text, const 
            "this is neither a [Section], nor Key=Value, nor a comment that begins with #");
 }
 
-const Key* findKey(std::string_view group, std::string_view name) {
-    const auto found = std::find_if(
-        keys.begin(), keys.end(), [&](const Key& k) { return k.group == group && k.name == name; });
-    return found == keys.end() ? nullptr : &*found;
-}
-
-std::vector<std::string_view> keysOf(std::string_view group) {
-    std::vector<std::string_view> names;
-    for (const Key& key : keys) {
-        if (key.group == group)
-            names.push_back(key.name);
-    }
-    return names;
-}
-
 void readGroup(const std::filesystem::path& file, GKeyFile* parsed, const std::string& group,
                const Lines& lines, core::Settings& settings) {
-    const std::vector<std::string_view> known = keysOf(group);
-    if (known.empty())
+    const std::optional<Section> section = findSection(group);
+    if (!section)
         failAt(file, lines.of(group),
-               fmt::format("there is no section [{}]; the sections are [GPU] and [Enforcement]",
+               fmt::format("there is no section [{}]; the sections are [GPU], [Enforcement], "
+                           "[Limits], [User NAME] and [Group NAME]",
                            core::escaped(group)));
     const Strings names(g_key_file_get_keys(parsed, group.c_str(), nullptr, nullptr));
     for (gchar** name = names.get(); *name != nullptr; ++name) {
         const std::size_t line = lines.of(group, *name);
-        const Key* key = findKey(group, *name);
-        if (key == nullptr)
+        if (!section->knows(*name))
             failAt(file, line,
                    fmt::format("there is no \"{}\" in [{}]; it may hold {}", core::escaped(*name),
-                               group, fmt::join(known, ", ")));
+                               core::escaped(group), fmt::join(section->keys(), ", ")));
         const std::unique_ptr<gchar, decltype(&g_free)> value(
             g_key_file_get_value(parsed, group.c_str(), *name, nullptr), &g_free);
         try {
-            key->read(std::string(trimmed(value.get())), settings);
+            section->read(*name, std::string(trimmed(value.get())), settings);
         } catch (const core::Error& error) {
-            failAt(file, line, fmt::format("{}: {}", key->name, error.what()));
+            failAt(file, line, fmt::format("{}: {}", *name, error.what()));
         }
     }
 }

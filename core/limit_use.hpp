@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What of their limits a user has used: what GetLimits answers and `genvctl limits` shows.
+#pragma once
+
+#include "core/idleness.hpp"
+#include "core/ledger.hpp"
+#include "core/limits.hpp"
+#include "core/ports/observer.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace genv::core {
+
+/// One limit of a user. Memory is in bytes, times are in seconds.
+struct LimitUse {
+    std::string_view name; ///< as genvd.conf has it
+    std::optional<std::uint64_t> allowed;
+    std::uint64_t used = 0;
+};
+
+/// Every limit, used or not, in the order of genvd.conf. `last` is the last observation, or null.
+std::vector<LimitUse> limitUses(const Ledger& ledger, Uid user, const Limits& limits,
+                                const Observation* last, const Idleness& idleness, BootTime now);
+
+} // namespace genv::core

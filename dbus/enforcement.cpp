@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/enforcement.hpp"
+
+#include "core/caps.hpp"
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::dbus {
+
+namespace {
+
+constexpr std::uint64_t longestSeconds = 100ULL * 365 * 24 * 60 * 60;
+
+std::optional<std::chrono::milliseconds> takeSeconds(Options& options, const std::string& name) {
+    const auto seconds = options.take<std::uint64_t>(name);
+    if (!seconds)
+        return std::nullopt;
+    if (*seconds == 0 || *seconds > longestSeconds)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "option \"{}\" is {} seconds; it must be from 1 to {}", name, *seconds,
+                   longestSeconds);
+    return std::chrono::seconds{static_cast<std::int64_t>(*seconds)};
+}
+
+core::LimitTable takeLimits(Options& options) {
+    core::LimitTable table;
+    core::Limits& limits = table.general;
+    limits.maxDevices = options.take<std::uint32_t>("max-devices-per-user");
+    limits.maxEnvironments = options.take<std::uint32_t>("max-environments-per-user");
+    limits.maxProcesses = options.take<std::uint32_t>("max-processes-per-user");
+    limits.maxGpuMemory = options.takeMemory("max-gpu-memory-per-user");
+    limits.maxGpuMemoryPerDevice = options.takeMemory("max-gpu-memory-per-device");
+    limits.maxLifetime = takeSeconds(options, "max-lifetime");
+    limits.idleTimeout = takeSeconds(options, "idle-timeout");
+    const auto users = options.take<std::map<std::string, std::uint32_t>>("max-devices-for-user");
+    for (const auto& [name, count] : users.value_or(std::map<std::string, std::uint32_t>{}))
+        table.users[name].maxDevices = count;
+    return table;
+}
+
+Actions toBus(const std::vector<core::EnforcementAction>& actions) {
+    Actions result;
+    result.reserve(actions.size());
+    for (const core::EnforcementAction& action : actions) {
+        VariantMap details{{"message", sdbus::Variant{action.message}}};
+        if (!action.rule.empty())
+            details["rule"] = sdbus::Variant{action.rule};
+        if (!action.user.empty())
+            details["user"] = sdbus::Variant{action.user};
+        if (action.pid)
+            details["pid"] = sdbus::Variant{*action.pid};
+        if (action.environment)
+            details["environment"] = sdbus::Variant{*action.environment};
+        if (!action.devices.empty())
+            details["devices"] = sdbus::Variant{action.devices};
+        result.emplace_back(std::string(core::nameOf(action.kind)), std::move(details));
+    }
+    return result;
+}
+
+Actions failed(const std::string& why) {
+    core::EnforcementAction action;
+    action.kind = core::EnforcementAction::Kind::Failed;
+    action.message = "[ERROR] " + why;
+    return toBus({action});
+}
+
+std::string driverSilence(const std::string& failure) {
+    return fmt::format("the GPU driver does not answer: {}", failure);
+}
+
+} // namespace
+
+Enforcement::Wanted Enforcement::read(VariantMap values, core::Uid caller) {
+    Options options(std::move(values));
+    Wanted wanted;
+    wanted.rules.nonEnvProcesses = options.takeFlag("non-env-processes");
+    wanted.rules.envDevices = options.take<bool>("env-devices").value_or(true);
+    wanted.rules.envMemory = options.take<bool>("env-memory").value_or(true);
+    wanted.rules.limitsOf = [table = takeLimits(options)](const core::UserInfo& user) {
+        return table.of(user);
+    };
+    wanted.options.dryRun = options.takeFlag("dry-run");
+    wanted.options.terminate = options.take<bool>("terminate").value_or(true);
+    wanted.options.actor = caller;
+    wanted.interval = takeSeconds(options, "interval").value_or(std::chrono::milliseconds{0});
+    options.finish();
+    return wanted;
+}
+
+void Enforcement::enforce(const EnforcementReply& reply, VariantMap options) {
+    const Wanted wanted = read(std::move(options), reply.caller().uid);
+    policy::Target target;
+    target.dryRun = wanted.options.dryRun;
+    context_.gate.pass(reply, target, [this, reply, wanted] {
+        const auto place = context_.listCalls.enter(reply.caller().uid);
+        const Ticket ticket = wanted.interval.count() > 0 ? remember(reply.caller(), wanted) : 0;
+        const auto answer = [this, reply, ticket, place](const auto* actions,
+                                                         const std::string& failure) {
+            if (actions == nullptr) {
+                repetitions_.erase(ticket);
+                core::fail(core::ErrorCode::Timeout, "{}", driverSilence(failure));
+            }
+            reply.send(toBus(*actions));
+            schedule(ticket);
+        };
+        try {
+            context_.enforcer.run(wanted.rules, wanted.options, reply.later(answer));
+        } catch (const core::Error&) {
+            repetitions_.erase(ticket);
+            throw;
+        }
+    });
+}
+
+void Enforcement::execute(const EnforcementReply& reply, const std::string& report) const {
+    const core::EnforcementReport parsed = core::parseReport(report);
+    context_.gate.pass(reply, {}, [&context = context_, reply, parsed] {
+        core::EnforcementOptions options;
+        options.actor = reply.caller().uid;
+        context.enforcer.execute(
+            parsed, options,
+            reply.later([reply](const std::vector<core::EnforcementAction>* actions,
+                                const std::string& failure) {
+                if (actions == nullptr)
+                    core::fail(core::ErrorCode::Timeout, "{}", driverSilence(failure));
+                reply.send(toBus(*actions));
+            }));
+    });
+}
+
+Enforcement::Ticket Enforcement::remember(const Caller& caller, const Wanted& wanted) {
+    const auto count =
+        std::count_if(repetitions_.begin(), repetitions_.end(),
+                      [&](const auto& entry) { return entry.second.uid == caller.uid; });
+    if (caller.uid != 0 &&
+        static_cast<std::size_t>(count) >= core::caps::repeatedEnforcementsPerUser)
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "{} of your enforcements are repeated already; end one first", count);
+    const Ticket ticket = ++lastTicket_;
+    repetitions_.emplace(ticket, Repetition{caller.busName, caller.uid, wanted, nullptr});
+    return ticket;
+}
+
+void Enforcement::schedule(Ticket ticket) {
+    const auto found = repetitions_.find(ticket);
+    if (found == repetitions_.end())
+        return; // asked for once, or the caller left
+    found->second.timer =
+        context_.scheduler.after(found->second.wanted.interval, [this, ticket] { repeat(ticket); });
+}
+
+void Enforcement::repeat(Ticket ticket) {
+    const Wanted wanted = repetitions_.at(ticket).wanted;
+    try {
+        context_.enforcer.run(wanted.rules, wanted.options,
+                              [this, ticket](const auto* actions, const std::string& failure) {
+                                  tell(ticket, actions != nullptr ? toBus(*actions)
+                                                                  : failed(driverSilence(failure)));
+                              });
+    } catch (const core::Error& error) {
+        tell(ticket, failed(error.what()));
+    }
+}
+
+void Enforcement::tell(Ticket ticket, const Actions& actions) {
+    const auto found = repetitions_.find(ticket);
+    if (found == repetitions_.end())
+        return; // the caller left
+    try {
+        sdbus::Signal signal = manager_.createSignal("dev.genv.Manager", "Enforced");
+        signal.setDestination(found->second.busName);
+        signal << actions;
+        manager_.emitSignal(signal);
+    } catch (const sdbus::Error& error) {
+        context_.log.error("an enforcement could not be told on the bus: {}",
+                           core::escaped(error.getName()));
+    }
+    schedule(ticket);
+}
+
+void Enforcement::left(const std::string& busName) {
+    std::erase_if(repetitions_, [&](const auto& entry) { return entry.second.busName == busName; });
+}
+
+} // namespace genv::dbus

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Enforce and Execute: reads what is wanted, asks once whether the caller may, and lets the core do
+// it. An enforcement with an interval is repeated for as long as its caller stays connected.
+#pragma once
+
+#include "dbus/context.hpp"
+#include "dbus/options.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+using Actions = std::vector<sdbus::Struct<std::string, VariantMap>>;
+using EnforcementReply = Reply<Actions>;
+
+class Enforcement {
+  public:
+    /// `manager` sends the signals; both outlive this, and so does the loop's last turn.
+    Enforcement(const Context& context, sdbus::IObject& manager)
+        : context_(context), manager_(manager) {}
+
+    /// Carries out a call of Enforce. Throws core::Error for what is wrong at once.
+    void enforce(const EnforcementReply& reply, VariantMap options);
+    /// Carries out a call of Execute. Throws core::Error for what is wrong at once.
+    void execute(const EnforcementReply& reply, const std::string& report) const;
+    /// A connection is gone, and what is repeated for it ends.
+    void left(const std::string& busName);
+
+  private:
+    struct Wanted {
+        core::RuleSet rules;
+        core::EnforcementOptions options;
+        std::chrono::milliseconds interval{0}; ///< zero: once
+    };
+    struct Repetition {
+        std::string busName;
+        core::Uid uid = 0;
+        Wanted wanted;
+        std::unique_ptr<core::Scheduled> timer;
+    };
+    using Ticket = std::uint64_t;
+
+    static Wanted read(VariantMap values, core::Uid caller);
+    Ticket remember(const Caller& caller, const Wanted& wanted);
+    void schedule(Ticket ticket);
+    void repeat(Ticket ticket);
+    void tell(Ticket ticket, const Actions& actions);
+
+    const Context& context_;
+    sdbus::IObject& manager_;
+    std::map<Ticket, Repetition> repetitions_;
+    Ticket lastTicket_ = 0;
+};
+
+} // namespace genv::dbus
