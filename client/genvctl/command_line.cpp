@@ -68,6 +68,11 @@ void addCommands(CLI::App& app, Context& context) {
     addRun(app, context);
     addHome(app, context);
     addShell(app, context);
+    addLimits(app, context);
+    addEnforce(app, context);
+    addTerminate(app, context);
+    addUsage(app, context);
+    addPolicy(app, context);
     addVersion(app, context);
 }
 

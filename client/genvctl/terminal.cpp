@@ -30,8 +30,7 @@ void tell(std::string_view colour, std::string_view kind, std::string_view what,
                                    coloured ? "\x1b[0m" : "", kind, shown(what));
     if (!hint.empty())
         text += shown(hint) + '\n';
-    // Nobody is left to be told when this fails.
-    [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
+    printAside(text);
 }
 
 } // namespace
@@ -40,6 +39,11 @@ void print(std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
         throw Failure(ExitStatus::Failed,
                       fmt::format("The result could not be written: {}", std::strerror(errno)));
+}
+
+void printAside(std::string_view text) {
+    // Nobody is left to be told when this fails.
+    [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 Emphasis headerEmphasis() {

@@ -11,6 +11,9 @@ namespace genv::ctl {
 /// Writes a result. Throws Failure when it cannot be written, such as to a full disk.
 void print(std::string_view text);
 
+/// Writes what is no result, but no complaint of this command either, to standard error.
+void printAside(std::string_view text);
+
 /// The escape sequences that start and end a table's header on standard output; empty without
 /// colour.
 struct Emphasis {

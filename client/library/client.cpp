@@ -4,6 +4,7 @@
 #include "client/library/connection.hpp"
 #include "client/library/conversions.hpp"
 #include "client/library/proxies.hpp"
+#include "client/library/repeated_enforcement.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <limits>
@@ -70,6 +71,9 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
 
     void listenForNotices(std::uint32_t uid);
     std::vector<Notice> takeNotices();
+    std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
+                                                     std::chrono::seconds interval);
+    std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);
 
   private:
     template <typename Call>
@@ -92,6 +96,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     client::ManagerProxy manager_;
     std::vector<Notice> notices_;
     std::unique_ptr<sdbus::IProxy> noticeSubscription_;
+    std::unique_ptr<client::RepeatedEnforcement> repeatedEnforcement_;
 };
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
@@ -118,6 +123,34 @@ std::vector<Notice> Client::Implementation::takeNotices() {
     // arrived.
     connection_.call(Patience::Usual, [&] { connection_.handleArrived(); });
     return std::exchange(notices_, {});
+}
+
+std::vector<EnforcementAction>
+Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
+                                          std::chrono::seconds interval) {
+    client::Dictionary dictionary = client::toDictionary(options);
+    dictionary.emplace("interval",
+                       sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
+    repeatedEnforcement_.reset();
+    return connection_.call(Patience::Endless, [&] {
+        auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
+        auto actions = client::toActions(enforcement->begin(dictionary));
+        repeatedEnforcement_ = std::move(enforcement);
+        return actions;
+    });
+}
+
+std::optional<std::vector<EnforcementAction>>
+Client::Implementation::nextEnforcement(int stopDescriptor) {
+    if (!repeatedEnforcement_)
+        throw Error(contract::error::failed, "no repeated enforcement was asked for");
+    return connection_.call(
+        Patience::Usual, [&]() -> std::optional<std::vector<EnforcementAction>> {
+            const auto actions = repeatedEnforcement_->next(stopDescriptor);
+            if (!actions)
+                return std::nullopt;
+            return client::toActions(*actions);
+        });
 }
 
 Client::Client() : implementation_(std::make_unique<Implementation>()) {}
@@ -226,6 +259,12 @@ ServiceStatus Client::status() {
     });
 }
 
+std::map<std::string, Limit> Client::limits(std::uint32_t uid) {
+    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
+        return client::toLimits(manager.GetLimits(uid));
+    });
+}
+
 std::string Client::activate(const ActivateOptions& options) {
     return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
         return std::get<0>(manager.Activate(client::toDictionary(options)));
@@ -296,6 +335,27 @@ void Client::terminateProcess(std::uint32_t pid) {
 void Client::reload() {
     implementation_->onManager(Patience::Endless,
                                [](client::ManagerProxy& manager) { manager.Reload(); });
+}
+
+std::vector<EnforcementAction> Client::enforce(const EnforceOptions& options) {
+    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+        return client::toActions(manager.Enforce(client::toDictionary(options)));
+    });
+}
+
+std::vector<EnforcementAction> Client::enforceRepeatedly(const EnforceOptions& options,
+                                                         std::chrono::seconds interval) {
+    return implementation_->enforceRepeatedly(options, interval);
+}
+
+std::optional<std::vector<EnforcementAction>> Client::nextEnforcement(int stopDescriptor) {
+    return implementation_->nextEnforcement(stopDescriptor);
+}
+
+std::vector<EnforcementAction> Client::execute(const std::string& report) {
+    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+        return client::toActions(manager.Execute(report));
+    });
 }
 
 void Client::listenForNotices(std::uint32_t uid) {

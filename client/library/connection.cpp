@@ -3,10 +3,13 @@
 
 #include "dbus/contract/names.hpp"
 
+#include <poll.h>
 #include <systemd/sd-bus.h>
 
 #include <array>
+#include <cerrno>
 #include <limits>
+#include <system_error>
 #include <string_view>
 
 namespace genv::client {
@@ -16,10 +19,11 @@ namespace contract = dbus::contract;
 namespace {
 
 // The bus' own ways of saying that nobody is there to answer, or is no longer.
-constexpr std::array<std::string_view, 6> unavailableNames{
+constexpr std::array<std::string_view, 7> unavailableNames{
     "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
     "org.freedesktop.DBus.Error.NoReply",        "org.freedesktop.DBus.Error.NoServer",
     "org.freedesktop.DBus.Error.Disconnected",   "System.Error.ENOTCONN",
+    "System.Error.ECONNRESET",
 };
 // Starting the service failed, by the bus itself or by systemd.
 constexpr std::array<std::string_view, 2> unavailablePrefixes{
@@ -67,6 +71,14 @@ std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& path) {
     return sdbus::createProxy(*bus_, contract::busName, path);
 }
 
+std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& name, const std::string& path) {
+    return sdbus::createProxy(*bus_, name, path);
+}
+
+sdbus::Slot Connection::addMatch(const std::string& rule, sdbus::message_handler handler) {
+    return bus_->addMatch(rule, std::move(handler));
+}
+
 void Connection::allowInteraction(bool allow) {
     const auto anyProxy = proxy(contract::managerPath);
     const sdbus::MethodCall message =
@@ -78,6 +90,20 @@ void Connection::allowInteraction(bool allow) {
 void Connection::handleArrived() {
     while (bus_->processPendingRequest()) {
     }
+}
+
+bool Connection::waitForArrival(int stopDescriptor) {
+    const auto wanted = bus_->getEventLoopPollData();
+    // poll() passes over a descriptor of -1.
+    std::array<pollfd, 2> descriptors{
+        pollfd{wanted.fd, wanted.events, 0},
+        pollfd{stopDescriptor, POLLIN, 0},
+    };
+    while (::poll(descriptors.data(), descriptors.size(), wanted.getPollTimeout()) < 0) {
+        if (errno != EINTR)
+            throw std::system_error(errno, std::generic_category(), "waiting for the service");
+    }
+    return descriptors[1].revents == 0;
 }
 
 void Connection::setPatience(Patience patience) {

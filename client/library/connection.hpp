@@ -28,7 +28,13 @@ class Connection {
     /// Throws ServiceUnavailable where there is no bus.
     Connection();
 
+    /// An object of the service.
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path);
+    /// An object of another name on the bus, or of one connection by its unique name.
+    [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& name,
+                                                       const std::string& path);
+    /// Hears messages that match, until the result is destroyed.
+    [[nodiscard]] sdbus::Slot addMatch(const std::string& rule, sdbus::message_handler handler);
 
     void allowInteraction(bool allow);
 
@@ -45,6 +51,9 @@ class Connection {
 
     /// Handles every message that has arrived, without waiting for more.
     void handleArrived();
+    /// Waits until a message has arrived, or, with the result false, the descriptor is readable;
+    /// -1: there is none.
+    [[nodiscard]] bool waitForArrival(int stopDescriptor);
 
   private:
     void setPatience(Patience patience);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -34,6 +35,21 @@ Value property(const Dictionary& properties, const char* name) {
 template <typename Value>
 std::optional<Value> unlessZero(Value value) {
     return value == Value{} ? std::nullopt : std::optional<Value>(std::move(value));
+}
+
+// A detail of an action, which not every action has.
+template <typename Value>
+std::optional<Value> detail(const Dictionary& details, const char* name) {
+    const auto found = details.find(name);
+    if (found == details.end())
+        return std::nullopt;
+    return found->second.get<Value>();
+}
+
+std::optional<std::uint64_t> secondsOf(const std::optional<std::chrono::seconds>& span) {
+    if (!span)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(span->count());
 }
 
 template <typename Value>
@@ -94,6 +110,27 @@ Dictionary toDictionary(const AttachOptions& options) {
     return dictionary;
 }
 
+Dictionary toDictionary(const EnforceOptions& options) {
+    Dictionary dictionary{
+        {"non-env-processes", sdbus::Variant(options.nonEnvironmentProcesses)},
+        {"env-devices", sdbus::Variant(options.environmentDevices)},
+        {"env-memory", sdbus::Variant(options.environmentMemory)},
+        {"terminate", sdbus::Variant(options.terminate)},
+    };
+    put(dictionary, "max-devices-per-user", options.maxDevicesPerUser);
+    if (!options.maxDevicesForUser.empty())
+        dictionary.emplace("max-devices-for-user", sdbus::Variant(options.maxDevicesForUser));
+    put(dictionary, "max-environments-per-user", options.maxEnvironmentsPerUser);
+    put(dictionary, "max-processes-per-user", options.maxProcessesPerUser);
+    put(dictionary, "max-gpu-memory-per-user", options.maxGpuMemoryPerUserBytes);
+    put(dictionary, "max-gpu-memory-per-device", options.maxGpuMemoryPerDeviceBytes);
+    put(dictionary, "max-lifetime", secondsOf(options.maxLifetime));
+    put(dictionary, "idle-timeout", secondsOf(options.idleTimeout));
+    if (options.dryRun)
+        dictionary.emplace("dry-run", sdbus::Variant(true));
+    return dictionary;
+}
+
 std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationChange& change) {
     std::pair<Dictionary, std::vector<std::string>> arguments;
     put(arguments, "name", change.name);
@@ -138,6 +175,33 @@ ServiceStatus toServiceStatus(const Dictionary& properties) {
     return {property<std::string>(properties, "Version"),
             property<std::uint32_t>(properties, "DeviceCount"),
             property<std::uint32_t>(properties, "EnvironmentCount")};
+}
+
+std::vector<EnforcementAction> toActions(const BusActions& actions) {
+    std::vector<EnforcementAction> result;
+    result.reserve(actions.size());
+    for (const auto& action : actions) {
+        const Dictionary& details = action.get<1>();
+        result.push_back({action.get<0>(), detail<std::string>(details, "rule").value_or(""),
+                          property<std::string>(details, "message"),
+                          detail<std::string>(details, "user").value_or(""),
+                          detail<std::uint32_t>(details, "pid"),
+                          detail<std::string>(details, "environment"),
+                          detail<std::vector<std::uint32_t>>(details, "devices")
+                              .value_or(std::vector<std::uint32_t>{})});
+    }
+    return result;
+}
+
+std::map<std::string, Limit> toLimits(const BusLimits& limits) {
+    std::map<std::string, Limit> result;
+    for (const auto& [name, numbers] : limits) {
+        Limit limit{numbers.get<0>(), numbers.get<1>()};
+        if (limit.allowed == std::numeric_limits<std::uint64_t>::max())
+            limit.allowed.reset();
+        result.emplace(name, limit);
+    }
+    return result;
 }
 
 std::string toText(const sdbus::Variant& value) {

@@ -19,6 +19,7 @@ using ManagedObjects = std::map<sdbus::ObjectPath, std::map<std::string, Diction
 
 Dictionary toDictionary(const ActivateOptions& options);
 Dictionary toDictionary(const AttachOptions& options);
+Dictionary toDictionary(const EnforceOptions& options);
 
 /// The two arguments of Configure: what is set and what is unset.
 std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationChange& change);
@@ -30,6 +31,15 @@ Environment toEnvironment(const Dictionary& properties);
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
 
 ServiceStatus toServiceStatus(const Dictionary& properties);
+
+/// As Enforce, Execute and the signal Enforced give them: kind, details.
+using BusActions = std::vector<sdbus::Struct<std::string, Dictionary>>;
+/// Throws sdbus::Error where a detail is of another type.
+std::vector<EnforcementAction> toActions(const BusActions& actions);
+
+/// As GetLimits gives them: name to allowed, with the largest number for unlimited, and used.
+using BusLimits = std::map<std::string, sdbus::Struct<std::uint64_t, std::uint64_t>>;
+std::map<std::string, Limit> toLimits(const BusLimits& limits);
 
 /// A value as text: numbers in decimal, lists with commas; empty for a type that no notice has.
 std::string toText(const sdbus::Variant& value);

@@ -22,6 +22,11 @@ void addEnvs(CLI::App& app, Context& context);
 void addHome(CLI::App& app, Context& context);
 void addShell(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
+void addEnforce(CLI::App& app, Context& context);
+void addUsage(CLI::App& app, Context& context);
+void addTerminate(CLI::App& app, Context& context);
+void addLimits(CLI::App& app, Context& context);
+void addPolicy(CLI::App& app, Context& context);
 void addVersion(CLI::App& app, Context& context);
 
 } // namespace genv::ctl

@@ -9,8 +9,12 @@
 namespace genv::ctl {
 
 void ListingOptions::addTo(CLI::App& command) {
-    command.add_flag("--no-header", noHeader, "Leave the header out, as --no-legend does");
+    addFormatTo(command);
     command.add_flag("--timestamp", timestamp, "Show when, not how long ago");
+}
+
+void ListingOptions::addFormatTo(CLI::App& command) {
+    command.add_flag("--no-header", noHeader, "Leave the header out, as --no-legend does");
     command.add_option("--format", format, "csv or tui")
         ->check(CLI::IsMember({"csv", "tui"}))
         ->type_name("FORMAT");

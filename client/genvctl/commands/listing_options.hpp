@@ -20,6 +20,8 @@ struct ListingOptions {
 
     /// Adds --no-header, --timestamp and --format. This object must outlive the parsing.
     void addTo(CLI::App& command);
+    /// The same without --timestamp, for what has no times.
+    void addFormatTo(CLI::App& command);
 
     /// A moment as this list shows it.
     [[nodiscard]] std::string time(Time time) const;

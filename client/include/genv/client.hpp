@@ -8,8 +8,11 @@
 #include "genv/export.hpp"
 #include "genv/types.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +55,8 @@ class GENV_EXPORT Client {
     /// Everything at once as JSON.
     std::string snapshot();
     ServiceStatus status();
+    /// The limits of a user and what is used of them, by the names they have in genvd.conf.
+    std::map<std::string, Limit> limits(std::uint32_t uid);
 
     // -- changing: one's own freely, others' with an administrator's consent
 
@@ -78,6 +83,21 @@ class GENV_EXPORT Client {
     void terminateProcess(std::uint32_t pid);
     /// Makes the service read its configuration again.
     void reload();
+
+    /// Runs one cycle of rules and returns what it found and did. Throws Error dev.genv.Error.Busy
+    /// while another enforcement is running. A dry run is free for everybody.
+    std::vector<EnforcementAction> enforce(const EnforceOptions& options);
+    /// The same, and the service runs the cycle again at this interval for as long as this client
+    /// lives and asks for no other repeated enforcement. What the later cycles do is told by
+    /// nextEnforcement().
+    std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
+                                                     std::chrono::seconds interval);
+    /// Waits for the next cycle that enforceRepeatedly() asked for. Returns nothing as soon as the
+    /// descriptor is readable, such as a signalfd; -1 waits for cycles only. Throws
+    /// ServiceUnavailable when the service ends: nothing is enforced any more then.
+    std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor = -1);
+    /// Carries out a report that was decided elsewhere, as JSON, and returns what was done.
+    std::vector<EnforcementAction> execute(const std::string& report);
 
     // -- hearing
 

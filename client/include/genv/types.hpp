@@ -112,6 +112,40 @@ struct AttachOptions {
     bool overSubscribe = false;
 };
 
+/// Which rules Client::enforce() runs and how. A limit that is unset does not apply.
+struct EnforceOptions {
+    bool nonEnvironmentProcesses = false; ///< end processes on a GPU outside every environment
+    bool environmentDevices = true;       ///< end processes on devices their environment lacks
+    bool environmentMemory = true;        ///< end processes of environments over their share
+    std::optional<std::uint32_t> maxDevicesPerUser;
+    std::map<std::string, std::uint32_t> maxDevicesForUser; ///< by user name, over the one before
+    std::optional<std::uint32_t> maxEnvironmentsPerUser;
+    std::optional<std::uint32_t> maxProcessesPerUser;
+    std::optional<std::uint64_t> maxGpuMemoryPerUserBytes;
+    std::optional<std::uint64_t> maxGpuMemoryPerDeviceBytes;
+    std::optional<std::chrono::seconds> maxLifetime; ///< of an environment
+    std::optional<std::chrono::seconds> idleTimeout; ///< of an attachment
+    bool dryRun = false;                             ///< only tell what would be done
+    bool terminate = true; ///< false: environments are detached and no process is signalled
+};
+
+/// One thing that an enforcement found, did, or would do.
+struct EnforcementAction {
+    std::string kind;    ///< "finding", "terminate", "detach", "end" or "failed"
+    std::string rule;    ///< empty for a report
+    std::string message; ///< for people; may quote text that other users chose
+    std::string user;    ///< name
+    std::optional<std::uint32_t> pid;
+    std::optional<std::string> environment;
+    std::vector<std::uint32_t> devices;
+};
+
+/// How much a user may have of something and has: bytes for memory, seconds for times.
+struct Limit {
+    std::optional<std::uint64_t> allowed; ///< unset: unlimited
+    std::uint64_t used = 0;
+};
+
 /// Which parts of a configuration change: an empty outer optional leaves a part, an empty inner one
 /// unsets it.
 struct ConfigurationChange {

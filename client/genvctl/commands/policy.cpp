@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// policy: whether a configuration of the service makes sense, as the service itself reads it.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace genv::ctl {
+
+namespace {
+
+std::string servicePath() {
+    const char* path = std::getenv("GENVD");
+    return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
+}
+
+// The service says what is wrong on standard error itself.
+void check(const std::string& file) {
+    std::string program = servicePath();
+    std::string option = "--check";
+    std::string path = file.starts_with('-') ? "./" + file : file; // or it would be an option
+    const std::array<char*, 4> arguments{program.data(), option.data(), path.data(), nullptr};
+    pid_t process = -1;
+    const int error =
+        posix_spawn(&process, program.c_str(), nullptr, nullptr, arguments.data(), environ);
+    if (error != 0)
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("{} cannot be run: {}", program, std::strerror(error)),
+                      "Install the service, or name its program in the variable GENVD.");
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status))
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("{} was ended by signal {}", program, WTERMSIG(status)));
+    if (status != 0)
+        throw Failure(ExitStatus::Failed, "");
+}
+
+} // namespace
+
+void addPolicy(CLI::App& app, Context& context) {
+    CLI::App* policy = app.add_subcommand("policy", "Check the limits and rules of a file");
+    policy->require_subcommand(1);
+    CLI::App* command =
+        policy->add_subcommand("check", "Tell whether the service would take a configuration file");
+    const auto file = std::make_shared<std::string>();
+    command->add_option("FILE", *file, "Such as a changed copy of genvd.conf")
+        ->required()
+        ->type_name("");
+    command->footer(fmt::format(
+        "Exit status 0 where it is valid; else 1, and standard error says which line is wrong.\n"
+        "The file is read by {} --check,\n"
+        "or by the program that the environment variable GENVD names. Nothing is changed.",
+        GENV_SERVICE_PATH));
+    command->callback(
+        [&context, file] { context.command = [file] { check(*file); }; });
+}
+
+} // namespace genv::ctl

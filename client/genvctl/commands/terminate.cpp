@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// terminate: ends processes that use a GPU; others' with an administrator's consent.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace genv::ctl {
+
+namespace {
+
+// As kill does: one that cannot be ended does not keep the others from it.
+void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
+    std::optional<ExitStatus> worst;
+    for (const std::uint32_t pid : pids) {
+        try {
+            context.authorised([&](Client& client) { client.terminateProcess(pid); });
+        } catch (const ServiceUnavailable&) {
+            throw;
+        } catch (const Error& error) {
+            const Failure failure = toFailure(error);
+            complain(failure.what(), failure.hint());
+            worst = worst.value_or(failure.status());
+        }
+    }
+    if (worst)
+        throw Failure(*worst, ""); // said above
+}
+
+} // namespace
+
+void addTerminate(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("terminate", "End processes that use a GPU");
+    const auto pids = std::make_shared<std::vector<std::uint32_t>>();
+    command->add_option("PID", *pids, "The processes")->required()->type_name("");
+    command->footer("Each is sent SIGTERM, and SIGKILL where that does not end it in time.");
+    command->callback(
+        [&context, pids] { context.command = [&context, pids] { terminate(context, *pids); }; });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// usage: the snapshot that a decision can be made from elsewhere, and carrying one out.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/enforcement.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+void snapshot(Context& context, const std::string& type) {
+    Json json = Json::parse(context.client().snapshot());
+    if (!type.empty())
+        json = Json(json.at(type));
+    print(jsonText(json, context.options.json == JsonMode::Pretty));
+}
+
+void execute(Context& context) {
+    const std::string report = reportToSend(readReport(STDIN_FILENO), mayTerminateProcesses());
+    printActions(context,
+                 context.authorised([&](Client& client) { return client.execute(report); }));
+}
+
+void addSnapshot(CLI::App& usage, Context& context) {
+    CLI::App* command =
+        usage.add_subcommand("snapshot", "Print everything at once: processes, envs and devices");
+    const auto type = std::make_shared<std::string>();
+    command->add_option("--format", "json, the only one")
+        ->check(CLI::IsMember({"json"}).description(""))
+        ->type_name("FORMAT");
+    command->add_option("--type", *type, "Only devices, envs or processes")
+        ->check(CLI::IsMember({"devices", "envs", "processes"}).description(""))
+        ->type_name("TYPE");
+    command->callback(
+        [&context, type] { context.command = [&context, type] { snapshot(context, *type); }; });
+}
+
+void addExecute(CLI::App& usage, Context& context) {
+    CLI::App* command = usage.add_subcommand(
+        "execute", "Carry out a report on standard input: what to terminate and detach");
+    command->footer(
+        "The report is JSON with entities of a snapshot: {\"terminate\": {\"processes\": [...]},\n"
+        "\"detach\": {\"0\": {\"envs\": [...]}}}. What has changed since the snapshot is left alone.\n"
+        "With GENV_TERMINATE_PROCESSES=0 in the environment, no process is signalled.");
+    command->callback([&context] { context.command = [&context] { execute(context); }; });
+}
+
+} // namespace
+
+void addUsage(CLI::App& app, Context& context) {
+    CLI::App* usage = app.add_subcommand("usage", "Print what is used, or carry out a report");
+    usage->require_subcommand(1);
+    addSnapshot(*usage, context);
+    addExecute(*usage, context);
+}
+
+} // namespace genv::ctl

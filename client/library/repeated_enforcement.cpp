@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/repeated_enforcement.hpp"
+
+#include "client/library/proxies.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <utility>
+
+namespace genv::client {
+
+namespace contract = dbus::contract;
+
+namespace {
+
+constexpr const char* busDriver = "org.freedesktop.DBus";
+
+std::string ownerOfTheService(Connection& connection) {
+    // Any call starts a service that is not running; asking for its owner does not.
+    connection.proxy(contract::managerPath)
+        ->callMethod("Ping")
+        .onInterface("org.freedesktop.DBus.Peer");
+    std::string owner;
+    connection.proxy(busDriver, "/org/freedesktop/DBus")
+        ->callMethod("GetNameOwner")
+        .onInterface(busDriver)
+        .withArguments(contract::busName)
+        .storeResultsTo(owner);
+    return owner;
+}
+
+std::string ruleForTheEndOf(const std::string& owner) {
+    return std::string("type='signal',sender='") + busDriver + "',interface='" + busDriver +
+           "',member='NameOwnerChanged',arg0='" + owner + "'";
+}
+
+} // namespace
+
+RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
+    : connection_(connection), owner_(ownerOfTheService(connection)),
+      manager_(connection.proxy(owner_, contract::managerPath)) {
+    ownerChanges_ = connection_.addMatch(ruleForTheEndOf(owner_), [this](sdbus::Message& message) {
+        // A rule is the bus' filter for what it broadcasts; what somebody sends to this connection
+        // alone comes past it.
+        if (message.getSender() == busDriver)
+            ended_ = true;
+    });
+    manager_->uponSignal("Enforced")
+        .onInterface(ManagerProxy::INTERFACE_NAME)
+        .call([this](const BusActions& actions) { cycles_.push_back(actions); });
+    manager_->finishRegistration();
+}
+
+BusActions RepeatedEnforcement::begin(const Dictionary& options) {
+    return ManagerProxy(*manager_).Enforce(options);
+}
+
+std::optional<BusActions> RepeatedEnforcement::next(int stopDescriptor) {
+    for (;;) {
+        connection_.handleArrived();
+        if (!cycles_.empty()) {
+            BusActions cycle = std::move(cycles_.front());
+            cycles_.pop_front();
+            return cycle;
+        }
+        if (ended_)
+            throw ServiceUnavailable("org.freedesktop.DBus.Error.NameHasNoOwner",
+                                     "it ended, and nothing is enforced any more");
+        if (!connection_.waitForArrival(stopDescriptor))
+            return std::nullopt;
+    }
+}
+
+} // namespace genv::client
