@@ -150,10 +150,12 @@ void Enforcer::watch(std::shared_ptr<const Observation> observation, const Setti
     const RuleSet rules{settings.nonEnvProcesses, settings.envDevices, settings.envMemory,
                         [limits = settings.limits](const UserInfo& u) { return limits.of(u); }};
     withFindings(std::move(observation), rules,
-                 [this, options, grace = settings.grace,
-                  turn = takeTurn({})](std::vector<Finding> findings, const auto& users) {
+                 [this, options, grace = settings.grace](std::vector<Finding> findings,
+                                                         const auto& users) {
                      const auto due = dueFindings(std::move(findings), options, grace);
-                     carryOut(due, users, options, turn,
+                     // No turn: somebody who enforces meanwhile is not kept waiting, and what both
+                     // find ends once.
+                     carryOut(due, users, options, nullptr,
                               [this, options](const auto* actions, const std::string&) {
                                   for (const EnforcementAction& action : *actions) {
                                       if (options.dryRun &&

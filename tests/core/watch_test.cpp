@@ -131,12 +131,16 @@ TEST_F(Watch, StandsBackWhileSomebodysCycleRuns) {
     EXPECT_EQ(warnings().size(), 1U);
 }
 
-TEST_F(Watch, HoldsItsTurnUntilItsTerminationsAreAnswered) {
+TEST_F(Watch, KeepsNobodyFromEnforcingAndBothEndAProcessOnce) {
     settings.grace = 0s;
+    table.general.maxDevices = 0;
     cycle();
-    EXPECT_EQ(codeOf([this] { enforce(); }), core::ErrorCode::Busy);
+    enforce();
     look();
-    EXPECT_NO_THROW(enforce());
+    look();
+    EXPECT_EQ(answers.size(), 1U);
+    EXPECT_TRUE(devicesOf("20").empty());
+    EXPECT_EQ(signalled(500), 1U);
 }
 
 TEST_F(Watch, AsksTheDriverForNothingOfItsOwn) {
