@@ -110,9 +110,8 @@ TEST(Conversions, SayWhichRulesAreWantedAndOnlyTheLimitsThatAreSet) {
     options.terminate = false;
     dictionary = toDictionary(options);
     EXPECT_EQ(dictionary.at("max-devices-per-user").get<std::uint32_t>(), 0U);
-    EXPECT_EQ(
-        (dictionary.at("max-devices-for-user").get<std::map<std::string, std::uint32_t>>()),
-        options.maxDevicesForUser);
+    EXPECT_EQ((dictionary.at("max-devices-for-user").get<std::map<std::string, std::uint32_t>>()),
+              options.maxDevicesForUser);
     EXPECT_EQ(dictionary.at("max-gpu-memory-per-user").get<std::uint64_t>(), 5U);
     EXPECT_EQ(dictionary.at("max-lifetime").get<std::uint64_t>(), 7200U);
     EXPECT_TRUE(dictionary.at("dry-run").get<bool>());
@@ -128,8 +127,8 @@ TEST(Conversions, ReadWhatAnEnforcementDid) {
                          {"environment", variant(std::string("e"))},
                          {"devices", variant(std::vector<std::uint32_t>{0, 1})}};
     const Dictionary least{{"message", variant(std::string("n"))}};
-    const auto actions =
-        toActions({BusActions::value_type("terminate", all), BusActions::value_type("failed", least)});
+    const auto actions = toActions(
+        {BusActions::value_type("terminate", all), BusActions::value_type("failed", least)});
     ASSERT_EQ(actions.size(), 2U);
     EXPECT_EQ(actions[0].kind, "terminate");
     EXPECT_EQ(actions[0].rule, "r");
@@ -147,8 +146,8 @@ TEST(Conversions, ReadWhatAnEnforcementDid) {
 }
 
 TEST(Conversions, KnowTheLimitThatIsNone) {
-    const auto limits = toLimits({{"a", BusLimits::mapped_type(0, 1)},
-                                  {"b", BusLimits::mapped_type(UINT64_MAX, 2)}});
+    const auto limits = toLimits(
+        {{"a", BusLimits::mapped_type(0, 1)}, {"b", BusLimits::mapped_type(UINT64_MAX, 2)}});
     EXPECT_EQ(limits.at("a").allowed, 0U);
     EXPECT_EQ(limits.at("a").used, 1U);
     EXPECT_EQ(limits.at("b").allowed, std::nullopt);

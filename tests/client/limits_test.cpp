@@ -37,15 +37,15 @@ TEST(Limits, OfALaterServiceAreShownToo) {
 
 TEST(Limits, OfAnyNumberCanBeShown) {
     const auto most = std::numeric_limits<std::uint64_t>::max();
-    EXPECT_FALSE(limitsTable({{"MaxLifetime", {most, most}}}).csv(false).starts_with(
-        "MaxLifetime,-"));
+    EXPECT_FALSE(
+        limitsTable({{"MaxLifetime", {most, most}}}).csv(false).starts_with("MaxLifetime,-"));
 }
 
 TEST(Limits, AreNumbersInJson) {
-    EXPECT_EQ(limitsJson({{"MaxLifetime", {7200, 1}}, {"MaxDevicesPerUser", {std::nullopt, 2}}})
-                  .dump(),
-              R"({"MaxDevicesPerUser":{"allowed":null,"used":2},)"
-              R"("MaxLifetime":{"allowed":7200,"used":1}})");
+    EXPECT_EQ(
+        limitsJson({{"MaxLifetime", {7200, 1}}, {"MaxDevicesPerUser", {std::nullopt, 2}}}).dump(),
+        R"({"MaxDevicesPerUser":{"allowed":null,"used":2},)"
+        R"("MaxLifetime":{"allowed":7200,"used":1}})");
 }
 
 } // namespace

@@ -91,8 +91,8 @@ void enforce(Context& context, const Arguments& arguments) {
     const EnforceOptions options = readOptions(arguments);
     const std::chrono::seconds interval = readTime("--interval", arguments.interval);
     if (interval.count() == 0) {
-        printActions(context, context.authorised(
-                                  [&](Client& client) { return client.enforce(options); }));
+        printActions(context,
+                     context.authorised([&](Client& client) { return client.enforce(options); }));
         return;
     }
     auto actions = std::optional(context.authorised(
@@ -146,7 +146,8 @@ void addRules(CLI::App& command, Arguments& arguments) {
         .add_option("--max-gpu-memory-per-device", arguments.maxGpuMemoryPerDevice,
                     "A user's shares on any one device")
         ->type_name("AMOUNT");
-    command.add_option("--max-lifetime", arguments.maxLifetime, "Age of an environment, such as 2h")
+    command
+        .add_option("--max-lifetime", arguments.maxLifetime, "Age of an environment, such as 2h")
         ->type_name("TIME");
     command
         .add_option("--idle-timeout", arguments.idleTimeout,

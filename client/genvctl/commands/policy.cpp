@@ -65,8 +65,7 @@ void addPolicy(CLI::App& app, Context& context) {
         "wrong. It is read by {} --check, or by\n"
         "the program that the environment variable GENVD names. Nothing is changed.",
         GENV_SERVICE_PATH));
-    command->callback(
-        [&context, file] { context.command = [file] { check(*file); }; });
+    command->callback([&context, file] { context.command = [file] { check(*file); }; });
 }
 
 } // namespace genv::ctl

@@ -43,8 +43,7 @@ void addSnapshot(CLI::App& usage, Context& context) {
 }
 
 void addExecute(CLI::App& usage, Context& context) {
-    CLI::App* command = usage.add_subcommand(
-        "execute", "Carry out a report on standard input");
+    CLI::App* command = usage.add_subcommand("execute", "Carry out a report on standard input");
     command->footer(
         "The report says what to terminate and detach, with entities of a snapshot:\n"
         "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}.\n"
