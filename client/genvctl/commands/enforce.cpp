@@ -121,9 +121,9 @@ void addRules(CLI::App& command, Arguments& arguments) {
     addSwitch(command, "non-env-processes", options.nonEnvironmentProcesses,
               "End processes outside every environment (off)");
     addSwitch(command, "env-devices", options.environmentDevices,
-              "End processes on devices not of their environment (on)");
+              "End processes on devices they were not given (on)");
     addSwitch(command, "env-memory", options.environmentMemory,
-              "End processes of environments over their share (on)");
+              "End processes of environments over a share (on)");
     command.add_option("--max-devices-per-user", options.maxDevicesPerUser, "Devices of a user")
         ->type_name("N");
     command
