@@ -96,10 +96,9 @@ std::string readReport(int descriptor) {
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
-            throw Failure(
-                ExitStatus::Failed,
-                fmt::format("The report could not be read from standard input: {}",
-                            std::strerror(errno)));
+            throw Failure(ExitStatus::Failed,
+                          fmt::format("The report could not be read from standard input: {}",
+                                      std::strerror(errno)));
         if (count == 0)
             return text;
         text.append(part.data(), static_cast<std::size_t>(count));

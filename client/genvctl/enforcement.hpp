@@ -28,8 +28,8 @@ void printActions(Context& context, const std::vector<EnforcementAction>& action
 /// is to be signalled. Throws Failure(Usage) for what is no JSON object.
 std::string reportToSend(const std::string& text, bool terminate);
 
-/// All of a descriptor as a report. Throws Failure(Usage) for more than 16 MiB, and Failure where it
-/// cannot be read.
+/// All of a descriptor as a report. Throws Failure(Usage) for more than 16 MiB, and Failure where
+/// it cannot be read.
 std::string readReport(int descriptor);
 
 } // namespace genv::ctl

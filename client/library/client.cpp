@@ -129,8 +129,7 @@ std::vector<EnforcementAction>
 Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
                                           std::chrono::seconds interval) {
     client::Dictionary dictionary = client::toDictionary(options);
-    dictionary.emplace("interval",
-                       sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
+    dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
     repeatedEnforcement_.reset();
     return connection_.call(Patience::Endless, [&] {
         auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
@@ -144,13 +143,13 @@ std::optional<std::vector<EnforcementAction>>
 Client::Implementation::nextEnforcement(int stopDescriptor) {
     if (!repeatedEnforcement_)
         throw Error(contract::error::failed, "no repeated enforcement was asked for");
-    return connection_.call(
-        Patience::Usual, [&]() -> std::optional<std::vector<EnforcementAction>> {
-            const auto actions = repeatedEnforcement_->next(stopDescriptor);
-            if (!actions)
-                return std::nullopt;
-            return client::toActions(*actions);
-        });
+    return connection_.call(Patience::Usual,
+                            [&]() -> std::optional<std::vector<EnforcementAction>> {
+                                const auto actions = repeatedEnforcement_->next(stopDescriptor);
+                                if (!actions)
+                                    return std::nullopt;
+                                return client::toActions(*actions);
+                            });
 }
 
 Client::Client() : implementation_(std::make_unique<Implementation>()) {}

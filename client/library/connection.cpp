@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <limits>
-#include <system_error>
 #include <string_view>
+#include <system_error>
 
 namespace genv::client {
 
@@ -20,9 +20,12 @@ namespace {
 
 // The bus' own ways of saying that nobody is there to answer, or is no longer.
 constexpr std::array<std::string_view, 7> unavailableNames{
-    "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
-    "org.freedesktop.DBus.Error.NoReply",        "org.freedesktop.DBus.Error.NoServer",
-    "org.freedesktop.DBus.Error.Disconnected",   "System.Error.ENOTCONN",
+    "org.freedesktop.DBus.Error.ServiceUnknown",
+    "org.freedesktop.DBus.Error.NameHasNoOwner",
+    "org.freedesktop.DBus.Error.NoReply",
+    "org.freedesktop.DBus.Error.NoServer",
+    "org.freedesktop.DBus.Error.Disconnected",
+    "System.Error.ENOTCONN",
     "System.Error.ECONNRESET",
 };
 // Starting the service failed, by the bus itself or by systemd.

@@ -51,7 +51,9 @@ RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
 }
 
 BusActions RepeatedEnforcement::begin(const Dictionary& options) {
-    return ManagerProxy(*manager_).Enforce(options);
+    // A generated proxy claims every signal of its proxy, so not the one that listens.
+    const auto proxy = connection_.proxy(owner_, contract::managerPath);
+    return ManagerProxy(*proxy).Enforce(options);
 }
 
 std::optional<BusActions> RepeatedEnforcement::next(int stopDescriptor) {

@@ -147,6 +147,7 @@ class BusTest(unittest.TestCase):
     """Each test has a service of its own with four simulated GPUs."""
 
     gpus = 4
+    variables = {}  # of the service, beside those of the test
     maxDiff = None
 
     def setUp(self):
@@ -163,7 +164,7 @@ class BusTest(unittest.TestCase):
         self.stop_service()
 
     def start_service(self):
-        environment = dict(os.environ, GENV_MOCK_DEVICE_COUNT=str(self.gpus))
+        environment = dict(os.environ, GENV_MOCK_DEVICE_COUNT=str(self.gpus), **self.variables)
         with open(os.path.join(BUS_FOLDER, "genvd.log"), "ab") as log:
             self.service = subprocess.Popen([programs["genvd"]], env=environment, stdout=log, stderr=log)
         subprocess.run(["gdbus", "wait", "--system", "--timeout", str(DEADLINE_SECONDS), "dev.genv.Manager"],
@@ -181,13 +182,13 @@ class BusTest(unittest.TestCase):
         self.shells.append(shell)
         return shell
 
-    def ctl(self, user, *arguments, **variables):
-        """Runs genvctl itself, without a shell function."""
+    def ctl(self, user, *arguments, typed=None, **variables):
+        """Runs genvctl itself, without a shell function; `typed` is its standard input."""
         command = [programs["genvctl"], *arguments]
         if user != "root":
             assignments = [f"{name}={value}" for name, value in variables.items()]
             command = [AS_USER, user, *(["env", *assignments] if assignments else []), *command]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+        done = subprocess.run(command, capture_output=True, text=True, input=typed or "", check=False,
                               env=dict(os.environ, **variables))
         return Output(done.returncode, done.stdout, done.stderr)
 

@@ -93,5 +93,66 @@ TEST(Conversions, WriteTheDetailsOfNotices) {
     EXPECT_EQ(toText(variant(1.5)), "");
 }
 
+TEST(Conversions, SayWhichRulesAreWantedAndOnlyTheLimitsThatAreSet) {
+    Dictionary dictionary = toDictionary(EnforceOptions{});
+    EXPECT_EQ(dictionary.size(), 4U);
+    EXPECT_FALSE(dictionary.at("non-env-processes").get<bool>());
+    EXPECT_TRUE(dictionary.at("env-devices").get<bool>());
+    EXPECT_TRUE(dictionary.at("env-memory").get<bool>());
+    EXPECT_TRUE(dictionary.at("terminate").get<bool>());
+
+    EnforceOptions options;
+    options.maxDevicesPerUser = 0;
+    options.maxDevicesForUser = {{"alice", 2}};
+    options.maxGpuMemoryPerUserBytes = 5;
+    options.maxLifetime = std::chrono::hours(2);
+    options.dryRun = true;
+    options.terminate = false;
+    dictionary = toDictionary(options);
+    EXPECT_EQ(dictionary.at("max-devices-per-user").get<std::uint32_t>(), 0U);
+    EXPECT_EQ((dictionary.at("max-devices-for-user").get<std::map<std::string, std::uint32_t>>()),
+              options.maxDevicesForUser);
+    EXPECT_EQ(dictionary.at("max-gpu-memory-per-user").get<std::uint64_t>(), 5U);
+    EXPECT_EQ(dictionary.at("max-lifetime").get<std::uint64_t>(), 7200U);
+    EXPECT_TRUE(dictionary.at("dry-run").get<bool>());
+    EXPECT_FALSE(dictionary.at("terminate").get<bool>());
+    EXPECT_EQ(dictionary.size(), 9U);
+}
+
+TEST(Conversions, ReadWhatAnEnforcementDid) {
+    const Dictionary all{{"message", variant(std::string("m"))},
+                         {"rule", variant(std::string("r"))},
+                         {"user", variant(std::string("alice"))},
+                         {"pid", variant(std::uint32_t{7})},
+                         {"environment", variant(std::string("e"))},
+                         {"devices", variant(std::vector<std::uint32_t>{0, 1})}};
+    const Dictionary least{{"message", variant(std::string("n"))}};
+    const auto actions = toActions(
+        {BusActions::value_type("terminate", all), BusActions::value_type("failed", least)});
+    ASSERT_EQ(actions.size(), 2U);
+    EXPECT_EQ(actions[0].kind, "terminate");
+    EXPECT_EQ(actions[0].rule, "r");
+    EXPECT_EQ(actions[0].message, "m");
+    EXPECT_EQ(actions[0].user, "alice");
+    EXPECT_EQ(actions[0].pid, 7U);
+    EXPECT_EQ(actions[0].environment, "e");
+    EXPECT_EQ(actions[0].devices, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(actions[1].message, "n");
+    EXPECT_EQ(actions[1].pid, std::nullopt);
+    EXPECT_EQ(actions[1].environment, std::nullopt);
+    EXPECT_TRUE(actions[1].devices.empty());
+
+    EXPECT_THROW(toActions({BusActions::value_type("failed", Dictionary{})}), sdbus::Error);
+}
+
+TEST(Conversions, KnowTheLimitThatIsNone) {
+    const auto limits = toLimits(
+        {{"a", BusLimits::mapped_type(0, 1)}, {"b", BusLimits::mapped_type(UINT64_MAX, 2)}});
+    EXPECT_EQ(limits.at("a").allowed, 0U);
+    EXPECT_EQ(limits.at("a").used, 1U);
+    EXPECT_EQ(limits.at("b").allowed, std::nullopt);
+    EXPECT_EQ(limits.at("b").used, 2U);
+}
+
 } // namespace
 } // namespace genv::client

@@ -91,8 +91,8 @@ void enforce(Context& context, const Arguments& arguments) {
     const EnforceOptions options = readOptions(arguments);
     const std::chrono::seconds interval = readTime("--interval", arguments.interval);
     if (interval.count() == 0) {
-        printActions(context, context.authorised(
-                                  [&](Client& client) { return client.enforce(options); }));
+        printActions(context,
+                     context.authorised([&](Client& client) { return client.enforce(options); }));
         return;
     }
     auto actions = std::optional(context.authorised(
@@ -101,6 +101,15 @@ void enforce(Context& context, const Arguments& arguments) {
     for (; actions; actions = context.client().nextEnforcement(stop.descriptor()))
         printActions(context, *actions);
 }
+
+// CLI11 would write "--no-env-memory{false}".
+class SwitchFormatter : public CLI::Formatter {
+  public:
+    std::string make_option_name(const CLI::Option* option, bool isPositional) const override {
+        const std::string name = CLI::Formatter::make_option_name(option, isPositional);
+        return name.substr(0, name.find('{'));
+    }
+};
 
 void addSwitch(CLI::App& command, const std::string& name, bool& value, const std::string& help) {
     command.add_flag(fmt::format("--{0},!--no-{0}", name), value, help)
@@ -112,9 +121,9 @@ void addRules(CLI::App& command, Arguments& arguments) {
     addSwitch(command, "non-env-processes", options.nonEnvironmentProcesses,
               "End processes outside every environment (off)");
     addSwitch(command, "env-devices", options.environmentDevices,
-              "End processes on devices that their environment does not hold (on)");
+              "End processes on devices they were not given (on)");
     addSwitch(command, "env-memory", options.environmentMemory,
-              "End processes of environments that use more than their share (on)");
+              "End processes of environments over a share (on)");
     command.add_option("--max-devices-per-user", options.maxDevicesPerUser, "Devices of a user")
         ->type_name("N");
     command
@@ -137,11 +146,12 @@ void addRules(CLI::App& command, Arguments& arguments) {
         .add_option("--max-gpu-memory-per-device", arguments.maxGpuMemoryPerDevice,
                     "A user's shares on any one device")
         ->type_name("AMOUNT");
-    command.add_option("--max-lifetime", arguments.maxLifetime, "Age of an environment, such as 2h")
+    command
+        .add_option("--max-lifetime", arguments.maxLifetime, "Age of an environment, such as 2h")
         ->type_name("TIME");
     command
         .add_option("--idle-timeout", arguments.idleTimeout,
-                    "How long an attached device may be idle, such as 30min")
+                    "Idle time of an attached device, such as 30min")
         ->type_name("TIME");
 }
 
@@ -158,10 +168,12 @@ void addEnforce(CLI::App& app, Context& context) {
     command->add_flag("--dry-run", arguments->options.dryRun,
                       "Only tell what would be done; free for everybody");
     command->footer(
-        "Prints what was found and done, a line each, and nothing where all is well; what failed\n"
-        "goes to standard error. With --json, an array for each cycle. With\n"
-        "GENV_TERMINATE_PROCESSES=0 in the environment, environments are detached and no process\n"
-        "is signalled. These limits apply to these cycles only; lasting ones are genvd.conf's.");
+        "Prints what was found and done, a line each, and nothing where all is well;\n"
+        "what failed goes to standard error. With --json, an array for each cycle.\n"
+        "With GENV_TERMINATE_PROCESSES=0 in the environment, environments are detached\n"
+        "and no process is signalled. These limits are for these cycles only; lasting\n"
+        "ones are set in genvd.conf.");
+    command->formatter(std::make_shared<SwitchFormatter>());
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { enforce(context, *arguments); };
     });

@@ -55,18 +55,17 @@ void addPolicy(CLI::App& app, Context& context) {
     CLI::App* policy = app.add_subcommand("policy", "Check the limits and rules of a file");
     policy->require_subcommand(1);
     CLI::App* command =
-        policy->add_subcommand("check", "Tell whether the service would take a configuration file");
+        policy->add_subcommand("check", "Tell whether a configuration file is valid");
     const auto file = std::make_shared<std::string>();
     command->add_option("FILE", *file, "Such as a changed copy of genvd.conf")
         ->required()
         ->type_name("");
     command->footer(fmt::format(
-        "Exit status 0 where it is valid; else 1, and standard error says which line is wrong.\n"
-        "The file is read by {} --check,\n"
-        "or by the program that the environment variable GENVD names. Nothing is changed.",
+        "Exit status 0 where it is valid; else 1, and standard error says which line is\n"
+        "wrong. It is read by {} --check, or by\n"
+        "the program that the environment variable GENVD names. Nothing is changed.",
         GENV_SERVICE_PATH));
-    command->callback(
-        [&context, file] { context.command = [file] { check(*file); }; });
+    command->callback([&context, file] { context.command = [file] { check(*file); }; });
 }
 
 } // namespace genv::ctl

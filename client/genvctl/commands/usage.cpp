@@ -30,7 +30,7 @@ void execute(Context& context) {
 
 void addSnapshot(CLI::App& usage, Context& context) {
     CLI::App* command =
-        usage.add_subcommand("snapshot", "Print everything at once: processes, envs and devices");
+        usage.add_subcommand("snapshot", "Print processes, envs and devices at once");
     const auto type = std::make_shared<std::string>();
     command->add_option("--format", "json, the only one")
         ->check(CLI::IsMember({"json"}).description(""))
@@ -43,12 +43,12 @@ void addSnapshot(CLI::App& usage, Context& context) {
 }
 
 void addExecute(CLI::App& usage, Context& context) {
-    CLI::App* command = usage.add_subcommand(
-        "execute", "Carry out a report on standard input: what to terminate and detach");
+    CLI::App* command = usage.add_subcommand("execute", "Carry out a report on standard input");
     command->footer(
-        "The report is JSON with entities of a snapshot: {\"terminate\": {\"processes\": [...]},\n"
-        "\"detach\": {\"0\": {\"envs\": [...]}}}. What has changed since the snapshot is left alone.\n"
-        "With GENV_TERMINATE_PROCESSES=0 in the environment, no process is signalled.");
+        "The report says what to terminate and detach, with entities of a snapshot:\n"
+        "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}.\n"
+        "What has changed since the snapshot is left alone. With\n"
+        "GENV_TERMINATE_PROCESSES=0 in the environment, no process is signalled.");
     command->callback([&context] { context.command = [&context] { execute(context); }; });
 }
 
