@@ -46,8 +46,7 @@ std::string subjectOf(const ProcessIdentity& process) {
 
 void findNonEnvProcesses(WorkingState& state) {
     for (RunningProcess& process : state.processes) {
-        if (process.ends || process.environment != nullptr ||
-            process.process->facts.uids.hasRoot())
+        if (process.ends || process.environment != nullptr || process.process->facts.uids.hasRoot())
             continue;
         state.find(Rule::NonEnvProcesses, process.user, std::nullopt,
                    subjectOf(process.process->facts.identity),

@@ -136,8 +136,8 @@ void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes ex
             continue;
         }
         // One more is enough: of the smallest that are, the one that started last.
-        const auto tooSmall =
-            std::find_if(next, candidates.end(), [&](const Candidate& c) { return c.size < excess; });
+        const auto tooSmall = std::find_if(next, candidates.end(),
+                                           [&](const Candidate& c) { return c.size < excess; });
         const Bytes smallest = std::prev(tooSmall)->size;
         const auto last = std::find_if(
             next, tooSmall, [&](const Candidate& candidate) { return candidate.size == smallest; });

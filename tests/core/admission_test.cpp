@@ -26,9 +26,9 @@ class Admission : public RulesTest {
                               std::optional<core::Bytes> share = std::nullopt) {
         std::optional<core::Placement> placement;
         if (!indices.empty())
-            placement = core::place(
-                {core::IndicesWanted{std::move(indices)}, std::nullopt, share, true},
-                ledger.devices(), nullptr);
+            placement =
+                core::place({core::IndicesWanted{std::move(indices)}, std::nullopt, share, true},
+                            ledger.devices(), nullptr);
         return core::admitActivation(ledger, users.at(alice), limits, placement);
     }
     core::Limits limits;
@@ -128,8 +128,8 @@ TEST_F(Admission, RefusesAConfigurationThatCouldNeverBeAttached) {
 TEST_F(Admission, LetsAConfigurationBeUnset) {
     limits.maxDevices = 0;
     limits.maxGpuMemory = gigabytes(1);
-    EXPECT_EQ(core::admitConfiguration(limits, {{}, std::optional<std::uint32_t>{},
-                                                std::optional<core::Bytes>{}}),
+    EXPECT_EQ(core::admitConfiguration(
+                  limits, {{}, std::optional<std::uint32_t>{}, std::optional<core::Bytes>{}}),
               std::nullopt);
 }
 

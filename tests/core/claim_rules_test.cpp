@@ -222,6 +222,20 @@ TEST_F(ClaimRules, NameAViolationTheSameForAsLongAsItLasts) {
     EXPECT_NE(finding().message, "");
 }
 
+TEST_F(ClaimRules, SpareRootWhoeverSetsTheLimits) {
+    rules.limitsOf = [](const core::UserInfo&) {
+        core::Limits one;
+        one.maxDevices = 1;
+        return one;
+    };
+    activate("20", root);
+    attachIndices("20", {0, 1});
+    EXPECT_TRUE(findings().empty());
+    activate("30", alice);
+    attachIndices("30", {2, 3});
+    EXPECT_EQ(finding().user, alice);
+}
+
 TEST_F(ClaimRules, FindNothingAboutUsersWhoseLimitsNobodyKnows) {
     table.general.maxDevices = 1;
     activate("50", 4242);

@@ -68,10 +68,9 @@ class EnforcerTest : public RulesTest {
     std::map<core::Pid, std::shared_ptr<FakeProcesses::State>> states;
     std::vector<std::optional<std::vector<core::EnforcementAction>>> answers;
     Texts failures;
-    core::Terminator terminator{
-        processes, observer, scheduler, events, 99, [] { return std::chrono::seconds{10}; }};
-    core::Enforcer enforcer{
-        {ledger, observer, userBase, terminator, idleness, clock, events, log}};
+    core::Terminator terminator{processes, observer, scheduler,
+                                events,    99,       [] { return std::chrono::seconds{10}; }};
+    core::Enforcer enforcer{{ledger, observer, userBase, terminator, idleness, clock, events, log}};
 };
 
 } // namespace genv::tests

@@ -180,14 +180,14 @@ TEST_F(EnforcerExecute, CarriesOutWhatIsStillSoAndSaysWhatIsNot) {
              {{0, {"20"}}, {3, {"20"}}}});
     look();
     look();
-    EXPECT_EQ(messages(),
-              (Texts{"Terminating process 500 from environment 20 that is running on GPU(s) 1",
-                     "Detaching environment 20 of user user1001 from device 0",
-                     "[DEBUG] Process 501 already terminated",
-                     "[DEBUG] Process 777 already terminated",
-                     "[DEBUG] Environment 20 already detached from device 3"}));
-    EXPECT_EQ(kinds(), (std::vector<Kind>{Kind::Terminate, Kind::Detach, Kind::Failed,
-                                          Kind::Failed, Kind::Failed}));
+    EXPECT_EQ(
+        messages(),
+        (Texts{"Terminating process 500 from environment 20 that is running on GPU(s) 1",
+               "Detaching environment 20 of user user1001 from device 0",
+               "[DEBUG] Process 501 already terminated", "[DEBUG] Process 777 already terminated",
+               "[DEBUG] Environment 20 already detached from device 3"}));
+    EXPECT_EQ(kinds(), (std::vector<Kind>{Kind::Terminate, Kind::Detach, Kind::Failed, Kind::Failed,
+                                          Kind::Failed}));
     EXPECT_EQ(answers.at(0)->at(0).rule, "");
     EXPECT_EQ(signalled(500), 1U);
     EXPECT_EQ(signalled(501), 0U);

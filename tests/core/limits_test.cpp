@@ -35,22 +35,18 @@ TEST(Limits, OfAGroupReplaceTheGeneralOneAlsoDownwards) {
 }
 
 TEST(Limits, OfTheMostGenerousGroupApply) {
-    EXPECT_EQ((LimitTable{devices(4),
-                          {},
-                          {{"students", devices(1)}, {"theorists", devices(3)}}}
-                   .of(student)),
+    EXPECT_EQ((LimitTable{devices(4), {}, {{"students", devices(1)}, {"theorists", devices(3)}}}.of(
+                  student)),
               devices(3));
-    EXPECT_EQ((LimitTable{devices(4),
-                          {},
-                          {{"students", devices(3)}, {"theorists", devices(1)}}}
-                   .of(student)),
+    EXPECT_EQ((LimitTable{devices(4), {}, {{"students", devices(3)}, {"theorists", devices(1)}}}.of(
+                  student)),
               devices(3));
 }
 
 TEST(Limits, OfTheUserReplaceThoseOfTheGroupsAlsoDownwards) {
-    EXPECT_EQ((LimitTable{devices(4), {{"alice", devices(0)}}, {{"students", devices(3)}}}.of(
-                  student)),
-              devices(0));
+    EXPECT_EQ(
+        (LimitTable{devices(4), {{"alice", devices(0)}}, {{"students", devices(3)}}}.of(student)),
+        devices(0));
 }
 
 TEST(Limits, AreChosenEachOnItsOwn) {

@@ -81,8 +81,7 @@ TEST_F(EnvDevicesRule, EndsAProcessOnDevicesItsEnvironmentDoesNotHold) {
     run(500, alice, {{3, gigabytes(1)}, {1, gigabytes(1)}, {0, gigabytes(1)}}, "20");
     const auto found = finding();
     EXPECT_EQ(found.rule, Rule::EnvDevices);
-    EXPECT_EQ(found.message,
-              "Process 500 from environment 20 is using non-attached GPU(s) 0,3");
+    EXPECT_EQ(found.message, "Process 500 from environment 20 is using non-attached GPU(s) 0,3");
     EXPECT_EQ(found.user, alice);
     EXPECT_EQ(found.environment, "20");
     EXPECT_EQ(pidsOf(found), Pids{500});
@@ -160,14 +159,14 @@ TEST_F(EnvMemoryRule, EndsTheFewestAndForTheLastPlaceTheSmallestThatSuffices) {
     };
     const std::vector<Case> cases{
         {{1001}, {500}},
-        {{900, 50, 80}, {501}},                  // 30 too much: 50 is enough, 80 and 900 more so
-        {{900, 50, 80, 30}, {502}},              // 60 too much
-        {{600, 700, 800}, {502, 500}},           // 1100: the largest, then 300 remain
-        {{600, 700, 800, 310}, {502, 501}},      // 1410: then 610 remain
-        {{600, 700, 800, 290}, {502, 500}},      // 1390: then 590 remain
-        {{400, 400, 400}, {500}},                // the one started last, not the highest pid
-        {{2000, 2000, 2000}, {501, 502, 500}},   // all must go
-        {{5000, 1, 2, 3}, {500}},                // the rest may stay
+        {{900, 50, 80}, {501}},                // 30 too much: 50 is enough, 80 and 900 more so
+        {{900, 50, 80, 30}, {502}},            // 60 too much
+        {{600, 700, 800}, {502, 500}},         // 1100: the largest, then 300 remain
+        {{600, 700, 800, 310}, {502, 501}},    // 1410: then 610 remain
+        {{600, 700, 800, 290}, {502, 500}},    // 1390: then 590 remain
+        {{400, 400, 400}, {500}},              // the one started last, not the highest pid
+        {{2000, 2000, 2000}, {501, 502, 500}}, // all must go
+        {{5000, 1, 2, 3}, {500}},              // the rest may stay
     };
     for (const Case& each : cases) {
         seen.processes.clear();
@@ -271,7 +270,8 @@ TEST_F(MemoryRules, EndWhatGoesOverTheLimitOfAUser) {
     EXPECT_EQ(found.rule, Rule::MaxGpuMemoryPerUser);
     EXPECT_EQ(found.message, "User alice is using 1450mi of GPU memory which is 450mi more than "
                              "the maximum allowed");
-    EXPECT_EQ(pidsOf(found), Pids{503}) << "400 does not suffice, 450 does, 600 is more than needed";
+    EXPECT_EQ(pidsOf(found), Pids{503})
+        << "400 does not suffice, 450 does, 600 is more than needed";
 }
 
 TEST_F(MemoryRules, EndNoMoreThanNeeded) {

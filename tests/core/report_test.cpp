@@ -26,8 +26,8 @@ TEST(Report, IsReadAsSnapshotsWriteEntities) {
     EXPECT_EQ(report.terminate[1].pid, 4294967295U);
     EXPECT_EQ(report.terminate[1].environment, std::nullopt);
     EXPECT_EQ(report.terminate[2].environment, std::nullopt);
-    EXPECT_EQ(report.detach, (std::map<core::DeviceIndex, std::vector<core::EnvironmentId>>{
-                                 {0, {"20", "21"}}}));
+    EXPECT_EQ(report.detach,
+              (std::map<core::DeviceIndex, std::vector<core::EnvironmentId>>{{0, {"20", "21"}}}));
     EXPECT_TRUE(report.terminateProcesses);
 }
 
@@ -113,10 +113,9 @@ TEST(Report, IsRefusedWhenItIsHugeOrDeep) {
     EXPECT_NO_THROW(parseReport("{}" + std::string((16 << 20) - 2, ' ')));
     const std::string deep(1 << 20, '[');
     EXPECT_EQ(codeOf([&] { parseReport(R"({"terminate": )" + deep); }), ErrorCode::InvalidArgs);
-    EXPECT_EQ(codeOf([&] {
-                  parseReport(R"({"terminate": )" + deep + std::string(1 << 20, ']') + "}");
-              }),
-              ErrorCode::InvalidArgs);
+    EXPECT_EQ(
+        codeOf([&] { parseReport(R"({"terminate": )" + deep + std::string(1 << 20, ']') + "}"); }),
+        ErrorCode::InvalidArgs);
 }
 
 // -- what of it is still so
@@ -164,13 +163,12 @@ TEST_F(ReportMatching, CallsTerminatedWhatIsNotTheProcessThatWasMeant) {
         {500, "21", {0}},         //
         {501, "20", {1}},         //
         {500, "20", {1}},         // it left the device
-        {500, "20", {}},
-        {500, "20", {77}},
+        {500, "20", {}},          {500, "20", {77}},
     };
     for (const auto& process : cases) {
         EXPECT_TRUE(match({{process}, {}}).endings.empty()) << process.pid;
-        EXPECT_EQ(refused(), Texts{"[DEBUG] Process " + std::to_string(process.pid) +
-                                   " already terminated"});
+        EXPECT_EQ(refused(),
+                  Texts{"[DEBUG] Process " + std::to_string(process.pid) + " already terminated"});
     }
 }
 

@@ -22,11 +22,10 @@ class RulesTest : public LedgerTest {
     }
 
     /// A compute process; in an environment where it names one.
-    core::ComputeProcess& run(core::Pid pid, core::Uid uid,
-                              const std::vector<std::pair<core::DeviceIndex,
-                                                          std::optional<core::Bytes>>>& uses,
-                              const std::optional<std::string>& environment = std::nullopt,
-                              std::uint64_t startTime = 7) {
+    core::ComputeProcess&
+    run(core::Pid pid, core::Uid uid,
+        const std::vector<std::pair<core::DeviceIndex, std::optional<core::Bytes>>>& uses,
+        const std::optional<std::string>& environment = std::nullopt, std::uint64_t startTime = 7) {
         core::ComputeProcess process;
         process.facts = {{pid, startTime}, {uid, uid, uid, uid}, 1};
         process.environmentHint = environment;
@@ -38,10 +37,9 @@ class RulesTest : public LedgerTest {
     /// Attaches beyond a limit, as somebody does who may.
     void attachExempt(const std::string& id, std::vector<core::DeviceIndex> indices,
                       std::optional<core::Bytes> share = std::nullopt) {
-        ledger.attach(id,
-                      planned(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, share,
-                                   true}),
-                      root, true);
+        ledger.attach(
+            id, planned(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, share, true}),
+            root, true);
     }
     void attachShares(const std::string& id, std::vector<core::DeviceIndex> indices,
                       core::Bytes share) {
@@ -49,22 +47,23 @@ class RulesTest : public LedgerTest {
     }
 
     std::vector<core::Finding> findings() {
-        const core::Situation situation{
-            ledger,         seen,
-            idleness,       users,
-            clock.wallNow(), clock.bootNow(),
-            [this](const core::ComputeProcess& process) {
-                return shielded.contains(process.facts.identity.pid);
-            }};
+        const core::Situation situation{ledger,
+                                        seen,
+                                        idleness,
+                                        users,
+                                        clock.wallNow(),
+                                        clock.bootNow(),
+                                        [this](const core::ComputeProcess& process) {
+                                            return shielded.contains(process.facts.identity.pid);
+                                        }};
         return core::evaluate(situation, rules);
     }
     /// The only finding; another number of them fails the test.
     core::Finding finding() {
         const auto all = findings();
         EXPECT_EQ(all.size(), 1U);
-        return all.size() == 1
-                   ? all.front()
-                   : core::Finding{core::Rule::EnvDevices, 0, {}, "", "no finding", {}, {}, {}};
+        return all.size() == 1 ? all.front() : core::Finding{core::Rule::EnvDevices, 0,  {}, "",
+                                                             "no finding",           {}, {}, {}};
     }
 
     static std::vector<core::Pid> pidsOf(const core::Finding& finding) {

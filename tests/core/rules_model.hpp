@@ -56,9 +56,8 @@ class RulesModel {
         SCOPED_TRACE(finding.message);
         switch (finding.rule) {
         case core::Rule::NonEnvProcesses:
-            judgeOne(finding, [](const ModelProcess& p) {
-                return p.environment.empty() && !p.hasRoot;
-            });
+            judgeOne(finding,
+                     [](const ModelProcess& p) { return p.environment.empty() && !p.hasRoot; });
             break;
         case core::Rule::EnvDevices:
             judgeOne(finding, [this](const ModelProcess& p) { return isAstray(p); });
@@ -223,10 +222,9 @@ class RulesModel {
         EXPECT_TRUE(finding.detachments.empty() && finding.ended.empty());
         EXPECT_EQ(finding.endings.size(), 1U);
         const std::set<core::Pid> ended = endedBy(finding);
-        EXPECT_EQ(std::count_if(processes.begin(), processes.end(),
-                                [&](const ModelProcess& p) {
-                                    return ended.contains(p.pid) && offends(p);
-                                }),
+        EXPECT_EQ(std::count_if(
+                      processes.begin(), processes.end(),
+                      [&](const ModelProcess& p) { return ended.contains(p.pid) && offends(p); }),
                   1);
     }
 
@@ -342,9 +340,9 @@ class RulesModel {
 
     void carryOut(const core::Finding& finding) {
         const std::set<core::Pid> ended = endedBy(finding);
-        EXPECT_EQ(std::erase_if(processes,
-                                [&](const ModelProcess& p) { return ended.contains(p.pid); }),
-                  ended.size())
+        EXPECT_EQ(
+            std::erase_if(processes, [&](const ModelProcess& p) { return ended.contains(p.pid); }),
+            ended.size())
             << "somebody ends who had ended, or never ran";
         for (ModelEnvironment& environment : environments) {
             for (const core::Detachment& detachment : finding.detachments) {
@@ -353,8 +351,7 @@ class RulesModel {
             }
         }
         const std::set<std::string> gone(finding.ended.begin(), finding.ended.end());
-        std::erase_if(environments,
-                      [&](const ModelEnvironment& e) { return gone.contains(e.id); });
+        std::erase_if(environments, [&](const ModelEnvironment& e) { return gone.contains(e.id); });
         for (ModelProcess& process : processes) {
             if (gone.contains(process.environment))
                 process.environment.clear();

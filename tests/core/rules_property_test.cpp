@@ -131,8 +131,8 @@ class World : public RulesTest {
                 environment != nullptr &&
                 environment->attachmentTo("GPU-" + std::to_string(device)) != nullptr;
             if (isAttached ? oneIn(2) : oneIn(environment != nullptr ? 30 : 4))
-                uses.emplace_back(device, oneIn(6) ? std::nullopt
-                                                   : std::optional(mebibytes(below(12))));
+                uses.emplace_back(device,
+                                  oneIn(6) ? std::nullopt : std::optional(mebibytes(below(12))));
         }
         if (uses.empty())
             uses.emplace_back(below(deviceCount), mebibytes(below(12)));
