@@ -149,21 +149,20 @@ void Enforcer::watch(std::shared_ptr<const Observation> observation, const Setti
     const EnforcementOptions options{settings.dryRun, true, 0};
     const RuleSet rules{settings.nonEnvProcesses, settings.envDevices, settings.envMemory,
                         [limits = settings.limits](const UserInfo& u) { return limits.of(u); }};
-    withFindings(std::move(observation), rules,
-                 [this, options, grace = settings.grace](std::vector<Finding> findings,
-                                                         const auto& users) {
-                     const auto due = dueFindings(std::move(findings), options, grace);
-                     // No turn: somebody who enforces meanwhile is not kept waiting, and what both
-                     // find ends once.
-                     carryOut(due, users, options, nullptr,
-                              [this, options](const auto* actions, const std::string&) {
-                                  for (const EnforcementAction& action : *actions) {
-                                      if (options.dryRun &&
-                                          action.kind != EnforcementAction::Kind::Finding)
-                                          parts_.log.notice("dry run: {}", action.message);
-                                  }
-                              });
-                 });
+    withFindings(
+        std::move(observation), rules,
+        [this, options, grace = settings.grace](std::vector<Finding> findings, const auto& users) {
+            const auto due = dueFindings(std::move(findings), options, grace);
+            // No turn: somebody who enforces meanwhile is not kept waiting, and what both
+            // find ends once.
+            carryOut(due, users, options, nullptr,
+                     [this, options](const auto* actions, const std::string&) {
+                         for (const EnforcementAction& action : *actions) {
+                             if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
+                                 parts_.log.notice("dry run: {}", action.message);
+                         }
+                     });
+        });
 }
 
 void Enforcer::withFindings(
