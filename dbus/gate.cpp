@@ -67,8 +67,9 @@ void Gate::requireWithinQuota(policy::Verdict verdict, const std::string& violat
     if (verdict == policy::Verdict::Authorized)
         return;
     if (verdict == policy::Verdict::InteractionRequired)
-        core::fail(core::ErrorCode::QuotaExceeded, "{}; an administrator's password would allow it",
-                   violation);
+        core::fail(core::ErrorCode::InteractiveAuthorizationRequired,
+                   "{}; an administrator's password would allow it ({})", violation,
+                   policy::idOf(policy::Action::ExceedLimits));
     core::fail(core::ErrorCode::QuotaExceeded, "{}", violation);
 }
 

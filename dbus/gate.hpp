@@ -43,7 +43,7 @@ class Gate {
     }
 
     /// The second question, for what would go over a limit: a no is core::Error(QuotaExceeded) with
-    /// the sentence that says which.
+    /// the sentence that says which, unless a password would make it a yes.
     template <typename... Values, typename Proceed>
     void passQuota(const Reply<Values...>& reply, const policy::Target& target,
                    const std::string& violation, Proceed proceed) {

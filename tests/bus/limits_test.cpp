@@ -107,6 +107,17 @@ TEST_F(Limits, TellsWhatIsAllowedAndUsed) {
     EXPECT_EQ(limitsOf(*asAlice, root)["MaxDevicesPerUser"].first, none);
 }
 
+TEST_F(Limits, SayWhenAPasswordWouldLiftThem) {
+    const Rule rule("ask", "action.id == 'dev.genv.manager.exceed-limits'", "AUTH_ADMIN");
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell);
+    ASSERT_TRUE(setMemory(*asAlice, id, "1g").ok());
+    const Answer answer = attach(*asAlice, id, 2);
+    EXPECT_EQ(answer.error, error::interactive);
+    EXPECT_NE(answer.text.find("MaxDevicesPerUser"), std::string::npos) << answer.text;
+    EXPECT_EQ(devicesOf(id), "");
+}
+
 TEST_F(Limits, YieldToRootAndToWhomARuleAllowsAndTheRulesSpareIt) {
     const UserProcess alices(alice);
     const UserProcess bobs(bob);
