@@ -143,7 +143,9 @@ void Service::onObservation(const core::Observation* observation, const std::str
     else if (trouble.empty() && !driverTrouble_.empty())
         log_.info("the GPU driver answers again");
     driverTrouble_ = trouble;
-    becomeReady();
+    // After the devices were told, so that nobody who sees the name hears of them as new.
+    if (!ready_)
+        loop_.soon([this] { becomeReady(); });
 }
 
 void Service::becomeReady() {
