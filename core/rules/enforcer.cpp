@@ -108,7 +108,7 @@ void Enforcer::observe(const Answer& answer,
         });
 }
 
-void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, Answer answer) {
+void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, const Answer& answer) {
     observe(answer, [this, rules, options, answer, turn = takeTurn(options)](const auto& seen) {
         withFindings(seen, rules,
                      [this, options, answer, turn](const auto& findings, const auto& users) {
@@ -122,7 +122,7 @@ void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, Answ
     });
 }
 
-void Enforcer::execute(EnforcementReport report, EnforcementOptions options, Answer answer) {
+void Enforcer::execute(EnforcementReport report, EnforcementOptions options, const Answer& answer) {
     options.terminate = options.terminate && report.terminateProcesses;
     observe(answer, [this, report = std::move(report), options, answer,
                      turn = takeTurn(options)](const auto& seen) {

@@ -54,11 +54,11 @@ class Enforcer {
 
     /// Runs one cycle of these rules now. Throws Error(Busy) while another is running, except for a
     /// dry run, which disturbs nobody.
-    void run(const RuleSet& rules, const EnforcementOptions& options, Answer answer);
+    void run(const RuleSet& rules, const EnforcementOptions& options, const Answer& answer);
 
     /// Carries out a report, each entry matched against a fresh observation by pid, device and
     /// environment. Throws Error(Busy) as run() does.
-    void execute(EnforcementReport report, EnforcementOptions options, Answer answer);
+    void execute(EnforcementReport report, EnforcementOptions options, const Answer& answer);
 
     /// The service's own cycle on an observation: warns those whose violation is new, and acts on
     /// the violations that have lasted for the grace.
