@@ -116,13 +116,10 @@ void evaluateAllRules(benchmark::State& state, bool strict) {
                               [&](const core::UserInfo& user) { return table.of(user); }};
     std::size_t findings = 0;
     for (auto _ : state) {
-        const core::Situation situation{all.ledger,
-                                        all.seen,
-                                        all.idleness,
-                                        all.users,
-                                        all.clock.wallNow(),
-                                        all.clock.bootNow(),
-                                        [](const core::ComputeProcess&) { return false; }};
+        const core::Situation situation{
+            all.ledger,          all.seen,
+            all.idleness,        all.users,
+            all.clock.bootNow(), [](const core::ComputeProcess&) { return false; }};
         const auto found = core::evaluate(situation, rules);
         benchmark::DoNotOptimize(found.data());
         findings = found.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/admission.hpp"
 
+#include "core/duration.hpp"
 #include "core/holdings.hpp"
 
 #include <fmt/format.h>
@@ -55,6 +56,21 @@ QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, cons
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
                                const Limits& limits, const Placement& placement) {
     return comparePlacement(holdingsOf(ledger, environment.uid), limits, placement);
+}
+
+QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,
+                             std::optional<std::chrono::seconds> lifetime) {
+    if (!limits.maxLifetime)
+        return std::nullopt;
+    const std::string allowed = formatDuration(*limits.maxLifetime);
+    if (!lifetime)
+        return fmt::format("an environment may last {}, so its lease has to stay (MaxLifetime)",
+                           allowed);
+    const auto all = std::chrono::duration_cast<std::chrono::milliseconds>(age) + *lifetime;
+    if (all <= *limits.maxLifetime)
+        return std::nullopt;
+    return fmt::format("an environment may last {}, and this would make {} (MaxLifetime)", allowed,
+                       formatDuration(all));
 }
 
 QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change) {

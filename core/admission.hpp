@@ -7,6 +7,7 @@
 #include "core/limits.hpp"
 #include "core/placement.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,10 @@ QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, cons
 /// More devices for an environment; a placement that only gives back is always within limits.
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
                                const Limits& limits, const Placement& placement);
+
+/// How long something of this age lasts from now on; without a lifetime, for ever.
+QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,
+                             std::optional<std::chrono::seconds> lifetime);
 
 /// A configuration that could never be attached.
 QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change);

@@ -32,6 +32,16 @@ const Device* DeviceTable::findUuid(std::string_view uuid) const {
     return found == indices_.end() ? nullptr : find(found->second);
 }
 
+std::vector<DeviceIndex> DeviceTable::indicesOf(const std::vector<DeviceUuid>& uuids) const {
+    std::vector<DeviceIndex> indices;
+    for (const DeviceUuid& uuid : uuids) {
+        if (const Device* device = findUuid(uuid))
+            indices.push_back(device->facts.index);
+    }
+    std::sort(indices.begin(), indices.end());
+    return indices;
+}
+
 void DeviceTable::insert(Device device) {
     const DeviceIndex index = device.facts.index;
     indices_[device.facts.uuid] = index;

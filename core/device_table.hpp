@@ -43,6 +43,9 @@ class DeviceTable {
     [[nodiscard]] const Device* find(DeviceIndex index) const;
     [[nodiscard]] const Device* findUuid(std::string_view uuid) const;
 
+    /// The indices of these devices, ascending; without those that are not there.
+    [[nodiscard]] std::vector<DeviceIndex> indicesOf(const std::vector<DeviceUuid>& uuids) const;
+
     /// Adds a device at an index that is free, with the claims given.
     void insert(Device device);
     /// Takes a device out and returns it.

@@ -20,4 +20,16 @@ std::vector<DeviceIndex> Environment::deviceIndices() const {
     return indices;
 }
 
+bool Environment::isWaitingToStart() const {
+    return attachments.empty() && std::any_of(waits.begin(), waits.end(), [](const Wait& wait) {
+               return wait.startsEnvironment;
+           });
+}
+
+bool Environment::hasLocked(const DeviceUuid& uuid) const {
+    return std::any_of(locks.begin(), locks.end(), [&](const HeldLock& lock) {
+        return std::find(lock.devices.begin(), lock.devices.end(), uuid) != lock.devices.end();
+    });
+}
+
 } // namespace genv::core

@@ -3,8 +3,10 @@
 // everything else is derived from it.
 #pragma once
 
+#include "core/attach_request.hpp"
 #include "core/bytes.hpp"
 #include "core/device.hpp"
+#include "core/lease.hpp"
 #include "core/ports/processes.hpp"
 #include "core/process.hpp"
 #include "core/time.hpp"
@@ -37,6 +39,7 @@ struct Attachment {
     bool exempt = false; ///< granted over a limit, by somebody who may: the limits' rules spare it
     WallTime since;
     std::uint64_t sequence = 0; ///< order of attachment over all environments
+    std::optional<Lease> lease; ///< when it ends by itself
 
     friend bool operator==(const Attachment&, const Attachment&) = default;
 };
@@ -59,6 +62,30 @@ struct Kernel {
     friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
+/// A request for devices that waits for its turn, which is its ticket's.
+struct Wait {
+    std::uint64_t ticket = 0; ///< order over everything that waits
+    AttachRequest request;
+    WallTime since;
+    Uid actor = 0;       ///< who asked
+    bool exempt = false; ///< allowed to go over a limit
+    /// The environment was started by this request, and is gone with it unless somebody `joined`.
+    bool startsEnvironment = false;
+    bool joined = false;
+    /// How long the environment (when the request starts it) or else the attachment lasts.
+    std::optional<std::chrono::seconds> lifetime;
+
+    friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+/// A lock that is held: exclusive use of these devices among those that share them.
+struct HeldLock {
+    std::uint64_t number = 0; ///< its descriptor's name
+    std::vector<DeviceUuid> devices;
+
+    friend bool operator==(const HeldLock&, const HeldLock&) = default;
+};
+
 /// One user's claim.
 struct Environment {
     EnvironmentId id;
@@ -72,11 +99,18 @@ struct Environment {
     std::vector<RootProcess> processes;
     std::vector<Kernel> kernels;
     std::vector<Attachment> attachments; ///< oldest first
+    std::optional<Lease> lease;          ///< when it ends by itself
+    std::vector<Wait> waits;             ///< earliest first
+    std::vector<HeldLock> locks;
 
     [[nodiscard]] bool isAlive() const { return !processes.empty() || !kernels.empty(); }
     [[nodiscard]] const Attachment* attachmentTo(const DeviceUuid& uuid) const;
     /// The attached indices, ascending.
     [[nodiscard]] std::vector<DeviceIndex> deviceIndices() const;
+    /// Whether it was started by a request that still waits, and has nothing yet.
+    [[nodiscard]] bool isWaitingToStart() const;
+    /// Whether one of its locks holds this device.
+    [[nodiscard]] bool hasLocked(const DeviceUuid& uuid) const;
 
     friend bool operator==(const Environment&, const Environment&) = default;
 };

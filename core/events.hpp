@@ -28,7 +28,7 @@ struct EnvironmentRemoved {
 };
 
 /// The part of an environment that changed.
-enum class EnvironmentField { Name, Gpus, GpuMemory, Processes, Kernels, Devices };
+enum class EnvironmentField { Name, Gpus, GpuMemory, Processes, Kernels, Devices, Expires };
 
 struct EnvironmentChanged {
     EnvironmentId environment;
@@ -62,7 +62,7 @@ struct DeviceRemoved {
 };
 
 /// The part of a device that changed. Readings are not told: they change with every sample.
-enum class DeviceField { Model, TotalMemory, Attachments, Health };
+enum class DeviceField { Model, TotalMemory, Attachments, LockedBy, Health };
 
 struct DeviceChanged {
     DeviceIndex index = 0;
@@ -87,9 +87,28 @@ struct RuleWarning {
     std::chrono::milliseconds left{0};
 };
 
-using Event =
-    std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached, Detached,
-                 DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated, RuleWarning>;
+/// Who waits for devices changed.
+struct QueueChanged {};
+
+/// Somebody got the devices that they waited for.
+struct WaitGranted {
+    EnvironmentId environment;
+    Uid owner = 0;
+    std::vector<DeviceFacts> devices; ///< what came
+    std::chrono::microseconds waited{0};
+};
+
+/// A lease ends soon.
+struct LeaseEnding {
+    EnvironmentId environment;
+    Uid owner = 0;
+    std::optional<DeviceFacts> device; ///< unset: the whole environment ends
+    std::chrono::milliseconds left{0};
+};
+
+using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
+                           Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated,
+                           RuleWarning, QueueChanged, WaitGranted, LeaseEnding>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

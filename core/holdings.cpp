@@ -27,16 +27,13 @@ void Holdings::add(const Attachment& attachment) {
                     attachment.device.totalMemory);
 }
 
-Holdings holdingsOf(const Ledger& ledger, Uid uid, bool spared) {
+Holdings holdingsOf(const Ledger& ledger, Uid uid) {
     Holdings holdings;
     for (const EnvironmentId& id : ledger.environmentsOf(uid)) {
         const Environment& environment = ledger.get(id);
-        if (spared || !environment.exempt)
-            ++holdings.environments;
-        for (const Attachment& attachment : environment.attachments) {
-            if (spared || !attachment.exempt)
-                holdings.add(attachment);
-        }
+        ++holdings.environments;
+        for (const Attachment& attachment : environment.attachments)
+            holdings.add(attachment);
     }
     return holdings;
 }

@@ -24,7 +24,7 @@ struct Holdings {
     void add(const Attachment& attachment);
 };
 
-/// What a user holds now; without what was granted over a limit where `spared` is false.
-Holdings holdingsOf(const Ledger& ledger, Uid uid, bool spared = true);
+/// What a user holds now.
+Holdings holdingsOf(const Ledger& ledger, Uid uid);
 
 } // namespace genv::core

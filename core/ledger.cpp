@@ -12,6 +12,28 @@
 
 namespace genv::core {
 
+namespace {
+
+// A lock is on devices that are held; what goes leaves it.
+void unlockDetached(Environment& environment) {
+    for (HeldLock& lock : environment.locks) {
+        std::erase_if(lock.devices, [&](const DeviceUuid& device) {
+            return environment.attachmentTo(device) == nullptr;
+        });
+    }
+    std::erase_if(environment.locks, [](const HeldLock& lock) { return lock.devices.empty(); });
+}
+
+template <typename Table>
+void indexNumber(Table& table, std::uint64_t number, const EnvironmentId& id, bool present) {
+    if (present)
+        table[number] = id;
+    else
+        table.erase(number);
+}
+
+} // namespace
+
 Ledger::Ledger(Store& store, const Clock& clock, const EventHub& events)
     : store_(store), clock_(clock), events_(events) {}
 
@@ -48,6 +70,12 @@ std::vector<EnvironmentId> Ledger::environmentsOf(Uid uid) const {
     return ids;
 }
 
+const Wait& Ledger::wait(std::uint64_t ticket) const {
+    const auto& waits = get(waits_.at(ticket)).waits;
+    return *std::find_if(waits.begin(), waits.end(),
+                         [&](const Wait& wait) { return wait.ticket == ticket; });
+}
+
 EnvironmentId Ledger::freeId(Pid pid) const {
     EnvironmentId id = std::to_string(pid);
     for (int suffix = 2; find(id) != nullptr; ++suffix)
@@ -79,12 +107,14 @@ void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
 }
 
 void Ledger::apply(std::vector<Environment> nexts, const Cause& cause) {
+    std::for_each(nexts.begin(), nexts.end(), unlockDetached);
     writeAllOrNone(nexts);
     for (Environment& next : nexts)
         commit(std::move(next), cause);
 }
 
 void Ledger::applyFact(Environment next, const Cause& cause) {
+    unlockDetached(next);
     writeFact(next);
     commit(std::move(next), cause);
 }
@@ -160,6 +190,11 @@ void Ledger::index(const Environment& environment, bool present) {
     for (const Kernel& kernel : environment.kernels)
         indexRoot(kernel.process);
 
+    for (const Wait& wait : environment.waits)
+        indexNumber(waits_, wait.ticket, environment.id, present);
+    for (const HeldLock& lock : environment.locks)
+        indexNumber(locks_, lock.number, environment.id, present);
+
     for (const Attachment& attachment : environment.attachments) {
         const DeviceUuid& uuid = attachment.device.uuid;
         if (present) {
@@ -181,6 +216,9 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     if (added)
         tell(EnvironmentAdded{after.id, after.uid, cause});
     tellAttachments(before, after, cause);
+    tellLocks(before, after);
+    if (before.waits != after.waits)
+        tell(QueueChanged{});
     if (removed)
         tell(EnvironmentRemoved{after.id, after.uid, cause});
     if (added || removed)
@@ -196,6 +234,22 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.processes != after.processes, EnvironmentField::Processes);
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
+    tellField(before.lease != after.lease, EnvironmentField::Expires);
+}
+
+void Ledger::tellLocks(const Environment& before, const Environment& after) {
+    if (before.locks == after.locks)
+        return;
+    std::set<DeviceUuid> devices;
+    for (const auto* locks : {&before.locks, &after.locks}) {
+        for (const HeldLock& lock : *locks)
+            devices.insert(lock.devices.begin(), lock.devices.end());
+    }
+    for (const DeviceUuid& uuid : devices) {
+        const Device* device = devices_.findUuid(uuid);
+        if (device != nullptr && before.hasLocked(uuid) != after.hasLocked(uuid))
+            tell(DeviceChanged{device->facts.index, DeviceField::LockedBy});
+    }
 }
 
 void Ledger::tellAttachments(const Environment& before, const Environment& after,

@@ -33,6 +33,14 @@ struct NewEnvironment {
     std::vector<RootProcess> processes;
     std::vector<Kernel> kernels;
     bool exempt = false; ///< over a limit, by somebody who may
+    /// From when it has what it waits for, if it waits.
+    std::optional<std::chrono::seconds> lifetime = std::nullopt;
+};
+
+/// On what terms devices are given.
+struct Terms {
+    bool exempt = false; ///< over a limit, by somebody who may
+    std::optional<std::chrono::seconds> lifetime;
 };
 
 /// Which part of a configuration changes; an inner nullopt unsets.
@@ -40,6 +48,9 @@ struct ConfigurationChange {
     std::optional<std::optional<std::string>> name;
     std::optional<std::optional<std::uint32_t>> gpus;
     std::optional<std::optional<Bytes>> gpuMemory;
+    /// From now. Leases that run are extended to it, never shortened; without any, the environment
+    /// gets one. Unset: no lease any more.
+    std::optional<std::optional<std::chrono::seconds>> lifetime = std::nullopt;
 };
 
 /// Throws Error(NotAttached) unless the environment holds every one of these devices.
@@ -67,33 +78,49 @@ class Ledger {
     [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
     /// The environments of a user, oldest first.
     [[nodiscard]] std::vector<EnvironmentId> environmentsOf(Uid uid) const;
+    /// What waits, earliest first: ticket to environment.
+    [[nodiscard]] const std::map<std::uint64_t, EnvironmentId>& waits() const { return waits_; }
+    /// A waiting request. It must be one of waits().
+    [[nodiscard]] const Wait& wait(std::uint64_t ticket) const;
+    /// The locks that are held: number to environment.
+    [[nodiscard]] const std::map<std::uint64_t, EnvironmentId>& locks() const { return locks_; }
     /// An id for an environment of this process: its pid, suffixed when taken.
     [[nodiscard]] EnvironmentId freeId(Pid pid) const;
 
     // -- requests: they throw Error and then nothing changed
 
-    /// Starts an environment, with its devices when a placement is given (one that stillHolds()).
+    // A placement that is given to them is one that stillHolds(). One that waits is not attached:
+    // its request is the environment's last wait then.
+
+    /// Starts an environment, with its devices when a placement is given.
     void activate(NewEnvironment environment, const std::optional<Placement>& placement, Uid actor);
-    /// `exempt`: over a limit, by somebody who may.
     void attach(const EnvironmentId& id, const Placement& placement, Uid actor,
-                bool exempt = false);
+                const Terms& terms = {});
+    /// Gives a waiting request what it waits for.
+    void grant(std::uint64_t ticket, const Placement& placement);
     /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
     void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor);
     /// Takes a device from one environment, or from every one when none is named. Throws
     /// Error(NotAttached).
     void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor);
-    void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor);
+    /// `exempt`: over a limit, by somebody who may.
+    void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
+                   bool exempt = false);
     /// Registers a process, and attaches devices in the same change when a placement is given. A
     /// process that is registered with this environment already has no effect.
     void addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
-                    const std::optional<Placement>& placement = std::nullopt, bool exempt = false);
+                    const std::optional<Placement>& placement = std::nullopt,
+                    const Terms& terms = {});
     /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
     void removeProcess(const EnvironmentId& id, Pid pid, Uid actor);
     /// The same for a kernel.
     void addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
-                   const std::optional<Placement>& placement = std::nullopt, bool exempt = false);
+                   const std::optional<Placement>& placement = std::nullopt,
+                   const Terms& terms = {});
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
     void deactivate(const EnvironmentId& id, Uid actor);
+    /// Locks every device that an environment holds, and returns the lock's number.
+    std::uint64_t lock(const EnvironmentId& id);
 
     // -- facts: they happened, so they never throw
 
@@ -103,6 +130,10 @@ class Ledger {
     void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
     /// A rule ends an environment; nothing when it is gone already.
     void end(const EnvironmentId& id, const Cause& cause);
+    /// A request waits no longer; the environment that it started ends. Nothing when it does not.
+    void endWait(std::uint64_t ticket);
+    /// A lock is released; nothing when it is already.
+    void unlock(std::uint64_t number);
     /// A working driver was observed: devices appear, vanish, move, and are well or not.
     void observed(const Observation& observation);
     /// The driver did not answer: what is known is stale, and stays.
@@ -128,13 +159,18 @@ class Ledger {
     void commit(Environment next, const Cause& cause);
     void index(const Environment& environment, bool present);
     void tellDifference(const Environment& before, const Environment& after, const Cause& cause);
+    void tellLocks(const Environment& before, const Environment& after);
     void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
     void tell(const Event& event) { events_.tell(event); }
 
-    void addAttachments(Environment& environment, const Placement& placement, bool exempt);
+    void addAttachments(Environment& environment, const Placement& placement, const Terms& terms);
+    void addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
+                 Uid actor, bool startsEnvironment);
     void join(const EnvironmentId& id, std::optional<RootProcess> process,
               std::optional<Kernel> kernel, Uid actor, const std::optional<Placement>& placement,
-              bool exempt);
+              const Terms& terms);
+    [[nodiscard]] Lease leaseFor(std::chrono::seconds lifetime) const;
+    void extend(Environment& environment, std::chrono::seconds lifetime) const;
     void requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const;
     void requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const;
 
@@ -164,6 +200,8 @@ class Ledger {
     // Derived from environments_, so that nothing is searched for.
     std::unordered_map<EnvironmentId, std::uint64_t> sequences_;
     std::map<ProcessIdentity, EnvironmentId> roots_;
+    std::map<std::uint64_t, EnvironmentId> waits_;
+    std::map<std::uint64_t, EnvironmentId> locks_;
     std::unordered_map<DeviceUuid, std::set<EnvironmentId>> holders_;
     std::unordered_map<Uid, OfUser> users_;
 };

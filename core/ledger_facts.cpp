@@ -28,6 +28,12 @@ void Ledger::restore(Environment environment) {
         writeFact(environment);
         return;
     }
+    if (environment.began == BootTime{}) // documents of earlier versions do not say
+        environment.began = clock_.bootNow();
+    for (const Wait& wait : environment.waits)
+        lastSequence_ = std::max(lastSequence_, wait.ticket);
+    for (const HeldLock& lock : environment.locks)
+        lastSequence_ = std::max(lastSequence_, lock.number);
     for (const Attachment& attachment : environment.attachments) {
         lastSequence_ = std::max(lastSequence_, attachment.sequence);
         // Until the driver answers, the device is what the environment remembers of it.
@@ -58,6 +64,29 @@ void Ledger::end(const EnvironmentId& id, const Cause& cause) {
     next.processes.clear();
     next.kernels.clear();
     applyFact(std::move(next), cause);
+}
+
+void Ledger::endWait(std::uint64_t ticket) {
+    const auto found = waits_.find(ticket);
+    if (found == waits_.end())
+        return;
+    const Wait ended = wait(ticket);
+    Environment next = get(found->second);
+    std::erase_if(next.waits, [&](const Wait& other) { return other.ticket == ticket; });
+    if (ended.startsEnvironment && !ended.joined) {
+        next.processes.clear();
+        next.kernels.clear();
+    }
+    applyFact(std::move(next), {Reason::user(), ended.actor});
+}
+
+void Ledger::unlock(std::uint64_t number) {
+    const auto found = locks_.find(number);
+    if (found == locks_.end())
+        return;
+    Environment next = get(found->second);
+    std::erase_if(next.locks, [&](const HeldLock& lock) { return lock.number == number; });
+    applyFact(std::move(next), Cause::fact(Reason::user()));
 }
 
 void Ledger::driverFailed() {

@@ -55,17 +55,32 @@ void Ledger::requireUnregistered(const EnvironmentId& id, const ProcessIdentity&
              process.pid, other->id);
 }
 
-void Ledger::addAttachments(Environment& environment, const Placement& placement, bool exempt) {
+Lease Ledger::leaseFor(std::chrono::seconds lifetime) const {
+    const BootTime now = clock_.bootNow();
+    return {now, now + lifetime};
+}
+
+void Ledger::addAttachments(Environment& environment, const Placement& placement,
+                            const Terms& terms) {
     std::erase_if(environment.attachments, [&](const Attachment& attachment) {
         return std::find(placement.detach.begin(), placement.detach.end(),
                          attachment.device.uuid) != placement.detach.end();
     });
     for (const Placement::Device& device : placement.attach) {
         const Device* now = devices_.findUuid(device.facts.uuid);
-        environment.attachments.push_back({device.facts, placement.share,
-                                           !now->isAvailable(placement.share), exempt,
-                                           clock_.wallNow(), ++lastSequence_});
+        Attachment attachment{device.facts, placement.share,  !now->isAvailable(placement.share),
+                              terms.exempt, clock_.wallNow(), ++lastSequence_,
+                              std::nullopt};
+        if (terms.lifetime)
+            attachment.lease = leaseFor(*terms.lifetime);
+        environment.attachments.push_back(std::move(attachment));
     }
+}
+
+void Ledger::addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
+                     Uid actor, bool startsEnvironment) {
+    environment.waits.push_back({++lastSequence_, request, clock_.wallNow(), actor, terms.exempt,
+                                 startsEnvironment, false, terms.lifetime});
 }
 
 void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& placement, Uid actor) {
@@ -89,22 +104,52 @@ void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& pla
     environment.configuration = std::move(wanted.configuration);
     environment.processes = std::move(wanted.processes);
     environment.kernels = std::move(wanted.kernels);
-    if (placement) {
-        requireFresh(*placement, devices_, nullptr);
-        addAttachments(environment, *placement, environment.exempt);
+    const Terms terms{wanted.exempt, wanted.lifetime};
+    if (placement && placement->waitsFor) {
+        addWait(environment, *placement->waitsFor, terms, actor, true);
+    } else {
+        if (placement) {
+            requireFresh(*placement, devices_, nullptr);
+            addAttachments(environment, *placement, {terms.exempt, std::nullopt});
+        }
+        if (terms.lifetime)
+            environment.lease = leaseFor(*terms.lifetime);
     }
     const Cause cause = Cause::request(actor, environment.uid);
     apply({std::move(environment)}, cause);
 }
 
-void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor, bool exempt) {
+void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor,
+                    const Terms& terms) {
     const Environment& environment = get(id);
     requireFresh(placement, devices_, &environment);
-    if (placement.attach.empty() && placement.detach.empty())
+    if (placement.attach.empty() && placement.detach.empty() && !placement.waitsFor)
         return;
     Environment next = environment;
-    addAttachments(next, placement, exempt);
+    if (placement.waitsFor)
+        addWait(next, *placement.waitsFor, terms, actor, false);
+    else
+        addAttachments(next, placement, terms);
     apply({std::move(next)}, Cause::request(actor, environment.uid));
+}
+
+void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
+    const Environment& environment = get(waits_.at(ticket));
+    const Wait granted = wait(ticket);
+    requireFresh(placement, devices_, &environment);
+    Environment next = environment;
+    std::erase_if(next.waits, [&](const Wait& other) { return other.ticket == ticket; });
+    if (!granted.startsEnvironment) {
+        addAttachments(next, placement, {granted.exempt, granted.lifetime});
+    } else {
+        // Its time begins now that it has what it waited for.
+        if (environment.isWaitingToStart())
+            next.began = clock_.bootNow();
+        addAttachments(next, placement, {granted.exempt, std::nullopt});
+        if (granted.lifetime)
+            next.lease = leaseFor(*granted.lifetime);
+    }
+    apply({std::move(next)}, Cause::request(granted.actor, environment.uid));
 }
 
 void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor) {
@@ -138,7 +183,25 @@ void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>&
     apply(std::move(nexts), {someOthers ? Reason::admin() : Reason::user(), actor, someOthers});
 }
 
-void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor) {
+void Ledger::extend(Environment& environment, std::chrono::seconds lifetime) const {
+    const Lease lease = leaseFor(lifetime);
+    bool hasAny = false;
+    const auto extendOne = [&](std::optional<Lease>& running) {
+        if (!running)
+            return;
+        hasAny = true;
+        if (running->until < lease.until)
+            running = lease;
+    };
+    extendOne(environment.lease);
+    for (Attachment& attachment : environment.attachments)
+        extendOne(attachment.lease);
+    if (!hasAny)
+        environment.lease = lease;
+}
+
+void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
+                       bool exempt) {
     Environment next = get(id);
     if (change.name)
         next.configuration.name = *change.name;
@@ -146,25 +209,35 @@ void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& chang
         next.configuration.gpus = *change.gpus;
     if (change.gpuMemory)
         next.configuration.gpuMemory = *change.gpuMemory;
-    if (next.configuration == get(id).configuration)
+    if (change.lifetime) {
+        next.exempt = next.exempt || exempt;
+        if (*change.lifetime) {
+            extend(next, **change.lifetime);
+        } else {
+            next.lease.reset();
+            for (Attachment& attachment : next.attachments)
+                attachment.lease.reset();
+        }
+    }
+    if (next == get(id))
         return;
     const Cause cause = Cause::request(actor, next.uid);
     apply({std::move(next)}, cause);
 }
 
 void Ledger::addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
-                        const std::optional<Placement>& placement, bool exempt) {
-    join(id, std::move(process), std::nullopt, actor, placement, exempt);
+                        const std::optional<Placement>& placement, const Terms& terms) {
+    join(id, std::move(process), std::nullopt, actor, placement, terms);
 }
 
 void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
-                       const std::optional<Placement>& placement, bool exempt) {
-    join(id, std::nullopt, std::move(kernel), actor, placement, exempt);
+                       const std::optional<Placement>& placement, const Terms& terms) {
+    join(id, std::nullopt, std::move(kernel), actor, placement, terms);
 }
 
 void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
                   std::optional<Kernel> kernel, Uid actor,
-                  const std::optional<Placement>& placement, bool exempt) {
+                  const std::optional<Placement>& placement, const Terms& terms) {
     const Environment& environment = get(id);
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
     requireUnregistered(id, identity);
@@ -175,10 +248,15 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
             next.processes.push_back(std::move(*process));
         else
             next.kernels.push_back(std::move(*kernel));
+        for (Wait& wait : next.waits)
+            wait.joined = true;
     }
     if (placement) {
         requireFresh(*placement, devices_, &environment);
-        addAttachments(next, *placement, exempt);
+        if (placement->waitsFor)
+            addWait(next, *placement->waitsFor, terms, actor, false);
+        else
+            addAttachments(next, *placement, terms);
     }
     if (next == environment)
         return;
@@ -210,6 +288,20 @@ void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
     next.kernels.clear();
     const Cause cause = Cause::request(actor, next.uid);
     apply({std::move(next)}, cause);
+}
+
+std::uint64_t Ledger::lock(const EnvironmentId& id) {
+    Environment next = get(id);
+    if (next.attachments.empty())
+        fail(ErrorCode::NotAttached, "environment {} is attached to no device", id);
+    HeldLock lock{++lastSequence_, {}};
+    for (const Attachment& attachment : next.attachments)
+        lock.devices.push_back(attachment.device.uuid);
+    const std::uint64_t number = lock.number;
+    next.locks.push_back(std::move(lock));
+    const Cause cause = Cause::request(next.uid, next.uid);
+    apply({std::move(next)}, cause);
+    return number;
 }
 
 } // namespace genv::core

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -20,10 +21,6 @@ std::string lowered(std::string_view text) {
             c = static_cast<char>(c - 'A' + 'a');
     }
     return result;
-}
-
-bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model) {
-    return !model || lowered(facts.model).find(lowered(*model)) != std::string::npos;
 }
 
 bool isLost(const Device& device) {
@@ -55,8 +52,9 @@ std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
 class Placing {
   public:
     Placing(const AttachRequest& request, const DeviceTable& devices,
-            const Environment* environment)
-        : request_(request), devices_(devices), environment_(environment) {
+            const Environment* environment, const Reservations& reservations)
+        : request_(request), devices_(devices), environment_(environment),
+          reservations_(reservations) {
         result_.share = request.share;
         result_.basis = attachedUuids(environment);
     }
@@ -82,14 +80,17 @@ class Placing {
                 return choose(kind, need);
         }
         for (const Kind& kind : kinds) {
-            if (request_.overSubscribe && kind.usable() >= need)
+            if (request_.overSubscribe && kind.available.size() + kind.held.size() >= need)
                 return choose(kind, need);
         }
         const std::size_t free = std::max(kinds[0].available.size(), kinds[1].available.size());
+        const std::size_t kept = std::max(kinds[0].reserved.size(), kinds[1].reserved.size());
+        const std::string keptText =
+            kept == 0 ? "" : fmt::format(" ({} kept for those who wait)", kept);
         if (free == 0)
-            fail(ErrorCode::DeviceUnavailable, "No available devices{}", restriction());
-        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free",
-             restriction(), need, free);
+            fail(ErrorCode::DeviceUnavailable, "No available devices{}{}", restriction(), keptText);
+        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free{}",
+             restriction(), need, free, keptText);
     }
 
     Placement operator()(const IndicesWanted& wanted) {
@@ -115,11 +116,19 @@ class Placing {
         return attachNamed({device});
     }
 
+    // Whatever the request could use of what is free, for one that cannot be satisfied yet.
+    std::vector<const Device*> usableNow() {
+        return std::visit([this](const auto& wanted) { return usable(wanted); }, request_.wanted);
+    }
+
   private:
     struct Kind {
         std::vector<const Device*> available;
         std::vector<const Device*> held;
-        [[nodiscard]] std::size_t usable() const { return available.size() + held.size(); }
+        std::vector<const Device*> reserved; // for somebody who waits
+        [[nodiscard]] std::size_t usable() const {
+            return available.size() + held.size() + reserved.size();
+        }
     };
 
     std::vector<DeviceUuid> currentOfModel() const {
@@ -131,6 +140,38 @@ class Placing {
             }
         }
         return uuids;
+    }
+
+    std::vector<const Device*> usable(const CountWanted& wanted) {
+        const std::size_t current = currentOfModel().size();
+        std::vector<const Device*> devices;
+        if (wanted.count <= current)
+            return devices;
+        for (const DeviceKind kind : {DeviceKind::Gpu, DeviceKind::MigInstance}) {
+            const Kind all = candidates(kind);
+            if (all.usable() >= wanted.count - current)
+                devices.insert(devices.end(), all.available.begin(), all.available.end());
+        }
+        return devices;
+    }
+
+    std::vector<const Device*> usable(const IndicesWanted& wanted) {
+        std::vector<const Device*> devices;
+        for (const DeviceIndex index : wanted.indices)
+            addUsable(devices_.find(index), devices);
+        return devices;
+    }
+
+    std::vector<const Device*> usable(const UuidWanted& wanted) {
+        std::vector<const Device*> devices;
+        addUsable(devices_.findUuid(wanted.uuid), devices);
+        return devices;
+    }
+
+    void addUsable(const Device* device, std::vector<const Device*>& devices) const {
+        if (device != nullptr && !isAttached(*device) &&
+            reservations_.leave(*device, request_.share))
+            devices.push_back(device);
     }
 
     // CUDA uses either GPUs or MIG instances, so an environment holds one kind.
@@ -153,7 +194,9 @@ class Placing {
                 !matchesModel(device.facts, request_.model) ||
                 request_.share > device.facts.totalMemory)
                 continue;
-            (device.isAvailable(request_.share) ? result.available : result.held)
+            (reservations_.leave(device, request_.share) ? result.available
+             : reservations_.contains(device.facts.uuid) ? result.reserved
+                                                         : result.held)
                 .push_back(&device);
         }
         std::sort(result.available.begin(), result.available.end(),
@@ -202,7 +245,12 @@ class Placing {
             fail(ErrorCode::InvalidArgs, "device {} has {} of memory, less than the {} wanted",
                  device.facts.index, formatBytes(device.facts.totalMemory),
                  formatBytes(*request_.share));
-        if (!device.isAvailable(request_.share) && !request_.overSubscribe)
+        const bool isFree = reservations_.leave(device, request_.share);
+        if (!isFree && reservations_.contains(device.facts.uuid))
+            fail(ErrorCode::DeviceUnavailable,
+                 "Device {} is not available: it is kept for somebody who waits for it",
+                 device.facts.index);
+        if (!isFree && !request_.overSubscribe)
             fail(ErrorCode::DeviceUnavailable, "Device {} is not available", device.facts.index);
     }
 
@@ -230,10 +278,15 @@ class Placing {
     const AttachRequest& request_;
     const DeviceTable& devices_;
     const Environment* environment_;
+    const Reservations& reservations_;
     Placement result_;
 };
 
 } // namespace
+
+bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model) {
+    return !model || lowered(facts.model).find(lowered(*model)) != std::string::npos;
+}
 
 bool Placement::overSubscribes() const {
     return std::any_of(attach.begin(), attach.end(),
@@ -241,19 +294,66 @@ bool Placement::overSubscribes() const {
 }
 
 Placement place(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment) {
-    return std::visit(Placing(request, devices, environment), request.wanted);
+                const Environment* environment, const Reservations& reservations) {
+    return std::visit(Placing(request, devices, environment, reservations), request.wanted);
+}
+
+Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
+                      const Environment* environment, const Reservations& reservations) {
+    try {
+        return place(request, devices, environment, reservations);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::DeviceUnavailable)
+            throw;
+    }
+    // With what others hold it can be had, or it never can.
+    AttachRequest shared = request;
+    shared.overSubscribe = true;
+    Placement placement = place(shared, devices, environment);
+    placement.waitsFor = request;
+    return placement;
+}
+
+std::size_t missing(const AttachRequest& request, const Environment& environment) {
+    const auto& held = environment.attachments;
+    if (const auto* wanted = std::get_if<CountWanted>(&request.wanted)) {
+        const auto has = static_cast<std::size_t>(
+            std::count_if(held.begin(), held.end(), [&](const Attachment& attachment) {
+                return matchesModel(attachment.device, request.model);
+            }));
+        return wanted->count > has ? wanted->count - has : 0;
+    }
+    if (const auto* wanted = std::get_if<UuidWanted>(&request.wanted))
+        return environment.attachmentTo(wanted->uuid) == nullptr ? 1 : 0;
+    std::set<DeviceIndex> indices;
+    for (const DeviceIndex index : std::get<IndicesWanted>(request.wanted).indices)
+        indices.insert(index);
+    for (const Attachment& attachment : held)
+        indices.erase(attachment.device.index);
+    return indices.size();
+}
+
+void reserveFor(const AttachRequest& request, const DeviceTable& devices,
+                const Environment* environment, Reservations& reservations) {
+    Placing placing(request, devices, environment, reservations);
+    const std::vector<const Device*> usable = placing.usableNow();
+    for (const Device* device : usable)
+        reservations.add(device->facts.uuid, request.share);
 }
 
 bool stillHolds(const Placement& placement, const DeviceTable& devices,
-                const Environment* environment) {
+                const Environment* environment, const Reservations& reservations) {
     if (placement.basis != attachedUuids(environment))
         return false;
+    if (placement.waitsFor)
+        return true;
     return std::all_of(
         placement.attach.begin(), placement.attach.end(), [&](const Placement::Device& wanted) {
             const Device* device = devices.findUuid(wanted.facts.uuid);
-            return device != nullptr && device->facts == wanted.facts && !isLost(*device) &&
-                   (wanted.overSubscribed || device->isAvailable(placement.share));
+            if (device == nullptr || device->facts != wanted.facts || isLost(*device))
+                return false;
+            return reservations.leave(*device, placement.share) ||
+                   (wanted.overSubscribed && !reservations.contains(device->facts.uuid));
         });
 }
 

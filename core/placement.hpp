@@ -3,38 +3,15 @@
 // asks and what is held, so that the same question always has the same answer; all or nothing.
 #pragma once
 
+#include "core/attach_request.hpp"
 #include "core/device_table.hpp"
 #include "core/environment.hpp"
+#include "core/reservations.hpp"
 
 #include <optional>
-#include <string>
-#include <variant>
 #include <vector>
 
 namespace genv::core {
-
-/// So many devices, whichever are best; with a model, so many of that model.
-struct CountWanted {
-    std::uint32_t count = 0;
-};
-
-/// These devices, beside what is attached.
-struct IndicesWanted {
-    std::vector<DeviceIndex> indices;
-};
-
-/// This device, beside what is attached.
-struct UuidWanted {
-    DeviceUuid uuid;
-};
-
-/// What an Attach asks for.
-struct AttachRequest {
-    std::variant<CountWanted, IndicesWanted, UuidWanted> wanted;
-    std::optional<std::string> model; ///< part of the model's name, in any case
-    std::optional<Bytes> share;       ///< of each device's memory; unset: whole devices
-    bool overSubscribe = false;       ///< also devices that others hold
-};
 
 /// What a request would do: the very devices, so that what was authorised is what is done.
 struct Placement {
@@ -50,18 +27,37 @@ struct Placement {
     /// What the environment held when this was worked out; another state makes it stale.
     std::vector<DeviceUuid> basis;
 
+    /// What it waits for where it cannot be had now; `attach` then only stands for what it gets.
+    std::optional<AttachRequest> waitsFor;
+
     [[nodiscard]] bool overSubscribes() const;
 };
 
-/// Works out what a request gets. `environment` is null for one that does not exist yet. Throws
-/// Error: NoSuchDevice, NotEnoughDevices (more than the machine has), DeviceUnavailable (others
-/// hold them), InvalidArgs.
+/// Whether a device is of a model: whether its name has this part, in any case. Every device is of
+/// none in particular.
+bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);
+
+/// Works out what a request gets without what is reserved for others. `environment` is null for one
+/// that does not exist yet. Throws Error: NoSuchDevice, NotEnoughDevices (more than the machine
+/// has), DeviceUnavailable (others hold them, or wait for them), InvalidArgs.
 Placement place(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment);
+                const Environment* environment, const Reservations& reservations = {});
+
+/// What a request that may wait gets: devices now, or else a placement that waits. Throws as
+/// place() does, but DeviceUnavailable only for what no waiting can get.
+Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
+                      const Environment* environment, const Reservations& reservations);
+
+/// How many devices an environment lacks of what a request asks for.
+std::size_t missing(const AttachRequest& request, const Environment& environment);
+
+/// Keeps for a request that cannot be satisfied yet whatever it could use of what is free now.
+void reserveFor(const AttachRequest& request, const DeviceTable& devices,
+                const Environment* environment, Reservations& reservations);
 
 /// Whether a placement that was worked out before still gives exactly what it says, in the table as
-/// it is now.
+/// it is now. One that waits does as long as its environment holds what it held.
 bool stillHolds(const Placement& placement, const DeviceTable& devices,
-                const Environment* environment);
+                const Environment* environment, const Reservations& reservations = {});
 
 } // namespace genv::core

@@ -5,6 +5,7 @@
 #include "core/state_schema.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace genv::core {
@@ -85,6 +86,31 @@ void dropConflicts(std::vector<Environment>& environments, RecoveryReport& repor
     }
 }
 
+// What a lease ended while nobody looked. Nothing is killed for it.
+void endExpired(Environment& environment, BootTime now, RecoveryReport& report) {
+    if (environment.lease && environment.lease->until <= now) {
+        ++report.expired;
+        environment.processes.clear();
+        environment.kernels.clear();
+        return;
+    }
+    report.expired += std::erase_if(environment.attachments, [&](const Attachment& attachment) {
+        return attachment.lease && attachment.lease->until <= now;
+    });
+}
+
+// The ledger finds waits and locks by their numbers, so each has its own.
+void dropRepeatedNumbers(std::vector<Environment>& environments) {
+    std::set<std::uint64_t> tickets;
+    std::set<std::uint64_t> locks;
+    for (Environment& environment : environments) {
+        std::erase_if(environment.waits,
+                      [&](const Wait& wait) { return !tickets.insert(wait.ticket).second; });
+        std::erase_if(environment.locks,
+                      [&](const HeldLock& lock) { return !locks.insert(lock.number).second; });
+    }
+}
+
 // A document, or nothing when it was set aside.
 std::optional<Environment> read(const Store::Found& found, Store& store, RecoveryReport& report) {
     try {
@@ -101,7 +127,7 @@ std::optional<Environment> read(const Store::Found& found, Store& store, Recover
 
 } // namespace
 
-RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes) {
+RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootTime now) {
     RecoveryReport report;
     std::vector<Environment> environments;
     for (const Store::Found& found : store.readAll()) {
@@ -111,6 +137,8 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes) {
         keepLiving(*environment, processes);
         if (!environment->isAlive())
             ++report.ended;
+        else
+            endExpired(*environment, now, report);
         environments.push_back(std::move(*environment));
     }
     std::stable_sort(
@@ -125,6 +153,7 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes) {
                 std::move(environment)); // without a process it ends, and its document goes
     }
     dropConflicts(living, report);
+    dropRepeatedNumbers(living);
     report.restored = living.size();
     for (Environment& environment : living)
         ledger.restore(std::move(environment));

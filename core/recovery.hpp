@@ -15,13 +15,14 @@ namespace genv::core {
 struct RecoveryReport {
     std::size_t restored = 0;
     std::size_t ended = 0;    ///< environments whose processes are all gone
+    std::size_t expired = 0;  ///< leases of environments and attachments that ended meanwhile
     std::size_t setAside = 0; ///< documents that made no sense
     std::vector<std::string>
         conflicts; ///< a line for each attachment dropped because its device was given already
 };
 
 /// Reads every document, finds its processes again by pid and start time, and restores what lives,
-/// oldest first.
-RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes);
+/// oldest first. What a lease ended meanwhile, by `now`, is not restored.
+RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootTime now);
 
 } // namespace genv::core

@@ -3,7 +3,6 @@
 
 #include "core/membership.hpp"
 
-#include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
 namespace genv::core {
@@ -11,12 +10,6 @@ namespace genv::core {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string localTime(WallTime time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    return fmt::format("{:%d/%m/%Y %H:%M:%S}",
-                       fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
-}
 
 template <typename T>
 ordered_json orNull(const std::optional<T>& value) {
@@ -62,7 +55,7 @@ ordered_json environments(const Ledger& ledger) {
         const Configuration& configuration = environment.configuration;
         list.push_back({{"eid", environment.id},
                         {"uid", environment.uid},
-                        {"creation", localTime(environment.created)},
+                        {"creation", formatLocalTime(environment.created)},
                         {"username", environment.user},
                         {"config",
                          {{"name", orNull(configuration.name)},
@@ -81,7 +74,7 @@ ordered_json devices(const Ledger& ledger) {
         for (const Claim& claim : device.claims)
             attachments.push_back({{"eid", claim.environment},
                                    {"gpu_memory", memoryOrNull(claim.attachment.share)},
-                                   {"time", localTime(claim.attachment.since)}});
+                                   {"time", formatLocalTime(claim.attachment.since)}});
         list.push_back({{"index", index},
                         {"total_memory", formatMebibytes(device.facts.totalMemory)},
                         {"attachments", std::move(attachments)}});

@@ -18,17 +18,57 @@ json encodeProcess(const RootProcess& process) {
     return {{"pid", process.identity.pid}, {"start_time", process.identity.startTime}};
 }
 
+json encodeLease(const Lease& lease) {
+    return {{"granted", lease.granted.time_since_epoch().count()},
+            {"until", lease.until.time_since_epoch().count()}};
+}
+
 json encodeAttachment(const Attachment& attachment) {
-    return {{"device", attachment.device.uuid},
-            {"index", attachment.device.index},
-            {"kind", attachment.device.kind == DeviceKind::Gpu ? "gpu" : "mig"},
-            {"model", attachment.device.model},
-            {"total_memory", attachment.device.totalMemory.count},
-            {"share", attachment.share.value_or(Bytes{0}).count},
-            {"over_subscribed", attachment.overSubscribed},
-            {"exempt", attachment.exempt},
-            {"since", toMicroseconds(attachment.since)},
-            {"sequence", attachment.sequence}};
+    json encoded{{"device", attachment.device.uuid},
+                 {"index", attachment.device.index},
+                 {"kind", attachment.device.kind == DeviceKind::Gpu ? "gpu" : "mig"},
+                 {"model", attachment.device.model},
+                 {"total_memory", attachment.device.totalMemory.count},
+                 {"share", attachment.share.value_or(Bytes{0}).count},
+                 {"over_subscribed", attachment.overSubscribed},
+                 {"exempt", attachment.exempt},
+                 {"since", toMicroseconds(attachment.since)},
+                 {"sequence", attachment.sequence}};
+    if (attachment.lease)
+        encoded["lease"] = encodeLease(*attachment.lease);
+    return encoded;
+}
+
+json encodeRequest(const AttachRequest& request) {
+    json encoded{{"over_subscribe", request.overSubscribe}};
+    if (const auto* count = std::get_if<CountWanted>(&request.wanted))
+        encoded["count"] = count->count;
+    else if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
+        encoded["indices"] = indices->indices;
+    else
+        encoded["uuid"] = std::get<UuidWanted>(request.wanted).uuid;
+    if (request.model)
+        encoded["model"] = *request.model;
+    if (request.share)
+        encoded["share"] = request.share->count;
+    return encoded;
+}
+
+json encodeWait(const Wait& wait) {
+    json encoded{{"ticket", wait.ticket},
+                 {"request", encodeRequest(wait.request)},
+                 {"since", toMicroseconds(wait.since)},
+                 {"actor", wait.actor},
+                 {"exempt", wait.exempt},
+                 {"starts_environment", wait.startsEnvironment},
+                 {"joined", wait.joined}};
+    if (wait.lifetime)
+        encoded["lifetime"] = wait.lifetime->count();
+    return encoded;
+}
+
+json encodeLock(const HeldLock& lock) {
+    return {{"number", lock.number}, {"devices", lock.devices}};
 }
 
 // A field of an object, with its type checked; the name is this program's, never the document's.
@@ -64,6 +104,23 @@ const json& list(const json& object, const char* name) {
     return field(object, name, json::value_t::array);
 }
 
+bool flag(const json& object, const char* name) {
+    return field(object, name, json::value_t::boolean).get<bool>();
+}
+
+// What documents of earlier versions do not have.
+bool flagIfAny(const json& object, const char* name) {
+    return object.contains(name) && flag(object, name);
+}
+
+json listIfAny(const json& object, const char* name) {
+    return object.contains(name) ? list(object, name) : json::array();
+}
+
+BootTime bootTime(const json& object, const char* name) {
+    return BootTime{std::chrono::microseconds{number(object, name)}};
+}
+
 void requireObject(const json& value, const char* what) {
     if (!value.is_object())
         throw StateError(fmt::format("{} is not an object", what));
@@ -75,6 +132,13 @@ RootProcess decodeProcess(const json& value) {
     if (pid <= 1)
         throw StateError("a process has an impossible pid");
     return {{pid, number(value, "start_time")}, nullptr};
+}
+
+std::optional<Lease> leaseIfAny(const json& object) {
+    if (!object.contains("lease"))
+        return std::nullopt;
+    const json& lease = field(object, "lease", json::value_t::object);
+    return Lease{bootTime(lease, "granted"), bootTime(lease, "until")};
 }
 
 Attachment decodeAttachment(const json& value) {
@@ -91,11 +155,62 @@ Attachment decodeAttachment(const json& value) {
     const Bytes share{number(value, "share")};
     if (share.count != 0)
         attachment.share = share;
-    attachment.overSubscribed = field(value, "over_subscribed", json::value_t::boolean).get<bool>();
-    attachment.exempt = field(value, "exempt", json::value_t::boolean).get<bool>();
+    attachment.overSubscribed = flag(value, "over_subscribed");
+    attachment.exempt = flagIfAny(value, "exempt");
     attachment.since = fromMicroseconds(number(value, "since"));
     attachment.sequence = number(value, "sequence");
+    attachment.lease = leaseIfAny(value);
     return attachment;
+}
+
+AttachRequest decodeRequest(const json& value) {
+    AttachRequest request;
+    if (value.contains("count")) {
+        request.wanted = CountWanted{number32(value, "count")};
+    } else if (value.contains("indices")) {
+        IndicesWanted wanted;
+        for (const json& index : list(value, "indices")) {
+            if (!index.is_number_unsigned() ||
+                index.get<std::uint64_t>() > std::numeric_limits<DeviceIndex>::max())
+                throw StateError("a request has an impossible index");
+            wanted.indices.push_back(index.get<DeviceIndex>());
+        }
+        request.wanted = std::move(wanted);
+    } else {
+        request.wanted = UuidWanted{text(value, "uuid")};
+    }
+    if (value.contains("model"))
+        request.model = text(value, "model");
+    if (value.contains("share"))
+        request.share = Bytes{number(value, "share")};
+    request.overSubscribe = flag(value, "over_subscribe");
+    return request;
+}
+
+Wait decodeWait(const json& value) {
+    requireObject(value, "a wait");
+    Wait wait;
+    wait.ticket = number(value, "ticket");
+    wait.request = decodeRequest(field(value, "request", json::value_t::object));
+    wait.since = fromMicroseconds(number(value, "since"));
+    wait.actor = number32(value, "actor");
+    wait.exempt = flag(value, "exempt");
+    wait.startsEnvironment = flag(value, "starts_environment");
+    wait.joined = flag(value, "joined");
+    if (value.contains("lifetime"))
+        wait.lifetime = std::chrono::seconds{number32(value, "lifetime")};
+    return wait;
+}
+
+HeldLock decodeLock(const json& value) {
+    requireObject(value, "a lock");
+    HeldLock lock{number(value, "number"), {}};
+    for (const json& device : list(value, "devices")) {
+        if (!device.is_string())
+            throw StateError("a lock is on something that is no device");
+        lock.devices.push_back(device.get<std::string>());
+    }
+    return lock;
 }
 
 Configuration decodeConfiguration(const json& value) {
@@ -123,8 +238,9 @@ Environment decodeEnvironment(const json& document) {
     environment.uid = number32(document, "uid");
     environment.user = text(document, "user");
     environment.created = fromMicroseconds(number(document, "created"));
-    environment.began = BootTime{std::chrono::microseconds{number(document, "began")}};
-    environment.exempt = field(document, "exempt", json::value_t::boolean).get<bool>();
+    if (document.contains("began"))
+        environment.began = bootTime(document, "began");
+    environment.exempt = flagIfAny(document, "exempt");
     environment.sequence = number(document, "sequence");
     environment.configuration =
         decodeConfiguration(field(document, "configuration", json::value_t::object));
@@ -137,6 +253,11 @@ Environment decodeEnvironment(const json& document) {
     }
     for (const json& attachment : list(document, "attachments"))
         environment.attachments.push_back(decodeAttachment(attachment));
+    environment.lease = leaseIfAny(document);
+    for (const json& wait : listIfAny(document, "waits"))
+        environment.waits.push_back(decodeWait(wait));
+    for (const json& lock : listIfAny(document, "locks"))
+        environment.locks.push_back(decodeLock(lock));
     return environment;
 }
 
@@ -162,6 +283,12 @@ std::string encodeState(const Environment& environment) {
                      {"processes", json::array()},
                      {"kernels", json::array()},
                      {"attachments", json::array()}};
+    if (environment.lease)
+        document["lease"] = encodeLease(*environment.lease);
+    for (const Wait& wait : environment.waits)
+        document["waits"].push_back(encodeWait(wait));
+    for (const HeldLock& lock : environment.locks)
+        document["locks"].push_back(encodeLock(lock));
     for (const RootProcess& process : environment.processes)
         document["processes"].push_back(encodeProcess(process));
     for (const Kernel& kernel : environment.kernels) {

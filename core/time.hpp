@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace genv::core {
 
@@ -31,5 +32,8 @@ constexpr std::uint64_t toMicroseconds(WallTime time) {
 constexpr WallTime fromMicroseconds(std::uint64_t microseconds) {
     return WallTime{std::chrono::microseconds{static_cast<std::int64_t>(microseconds)}};
 }
+
+/// As people read it in lists and messages: `%d/%m/%Y %H:%M:%S` in the machine's time zone.
+std::string formatLocalTime(WallTime time);
 
 } // namespace genv::core

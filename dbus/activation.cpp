@@ -6,7 +6,9 @@
 #include "dbus/claim.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/paths.hpp"
+#include "dbus/waiting_calls.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -24,6 +26,7 @@ struct Wanted {
     std::optional<core::Pid> pid;
     std::optional<sdbus::UnixFd> process;
     std::optional<std::string> kernel;
+    WaitOptions waiting;
 };
 
 Wanted readWanted(VariantMap values, core::Uid caller) {
@@ -44,13 +47,12 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
         core::requireIdentifier(*wanted.kernel, "kernel");
     wanted.attach = options.take<bool>("attach").value_or(wanted.configuration.gpus.has_value());
     wanted.overSubscribe = options.takeFlag("over-subscribe");
-    if (options.takeFlag("wait"))
-        core::fail(core::ErrorCode::NotSupported,
-                   "waiting is not supported by this version of the service");
-    options.refuseUnsupported("timeout");
-    options.refuseUnsupported("lifetime");
+    wanted.waiting = takeWaitOptions(options);
     wanted.owner = options.take<std::uint32_t>("uid").value_or(caller);
     options.finish();
+    if (wanted.waiting.wait && !wanted.attach)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "there is nothing to wait for; give gpus, or attach");
     if (wanted.pid.has_value() + wanted.process.has_value() + wanted.kernel.has_value() > 1)
         core::fail(core::ErrorCode::InvalidArgs, "give only one of pid, process and kernel");
     return wanted;
@@ -112,10 +114,22 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     void learnOwner() {
+        resume();
         context_.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
                                     owner_ = owner;
                                     claim();
                                 }));
+    }
+
+    // A service that was started again is asked again; what waited under an id that the service
+    // chose goes on under it.
+    void resume() {
+        const core::Environment* waiting = wanted_.waiting.wait && !wanted_.id
+                                               ? context_.ledger.environmentOfRoot(rootIdentity())
+                                               : nullptr;
+        if (waiting != nullptr && waiting->uid == wanted_.owner &&
+            context_.queue.isAbandoned(waiting->id))
+            wanted_.id = waiting->id;
     }
 
     // The environment that is joined, or null when a new one starts.
@@ -139,7 +153,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
             return self->target(placement);
         };
         claim.stillHolds = [self](const core::Placement& placement) {
-            return core::stillHolds(placement, self->context_.ledger.devices(), self->joined());
+            return self->context_.queue.stillHolds(placement, self->joined());
         };
         claim.quota = [self](const std::optional<core::Placement>& placement) {
             return self->quota(placement);
@@ -152,16 +166,25 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     [[nodiscard]] std::optional<core::Placement> plan() const {
         requireOwnerOfId();
+        const core::Environment* environment = joined();
+        if (environment != nullptr && wanted_.waiting.lifetime && !wanted_.attach)
+            core::fail(core::ErrorCode::InvalidArgs,
+                       "environment {} exists already; configure its lifetime to extend it",
+                       environment->id);
         if (!wanted_.attach)
             return std::nullopt;
+        return planFor(context_, request(), environment, wanted_.waiting.wait, wanted_.owner,
+                       actor());
+    }
+
+    [[nodiscard]] core::AttachRequest request() const {
         const core::Environment* environment = joined();
         const core::Configuration& configuration =
             environment != nullptr ? environment->configuration : wanted_.configuration;
         if (!configuration.gpus)
             core::fail(core::ErrorCode::InvalidArgs, "attach needs a device count; give gpus");
-        const core::AttachRequest request{core::CountWanted{*configuration.gpus}, std::nullopt,
-                                          configuration.gpuMemory, wanted_.overSubscribe};
-        return core::place(request, context_.ledger.devices(), environment);
+        return {core::CountWanted{*configuration.gpus}, std::nullopt, configuration.gpuMemory,
+                wanted_.overSubscribe};
     }
 
     [[nodiscard]] policy::Target target(const std::optional<core::Placement>& placement) const {
@@ -177,11 +200,16 @@ class Activation : public std::enable_shared_from_this<Activation> {
     [[nodiscard]] core::QuotaViolation
     quota(const std::optional<core::Placement>& placement) const {
         const core::Limits limits = context_.settings().limits.of(owner_);
-        if (const core::Environment* environment = joined())
-            return placement
-                       ? core::admitAttachment(context_.ledger, *environment, limits, *placement)
-                       : std::nullopt;
-        if (auto violation = core::admitActivation(context_.ledger, owner_, limits, placement))
+        const core::Environment* environment = joined();
+        auto violation =
+            environment == nullptr
+                ? core::admitActivation(context_.ledger, owner_, limits, placement)
+            : placement ? core::admitAttachment(context_.ledger, *environment, limits, *placement)
+                        : std::nullopt;
+        if (!violation && wanted_.waiting.lifetime)
+            violation =
+                core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
+        if (violation || environment != nullptr)
             return violation;
         return core::admitConfiguration(
             limits, {std::nullopt, wanted_.configuration.gpus, wanted_.configuration.gpuMemory});
@@ -191,17 +219,37 @@ class Activation : public std::enable_shared_from_this<Activation> {
         requireOwnerOfId();
         core::Ledger& ledger = context_.ledger;
         const core::EnvironmentId id = this->id();
+        const auto abandoned = placement && placement->waitsFor && ledger.find(id) != nullptr
+                                   ? context_.queue.abandoned(id, *placement->waitsFor)
+                                   : std::nullopt;
         if (ledger.find(id) == nullptr)
             ledger.activate(newEnvironment(id, exempt), placement, actor());
         else
-            join(id, placement, exempt);
-        reply_.send(id, environmentPath(id));
+            join(id, abandoned ? std::nullopt : placement, exempt);
+        if (!placement || !placement->waitsFor) {
+            reply_.send(id, environmentPath(id));
+            return;
+        }
+        awaitDevices(context_.queue, context_.waitingCalls, reply_,
+                     abandoned ? *abandoned : ledger.get(id).waits.back().ticket, owner_,
+                     wanted_.waiting.timeout,
+                     [reply = reply_, id] { reply.send(id, environmentPath(id)); });
+    }
+
+    // A limit is also the lifetime of those who name none.
+    [[nodiscard]] std::optional<std::chrono::seconds> lifetime() const {
+        if (wanted_.waiting.lifetime)
+            return wanted_.waiting.lifetime;
+        const auto most = context_.settings().limits.of(owner_).maxLifetime;
+        if (!most)
+            return std::nullopt;
+        return std::max(std::chrono::floor<std::chrono::seconds>(*most), std::chrono::seconds{1});
     }
 
     [[nodiscard]] core::NewEnvironment newEnvironment(const core::EnvironmentId& id,
                                                       bool exempt) const {
         core::NewEnvironment environment{id, wanted_.owner, owner_.name, wanted_.configuration, {},
-                                         {}, exempt};
+                                         {}, exempt,        lifetime()};
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else
@@ -211,11 +259,12 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     void join(const core::EnvironmentId& id, const std::optional<core::Placement>& placement,
               bool exempt) {
+        const core::Terms terms{exempt, wanted_.waiting.lifetime};
         if (kernel_)
-            context_.ledger.addKernel(id, livingKernel(), actor(), placement, exempt);
+            context_.ledger.addKernel(id, livingKernel(), actor(), placement, terms);
         else
             context_.ledger.addProcess(id, core::adopt(pin_, wanted_.owner, actor()), actor(),
-                                       placement, exempt);
+                                       placement, terms);
     }
 
     [[nodiscard]] core::Kernel livingKernel() const {
@@ -227,7 +276,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     const Context& context_;
     const ActivateReply reply_;
-    const Wanted wanted_;
+    Wanted wanted_;
     std::shared_ptr<const core::ProcessPin> pin_;
     std::optional<core::Kernel> kernel_;
     core::UserInfo owner_;

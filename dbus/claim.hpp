@@ -24,6 +24,21 @@ struct Claim {
     std::function<void(const std::optional<core::Placement>&, bool exempt)> apply;
 };
 
+/// What a request gets now or, where it may wait, a placement that waits. A request that waited
+/// before the service was started again goes on waiting in its place. Throws as
+/// core::Queue::place() and core::Queue::requireRoom() do.
+inline std::optional<core::Placement> planFor(const Context& context,
+                                              const core::AttachRequest& request,
+                                              const core::Environment* environment, bool mayWait,
+                                              core::Uid owner, core::Uid actor) {
+    core::Placement placement = context.queue.place(request, environment, mayWait);
+    if (mayWait && environment != nullptr && context.queue.abandoned(environment->id, request))
+        placement.waitsFor = request;
+    else if (placement.waitsFor)
+        context.queue.requireRoom(owner, actor);
+    return placement;
+}
+
 /// How often a claim is asked about anew before it is refused.
 inline constexpr int mostClaimAttempts = 8;
 

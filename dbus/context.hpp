@@ -5,6 +5,7 @@
 
 #include "core/idleness.hpp"
 #include "core/ledger.hpp"
+#include "core/locks.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/kernels.hpp"
 #include "core/ports/log.hpp"
@@ -12,12 +13,14 @@
 #include "core/ports/processes.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/ports/users.hpp"
+#include "core/queue.hpp"
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/gate.hpp"
 #include "dbus/reply.hpp"
+#include "dbus/waiting_calls.hpp"
 
 #include <functional>
 #include <string>
@@ -39,6 +42,8 @@ struct Context {
     core::Ledger& ledger;
     core::Processes& processes;
     core::Observer& observer;
+    core::Queue& queue;
+    core::Locks& locks;
     core::Users& users;
     core::Kernels& kernels;
     core::Terminator& terminator;
@@ -50,6 +55,7 @@ struct Context {
     Callers& callers;
     Gate& gate;
     ListCalls& listCalls;
+    WaitingCalls& waitingCalls;
     std::function<const core::Settings&()> settings;
     std::function<void()> reload; ///< throws core::Error(InvalidArgs) that names file and line
     std::string version;

@@ -101,6 +101,17 @@ std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attach
     });
 }
 
+std::string DeviceObject::LockedBy() {
+    return readProperty([this]() -> std::string {
+        const core::Device& device = self();
+        for (const core::Claim& claim : device.claims) {
+            if (context_.ledger.get(claim.environment).hasLocked(device.facts.uuid))
+                return claim.environment;
+        }
+        return "";
+    });
+}
+
 std::string DeviceObject::Health() {
     return readProperty([this] { return core::toString(self().health); });
 }

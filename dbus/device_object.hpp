@@ -36,7 +36,7 @@ class DeviceObject
     uint64_t TotalMemory() override;
     uint64_t AvailableMemory() override;
     std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
-    std::string LockedBy() override { return ""; }
+    std::string LockedBy() override;
     std::string Health() override;
     uint64_t UsedMemory() override;
     uint32_t Utilization() override;

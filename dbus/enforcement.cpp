@@ -11,19 +11,6 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr std::uint64_t longestSeconds = 100ULL * 365 * 24 * 60 * 60;
-
-std::optional<std::chrono::milliseconds> takeSeconds(Options& options, const std::string& name) {
-    const auto seconds = options.take<std::uint64_t>(name);
-    if (!seconds)
-        return std::nullopt;
-    if (*seconds == 0 || *seconds > longestSeconds)
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "option \"{}\" is {} seconds; it must be from 1 to {}", name, *seconds,
-                   longestSeconds);
-    return std::chrono::seconds{static_cast<std::int64_t>(*seconds)};
-}
-
 core::LimitTable takeLimits(Options& options) {
     core::LimitTable table;
     core::Limits& limits = table.general;
@@ -32,8 +19,8 @@ core::LimitTable takeLimits(Options& options) {
     limits.maxProcesses = options.take<std::uint32_t>("max-processes-per-user");
     limits.maxGpuMemory = options.takeMemory("max-gpu-memory-per-user");
     limits.maxGpuMemoryPerDevice = options.takeMemory("max-gpu-memory-per-device");
-    limits.maxLifetime = takeSeconds(options, "max-lifetime");
-    limits.idleTimeout = takeSeconds(options, "idle-timeout");
+    limits.maxLifetime = options.takeSeconds("max-lifetime");
+    limits.idleTimeout = options.takeSeconds("idle-timeout");
     const auto users = options.take<std::map<std::string, std::uint32_t>>("max-devices-for-user");
     for (const auto& [name, count] : users.value_or(std::map<std::string, std::uint32_t>{}))
         table.users[name].maxDevices = count;
@@ -85,7 +72,7 @@ Enforcement::Wanted Enforcement::read(VariantMap values, core::Uid caller) {
     wanted.options.dryRun = options.takeFlag("dry-run");
     wanted.options.terminate = options.take<bool>("terminate").value_or(true);
     wanted.options.actor = caller;
-    wanted.interval = takeSeconds(options, "interval").value_or(std::chrono::milliseconds{0});
+    wanted.interval = options.takeSeconds("interval").value_or(std::chrono::seconds{0});
     options.finish();
     return wanted;
 }

@@ -3,12 +3,14 @@
 
 #include "core/error.hpp"
 #include "core/root_process.hpp"
-#include "dbus/claim.hpp"
+#include "dbus/attaching.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/handlers.hpp"
 #include "dbus/paths.hpp"
+#include "dbus/waiting_calls.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace genv::dbus {
@@ -17,41 +19,45 @@ namespace {
 
 constexpr Literal interface { "dev.genv.Environment" };
 
-policy::Target targetOf(const core::Environment& environment) {
-    policy::Target target;
-    target.environment = environment.id;
-    target.owner = environment.uid;
-    target.ownerName = environment.user;
-    return target;
-}
-
-// The environment that a call was about; one that ended and came again under the same id is
-// another.
-const core::Environment& same(const core::Ledger& ledger, const core::EnvironmentId& id,
-                              std::uint64_t sequence) {
-    const core::Environment* environment = ledger.find(id);
-    if (environment == nullptr || environment->sequence != sequence)
-        core::fail(core::ErrorCode::NoSuchEnvironment, "environment {} ended in the meantime", id);
-    return *environment;
-}
-
 // Configures an environment within its owner's limits, or over them with consent.
 void configure(const Context& context, const Reply<>& reply,
                const core::ConfigurationChange& change, const core::Environment& environment) {
     const auto carryOut = [&context, reply, change, id = environment.id,
-                           sequence = environment.sequence] {
-        context.ledger.configure(same(context.ledger, id, sequence).id, change, reply.caller().uid);
+                           sequence = environment.sequence](bool exempt) {
+        context.ledger.configure(sameEnvironment(context.ledger, id, sequence).id, change,
+                                 reply.caller().uid, exempt);
         reply.send();
     };
     context.users.describe(
-        environment.uid, reply.later([&context, reply, change, carryOut,
+        environment.uid, reply.later([&context, reply, change, carryOut, began = environment.began,
                                       target = targetOf(environment)](const core::UserInfo& owner) {
-            const auto violation =
-                core::admitConfiguration(context.settings().limits.of(owner), change);
+            const core::Limits limits = context.settings().limits.of(owner);
+            auto violation = core::admitConfiguration(limits, change);
+            if (!violation && change.lifetime)
+                violation =
+                    core::admitLifetime(limits, context.clock.bootNow() - began, *change.lifetime);
             if (violation)
-                context.gate.passQuota(reply, target, *violation, carryOut);
+                context.gate.passQuota(reply, target, *violation, [carryOut] { carryOut(true); });
             else
-                carryOut();
+                carryOut(false);
+        }));
+}
+
+void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
+               const core::Environment& environment) {
+    // The ticket is known only after the answer was given away.
+    const auto ticket = std::make_shared<core::Locks::Ticket>();
+    const auto remembered =
+        context.waitingCalls.remember(reply.caller().busName, [&context, reply, ticket] {
+            reply.drop();
+            context.locks.cancel(*ticket);
+        });
+    *ticket = context.locks.request(
+        environment.id, reply.caller().uid,
+        reply.later([reply, remembered](const core::LockEnd* lock, const core::Error* refusal) {
+            if (refusal != nullptr)
+                throw core::Error(*refusal);
+            reply.send(sdbus::UnixFd(lock->descriptor()));
         }));
 }
 
@@ -85,48 +91,17 @@ void EnvironmentObject::manage(const Reply<Values...>& reply,
     const core::Environment& environment = self();
     policy::Target target = targetOf(environment);
     target.devices = std::move(devices);
-    context_.gate.pass(reply, target,
-                       [&context = context_, id = id_, sequence = environment.sequence,
-                        act = std::move(act)] { act(same(context.ledger, id, sequence)); });
+    context_.gate.pass(
+        reply, target,
+        [&context = context_, id = id_, sequence = environment.sequence, act = std::move(act)] {
+            act(sameEnvironment(context.ledger, id, sequence));
+        });
 }
 
 void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::map<std::string, sdbus::Variant> options) {
     handle<interface, "Attach">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        const core::Environment& environment = self();
-        const core::AttachRequest request = readAttachRequest(std::move(options), environment);
-        core::Ledger& ledger = context_.ledger;
-        const auto now = [&ledger, id = id_,
-                          sequence = environment.sequence]() -> const core::Environment& {
-            return same(ledger, id, sequence);
-        };
-        Claim claim;
-        claim.plan = [&ledger, now, request]() -> std::optional<core::Placement> {
-            return core::place(request, ledger.devices(), &now());
-        };
-        claim.target = [now, request](const std::optional<core::Placement>& placement) {
-            policy::Target target = targetOf(now());
-            claimInto(target, *placement, request.overSubscribe);
-            return target;
-        };
-        claim.stillHolds = [&ledger, now](const core::Placement& placement) {
-            return core::stillHolds(placement, ledger.devices(), &now());
-        };
-        claim.apply = [&ledger, now, reply](const std::optional<core::Placement>& placement,
-                                            bool exempt) {
-            ledger.attach(now().id, *placement, reply.caller().uid, exempt);
-            reply.send(now().deviceIndices());
-        };
-        context_.users.describe(environment.uid, reply.later([&context = context_, reply, claim,
-                                                              now](const core::UserInfo& owner) {
-            Claim limited = claim;
-            limited.quota = [&context, now,
-                             owner](const std::optional<core::Placement>& placement) {
-                return core::admitAttachment(context.ledger, now(),
-                                             context.settings().limits.of(owner), *placement);
-            };
-            carryOut(context, reply, limited);
-        }));
+        attach(context_, reply, self(), std::move(options));
     });
 }
 
@@ -205,7 +180,8 @@ void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) 
                            environment.uid, kernel,
                            reply.later([&context, reply, kernel, id, sequence](
                                            const std::optional<core::ProcessIdentity>& process) {
-                               const core::Environment& now = same(context.ledger, id, sequence);
+                               const core::Environment& now =
+                                   sameEnvironment(context.ledger, id, sequence);
                                const core::Uid actor = reply.caller().uid;
                                core::Kernel found =
                                    pinKernel(context.processes, kernel, process, now.uid);
@@ -246,9 +222,11 @@ void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
 }
 
 void EnvironmentObject::Lock(sdbus::Result<sdbus::UnixFd>&& result) {
-    handle<interface, "Lock">(context_, getObject(), std::move(result), [](const auto&) {
-        core::fail(core::ErrorCode::NotSupported,
-                   "locks are not supported by this version of the service");
+    handle<interface, "Lock">(context_, getObject(), std::move(result), [&](const auto& reply) {
+        manage(reply, self().deviceIndices(),
+               [&context = context_, reply](const core::Environment& environment) {
+                   awaitLock(context, reply, environment);
+               });
     });
 }
 
@@ -292,6 +270,15 @@ std::vector<std::string> EnvironmentObject::Kernels() {
 
 std::vector<uint32_t> EnvironmentObject::Devices() {
     return readProperty([this] { return self().deviceIndices(); });
+}
+
+uint64_t EnvironmentObject::Expires() {
+    return readProperty([this] {
+        const auto& lease = self().lease;
+        return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.clock.bootNow(),
+                                                          context_.clock.wallNow()))
+                     : 0;
+    });
 }
 
 } // namespace genv::dbus

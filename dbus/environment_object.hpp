@@ -53,7 +53,7 @@ class EnvironmentObject
     std::vector<uint32_t> Processes() override;
     std::vector<std::string> Kernels() override;
     std::vector<uint32_t> Devices() override;
-    uint64_t Expires() override { return 0; }
+    uint64_t Expires() override;
 
     [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
 

@@ -16,21 +16,29 @@ std::optional<std::uint32_t> orUnset(std::uint32_t count) {
 
 } // namespace
 
-core::AttachRequest readAttachRequest(VariantMap values, const core::Environment& environment) {
+WaitOptions takeWaitOptions(Options& options) {
+    WaitOptions waiting;
+    waiting.wait = options.takeFlag("wait");
+    waiting.timeout = options.takeSeconds("timeout");
+    waiting.lifetime = options.takeSeconds("lifetime");
+    if (waiting.timeout && !waiting.wait)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "timeout says how long to wait at most; it needs wait");
+    return waiting;
+}
+
+AttachOptions readAttachOptions(VariantMap values, const core::Environment& environment) {
     Options options(std::move(values));
     const auto count = options.take<std::uint32_t>("count");
     const auto index = options.take<std::uint32_t>("index");
     const auto indices = options.take<std::vector<std::uint32_t>>("indices");
     const auto uuid = options.take<std::string>("uuid");
-    core::AttachRequest request;
+    AttachOptions wanted;
+    core::AttachRequest& request = wanted.request;
     request.model = options.takeName("model");
     request.overSubscribe = options.takeFlag("over-subscribe");
     request.share = environment.configuration.gpuMemory;
-    if (options.takeFlag("wait"))
-        core::fail(core::ErrorCode::NotSupported,
-                   "waiting is not supported by this version of the service");
-    options.refuseUnsupported("timeout");
-    options.refuseUnsupported("lifetime");
+    wanted.waiting = takeWaitOptions(options);
     options.finish();
 
     if (count.has_value() + index.has_value() + indices.has_value() + uuid.has_value() > 1)
@@ -50,7 +58,23 @@ core::AttachRequest readAttachRequest(VariantMap values, const core::Environment
             core::ErrorCode::InvalidArgs,
             "environment {} has no device count configured; configure gpus, or give count or index",
             environment.id);
-    return request;
+    return wanted;
+}
+
+const core::Environment& sameEnvironment(const core::Ledger& ledger, const core::EnvironmentId& id,
+                                         std::uint64_t sequence) {
+    const core::Environment* environment = ledger.find(id);
+    if (environment == nullptr || environment->sequence != sequence)
+        core::fail(core::ErrorCode::NoSuchEnvironment, "environment {} ended in the meantime", id);
+    return *environment;
+}
+
+policy::Target targetOf(const core::Environment& environment) {
+    policy::Target target;
+    target.environment = environment.id;
+    target.owner = environment.uid;
+    target.ownerName = environment.user;
+    return target;
 }
 
 core::ConfigurationChange readConfigurationChange(VariantMap set,
@@ -63,7 +87,8 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
         change.gpus = orUnset(*gpus);
     if (const auto memory = options.takeMemory("gpu-memory"))
         change.gpuMemory = memory;
-    options.refuseUnsupported("lifetime");
+    if (const auto lifetime = options.takeSeconds("lifetime"))
+        change.lifetime = lifetime;
     options.finish();
     for (const std::string& field : unset) {
         if (field == "name" && !change.name)
@@ -72,10 +97,12 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
             change.gpus.emplace();
         else if (field == "gpu-memory" && !change.gpuMemory)
             change.gpuMemory.emplace();
+        else if (field == "lifetime" && !change.lifetime)
+            change.lifetime.emplace();
         else
             core::fail(core::ErrorCode::InvalidArgs,
-                       "\"{}\" cannot be unset here; name, gpus and gpu-memory can, each once and "
-                       "when not set",
+                       "\"{}\" cannot be unset here; name, gpus, gpu-memory and lifetime can, each "
+                       "once and when not set",
                        core::escaped(field));
     }
     return change;
@@ -84,6 +111,8 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
 void claimInto(policy::Target& target, const core::Placement& placement, bool overSubscribe) {
     target.overSubscribes = overSubscribe;
     target.gpus = static_cast<std::uint32_t>(placement.attach.size());
+    if (placement.waitsFor)
+        return; // which ones it will be is not known
     for (const core::Placement::Device& device : placement.attach)
         target.devices.push_back(device.facts.index);
 }

@@ -8,12 +8,39 @@
 #include "dbus/options.hpp"
 #include "policy/question.hpp"
 
+#include <chrono>
+#include <optional>
+
 namespace genv::dbus {
 
-/// Reads the options of Attach for this environment. Throws core::Error(InvalidArgs, NotSupported).
-core::AttachRequest readAttachRequest(VariantMap options, const core::Environment& environment);
+/// Whether a request may wait, and how long what it gets lasts.
+struct WaitOptions {
+    bool wait = false;
+    std::optional<std::chrono::seconds> timeout; ///< of the wait
+    std::optional<std::chrono::seconds> lifetime;
+};
 
-/// Reads the arguments of Configure. Throws core::Error(InvalidArgs, NotSupported).
+/// Takes the options that Activate and Attach share. Throws core::Error(InvalidArgs).
+WaitOptions takeWaitOptions(Options& options);
+
+/// What a call of Attach asks for.
+struct AttachOptions {
+    core::AttachRequest request;
+    WaitOptions waiting;
+};
+
+/// Reads the options of Attach for this environment. Throws core::Error(InvalidArgs).
+AttachOptions readAttachOptions(VariantMap options, const core::Environment& environment);
+
+/// The environment that a call was about; one that ended and came again under the same id is
+/// another. Throws core::Error(NoSuchEnvironment).
+const core::Environment& sameEnvironment(const core::Ledger& ledger, const core::EnvironmentId& id,
+                                         std::uint64_t sequence);
+
+/// What a call about an environment is asked about.
+policy::Target targetOf(const core::Environment& environment);
+
+/// Reads the arguments of Configure. Throws core::Error(InvalidArgs).
 core::ConfigurationChange readConfigurationChange(VariantMap set,
                                                   const std::vector<std::string>& unset);
 

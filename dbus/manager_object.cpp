@@ -21,10 +21,6 @@ namespace {
 
 constexpr Literal interface { "dev.genv.Manager" };
 
-[[noreturn]] void refuseUnsupported(std::string_view what) {
-    core::fail(core::ErrorCode::NotSupported, "{} by this version of the service", what);
-}
-
 const core::ComputeProcess& findComputeProcess(const core::Observation& observation,
                                                core::Pid pid) {
     const auto found =
@@ -259,14 +255,11 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
                     target.environment = environment->id;
                 const core::Uid caller = reply.caller().uid;
                 target.owner = process.facts.uids.ownerFor(caller);
-                for (const core::ComputeUse& use : process.uses) {
-                    if (const core::Device* device = context.ledger.devices().findUuid(use.device))
-                        target.devices.push_back(device->facts.index);
-                }
+                const core::Judged judged = judge(process, environment, caller);
+                target.devices = context.ledger.devices().indicesOf(judged.devices);
                 context.users.describe(
                     *target.owner, reply.later([&context, reply, pid, target,
-                                                judged = judge(process, environment, caller)](
-                                                   const core::UserInfo& owner) {
+                                                judged](const core::UserInfo& owner) {
                         policy::Target named = target;
                         named.ownerName = owner.name;
                         context.gate.pass(reply, named, [&context, reply, pid, judged] {
@@ -283,15 +276,24 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
 
 std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>
 ManagerObject::ListQueue() {
-    using Rows = std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>;
-    return answer<interface, "ListQueue">(
-        context_, getObject(), []() -> Rows { refuseUnsupported("waiting is not supported"); });
+    return answer<interface, "ListQueue">(context_, getObject(), [&ledger = context_.ledger] {
+        std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>> rows;
+        for (const auto& [ticket, id] : ledger.waits()) {
+            const core::Environment& environment = ledger.get(id);
+            const core::Wait& wait = ledger.wait(ticket);
+            rows.emplace_back(ticket, id, environment.uid,
+                              static_cast<uint32_t>(core::missing(wait.request, environment)),
+                              core::toMicroseconds(wait.since));
+        }
+        return rows;
+    });
 }
 
 void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& result, uint64_t /*since*/,
                                uint64_t /*until*/, Variants /*filter*/) {
     handle<interface, "ListEvents">(context_, getObject(), std::move(result), [](const auto&) {
-        refuseUnsupported("the history is not supported");
+        core::fail(core::ErrorCode::NotSupported,
+                   "the history is not supported by this version of the service");
     });
 }
 

@@ -13,6 +13,10 @@ std::map<std::string, sdbus::Variant> describe(const core::DeviceFacts& device) 
             {"model", sdbus::Variant{device.model}}};
 }
 
+std::uint64_t wholeSeconds(std::chrono::microseconds time) {
+    return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
+}
+
 // Whether the owner does not know of it anyway.
 bool isNews(const core::Cause& cause) {
     return cause.reason != core::Reason::user() && cause.reason != core::Reason::processExit();
@@ -81,12 +85,26 @@ void Notices::on(const core::ProcessTerminated& event) {
           {"reason", sdbus::Variant{event.cause.reason.text()}}});
 }
 
+void Notices::on(const core::WaitGranted& event) {
+    std::vector<core::DeviceIndex> devices;
+    for (const core::DeviceFacts& device : event.devices)
+        devices.push_back(device.index);
+    tell(event.owner, "granted", event.environment, event.owner,
+         {{"devices", sdbus::Variant{devices}},
+          {"waited", sdbus::Variant{wholeSeconds(event.waited)}}});
+}
+
+void Notices::on(const core::LeaseEnding& event) {
+    Details details = event.device ? describe(*event.device) : Details{};
+    details["left"] = sdbus::Variant{wholeSeconds(event.left)};
+    tell(event.owner, "expiring", event.environment, 0, std::move(details));
+}
+
 void Notices::on(const core::RuleWarning& event) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(event.left).count();
     tell(event.user, "warning", event.environment.value_or(""), 0,
          {{"rule", sdbus::Variant{event.rule}},
           {"message", sdbus::Variant{event.message}},
-          {"left", sdbus::Variant{static_cast<std::uint64_t>(seconds)}}});
+          {"left", sdbus::Variant{wholeSeconds(event.left)}}});
 }
 
 void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,

@@ -31,6 +31,8 @@ class Notices {
     void on(const core::DeviceChanged& event);
     void on(const core::ProcessTerminated& event);
     void on(const core::RuleWarning& event);
+    void on(const core::WaitGranted& event);
+    void on(const core::LeaseEnding& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 

@@ -37,10 +37,15 @@ std::optional<std::string> Options::takeName(const std::string& name) {
     return value;
 }
 
-void Options::refuseUnsupported(const std::string& name) {
-    if (takeAny(name))
-        core::fail(core::ErrorCode::NotSupported,
-                   "option \"{}\" is not supported by this version of the service", name);
+std::optional<std::chrono::seconds> Options::takeSeconds(const std::string& name) {
+    constexpr std::uint64_t longest = 100ULL * 365 * 24 * 60 * 60;
+    const auto seconds = take<std::uint64_t>(name);
+    if (!seconds)
+        return std::nullopt;
+    if (*seconds == 0 || *seconds > longest)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "option \"{}\" is {} seconds; it must be from 1 to {}", name, *seconds, longest);
+    return std::chrono::seconds{static_cast<std::int64_t>(*seconds)};
 }
 
 void Options::finish() const {

@@ -10,6 +10,7 @@
 
 #include <sdbus-c++/sdbus-c++.h>
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,9 +45,8 @@ class Options {
     /// Takes a name that requireName() accepts.
     std::optional<std::string> takeName(const std::string& name);
 
-    /// Throws core::Error(NotSupported) when an option is given that this version does not carry
-    /// out.
-    void refuseUnsupported(const std::string& name);
+    /// Takes a time in seconds (t), at least one and at most a hundred years.
+    std::optional<std::chrono::seconds> takeSeconds(const std::string& name);
 
     /// Throws core::Error(InvalidArgs) when an option is left that nobody took.
     void finish() const;

@@ -22,6 +22,8 @@ const char* propertyOf(core::EnvironmentField field) {
         return "Processes";
     case core::EnvironmentField::Kernels:
         return "Kernels";
+    case core::EnvironmentField::Expires:
+        return "Expires";
     case core::EnvironmentField::Devices:
         break;
     }
@@ -136,6 +138,9 @@ void Publisher::on(const core::DeviceChanged& event) {
     case core::DeviceField::Attachments:
         names.insert({"Attachments", "AvailableMemory"});
         break;
+    case core::DeviceField::LockedBy:
+        names.insert("LockedBy");
+        break;
     case core::DeviceField::Health:
         names.insert("Health");
         break;
@@ -148,6 +153,11 @@ void Publisher::on(const core::ProcessTerminated& event) {
         [this, pid = event.pid, id = event.environment.value_or(""), reason = event.cause.reason] {
             manager_.emitProcessTerminated(pid, id, reason.text());
         });
+}
+
+void Publisher::on(const core::QueueChanged& /*event*/) {
+    queueChanged_ = true;
+    schedule();
 }
 
 void Publisher::later(std::function<void()> signal) {
@@ -167,6 +177,8 @@ void Publisher::flush() {
     try {
         for (const auto& signal : std::exchange(signals_, {}))
             signal();
+        if (std::exchange(queueChanged_, false))
+            manager_.emitQueueChanged();
         if (const auto names = std::exchange(managerProperties_, {}); !names.empty())
             emitChanged(manager_, names);
         for (const auto& [id, names] : std::exchange(environmentProperties_, {})) {

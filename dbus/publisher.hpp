@@ -45,7 +45,9 @@ class Publisher {
     void on(const core::DeviceRemoved& event);
     void on(const core::DeviceChanged& event);
     void on(const core::ProcessTerminated& event);
-    void on(const core::RuleWarning& /*event*/) {} // a notice to one person
+    void on(const core::QueueChanged& event);
+    template <typename NoticeOnly>
+    void on(const NoticeOnly& /*event*/) {} // told to one person
 
     void addEnvironment(const core::EnvironmentId& id);
     void addDevice(core::DeviceIndex index);
@@ -61,6 +63,7 @@ class Publisher {
 
     // What this turn has to tell, in order; and the objects that go when it is told.
     bool scheduled_ = false;
+    bool queueChanged_ = false;
     std::vector<std::function<void()>> signals_;
     std::set<std::string> managerProperties_;
     std::map<core::EnvironmentId, std::set<std::string>> environmentProperties_;

@@ -52,6 +52,9 @@ class Reply {
         state_->refuse(error, fault);
     }
 
+    /// Gives the call up: its caller is gone, and nobody is there to be answered.
+    void drop() const { state_->answered = true; }
+
     /// Runs a part of the handler; what it throws becomes the refusal.
     template <typename Function>
     void guarded(Function&& function) const {

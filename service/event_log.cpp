@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/event_log.hpp"
 
+#include "core/duration.hpp"
 #include "core/text.hpp"
 
 #include <fmt/ranges.h>
@@ -46,6 +47,19 @@ void EventLog::on(const core::Attached& event) {
 void EventLog::on(const core::Detached& event) {
     log_.info("environment {} of uid {} was detached from {} ({})", event.environment, event.owner,
               describe(event.attachment), describe(event.cause));
+}
+
+void EventLog::on(const core::WaitGranted& event) {
+    log_.info(
+        "environment {} of uid {} got {} devices after it had waited for {}", event.environment,
+        event.owner, event.devices.size(),
+        core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(event.waited)));
+}
+
+void EventLog::on(const core::LeaseEnding& event) {
+    log_.info("the lease of environment {} of uid {}{} ends in {}", event.environment, event.owner,
+              event.device ? fmt::format(" on device {}", event.device->index) : "",
+              core::formatDuration(event.left));
 }
 
 void EventLog::on(const core::ProcessTerminated& event) {

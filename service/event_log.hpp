@@ -21,6 +21,8 @@ class EventLog {
     void on(const core::Attached& event);
     void on(const core::Detached& event);
     void on(const core::ProcessTerminated& event);
+    void on(const core::WaitGranted& event);
+    void on(const core::LeaseEnding& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 

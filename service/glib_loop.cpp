@@ -74,9 +74,13 @@ std::unique_ptr<core::Scheduled> GlibLoop::after(std::chrono::milliseconds delay
             std::move(timer->function); // survives its owner, which it may destroy
         once();
     };
-    const guint id = g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(delay.count()),
-                                        runOnce, giveAway(std::move(run)), takeBack);
-    auto source = std::make_unique<LoopSource>(id);
+    // Not g_timeout_add(), whose milliseconds end after 49 days.
+    const std::unique_ptr<GSource, decltype(&g_source_unref)> timeout(g_timeout_source_new(0),
+                                                                      &g_source_unref);
+    g_source_set_callback(timeout.get(), runOnce, giveAway(std::move(run)), takeBack);
+    g_source_set_ready_time(timeout.get(),
+                            g_get_monotonic_time() + std::chrono::microseconds(delay).count());
+    auto source = std::make_unique<LoopSource>(g_source_attach(timeout.get(), nullptr));
     timer->source = source.get();
     return source;
 }
@@ -94,6 +98,12 @@ std::unique_ptr<core::Scheduled> GlibLoop::every(std::chrono::milliseconds inter
 std::unique_ptr<core::Scheduled> GlibLoop::onReadable(int fd, Function function) {
     return std::make_unique<LoopSource>(g_unix_fd_add_full(
         G_PRIORITY_DEFAULT, fd, G_IO_IN, runOnDescriptor, giveAway(std::move(function)), takeBack));
+}
+
+std::unique_ptr<core::Scheduled> GlibLoop::onHangup(int fd, Function function) {
+    return std::make_unique<LoopSource>(
+        g_unix_fd_add_full(G_PRIORITY_DEFAULT, fd, G_IO_HUP, runOnDescriptor,
+                           giveAway(std::move(function)), takeBack));
 }
 
 std::unique_ptr<core::Scheduled> GlibLoop::onSignal(int signal, Function function) {

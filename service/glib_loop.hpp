@@ -56,6 +56,9 @@ class GlibLoop : public core::Scheduler {
     /// Runs a function whenever a descriptor is readable; the descriptor stays the caller's.
     [[nodiscard]] static std::unique_ptr<core::Scheduled>
     onReadable(int fd, std::function<void()> function);
+    /// Runs a function when the other end of a pipe is closed; the descriptor stays the caller's.
+    [[nodiscard]] static std::unique_ptr<core::Scheduled> onHangup(int fd,
+                                                                   std::function<void()> function);
     /// Runs a function whenever a signal arrives.
     [[nodiscard]] static std::unique_ptr<core::Scheduled> onSignal(int signal,
                                                                    std::function<void()> function);

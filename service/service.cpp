@@ -33,7 +33,10 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
                  std::unique_ptr<core::Gpus> gpus)
     : loop_(loop), log_(log), directories_(std::move(directories)), settings_(settings),
       store_(directories_.runtime, log), ledger_(store_, clock_, events_),
-      observer_(std::move(gpus), clock_, loop, &GlibLoop::post),
+      observer_(std::move(gpus), clock_, loop, &GlibLoop::post), lockPipes_(log),
+      queue_(ledger_, clock_, loop, events_, log,
+             [this](const core::UserInfo& user) { return settings_.limits.of(user); }),
+      locks_(ledger_, lockPipes_, loop, log), leases_(ledger_, clock_, loop, events_),
       users_(clock_, loop, &GlibLoop::post), kernels_(&GlibLoop::post),
       terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
                   [this] { return settings_.killAfter; }),
@@ -61,6 +64,8 @@ dbus::Context Service::makeContext() {
     return {ledger_,
             processes_,
             observer_,
+            queue_,
+            locks_,
             users_,
             kernels_,
             terminator_,
@@ -72,18 +77,25 @@ dbus::Context Service::makeContext() {
             callers_,
             gate_,
             listCalls_,
+            waitingCalls_,
             [this]() -> const core::Settings& { return settings_; },
             [this] { reload(); },
             GENV_VERSION};
 }
 
 void Service::recover() {
-    const core::RecoveryReport report = core::recover(ledger_, store_, processes_);
+    // What is found in the state is told, so that leases run on.
+    events_.subscribe([this](const core::Event& event) { leases_.onEvent(event); });
+    const core::RecoveryReport report =
+        core::recover(ledger_, store_, processes_, clock_.bootNow());
     for (const std::string& conflict : report.conflicts)
         log_.error("{}", conflict);
     if (report.restored + report.ended + report.setAside > 0)
-        log_.info("found {} environments, of which {} had ended; {} documents were set aside",
-                  report.restored + report.ended, report.ended, report.setAside);
+        log_.info("found {} environments, of which {} had ended; {} leases were over; {} documents "
+                  "were set aside",
+                  report.restored + report.ended, report.ended, report.expired, report.setAside);
+    locks_.recover();
+    queue_.expectClients();
 }
 
 void Service::subscribe() {
@@ -91,6 +103,8 @@ void Service::subscribe() {
     events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { evictor_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { queue_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { locks_.onEvent(event); });
     ledger_.onUnwritten([this](const std::string& why) { retryWritesLater(why); });
     if (!ledger_.retryWrites())
         retryWritesLater("documents of environments that ended could not be removed");
@@ -111,6 +125,7 @@ void Service::watchClients() {
         gate_.left(name);
         callers_.left(name);
         manager_->left(name);
+        waitingCalls_.left(name);
     });
 }
 
@@ -131,6 +146,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     if (observation != nullptr) {
         ledger_.observed(*observation);
         idleness_.observed(ledger_, *observation);
+        leases_.check();
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {

@@ -8,7 +8,10 @@
 
 #include "core/evictor.hpp"
 #include "core/idleness.hpp"
+#include "core/leases.hpp"
 #include "core/ledger.hpp"
+#include "core/locks.hpp"
+#include "core/queue.hpp"
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
@@ -23,6 +26,7 @@
 #include "service/glib_loop.hpp"
 #include "service/gpu_observer.hpp"
 #include "service/kernel_finder.hpp"
+#include "service/lock_pipes.hpp"
 #include "service/process_table.hpp"
 #include "service/system_clock.hpp"
 #include "service/system_manager.hpp"
@@ -77,6 +81,10 @@ class Service {
     core::EventHub events_;
     core::Ledger ledger_;
     GpuObserver observer_;
+    LockPipes lockPipes_;
+    core::Queue queue_;
+    core::Locks locks_;
+    core::Leases leases_;
     UserDirectory users_;
     KernelFinder kernels_;
     core::Terminator terminator_;
@@ -90,6 +98,7 @@ class Service {
     dbus::Callers callers_;
     dbus::Gate gate_;
     dbus::ListCalls listCalls_;
+    dbus::WaitingCalls waitingCalls_;
     dbus::Context context_;
     std::optional<dbus::ManagerObject> manager_;
     std::optional<dbus::Publisher> publisher_;

@@ -31,7 +31,7 @@ void findLifetimes(WorkingState& state, const RuleSet& rules) {
         for (const Environment* environment : environments) {
             const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
                 state.situation.bootNow - environment->began);
-            if (!limit || environment->exempt || age <= *limit)
+            if (!limit || environment->exempt || environment->isWaitingToStart() || age <= *limit)
                 continue;
             state.find(
                 Rule::MaxLifetime, user, environment->id, environment->id,

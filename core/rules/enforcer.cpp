@@ -28,16 +28,6 @@ std::string nameOf(Uid uid, const std::map<Uid, UserInfo>& users) {
     return user != users.end() ? user->second.name : std::to_string(uid);
 }
 
-std::vector<DeviceIndex> indicesOf(const Ledger& ledger, const std::vector<DeviceUuid>& devices) {
-    std::vector<DeviceIndex> indices;
-    for (const DeviceUuid& uuid : devices) {
-        if (const Device* device = ledger.devices().findUuid(uuid))
-            indices.push_back(device->facts.index);
-    }
-    std::sort(indices.begin(), indices.end());
-    return indices;
-}
-
 // What a report asks for is somebody else's decision: there is no sentence about a rule.
 bool isFromReport(const Finding& finding) {
     return finding.message.empty();
@@ -143,14 +133,15 @@ void Enforcer::execute(EnforcementReport report, EnforcementOptions options, con
     });
 }
 
-void Enforcer::watch(std::shared_ptr<const Observation> observation, const Settings& settings) {
+void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
+                     const Settings& settings) {
     if (running_)
         return; // somebody's cycle is running; the next of ours is soon
     const EnforcementOptions options{settings.dryRun, true, 0};
     const RuleSet rules{settings.nonEnvProcesses, settings.envDevices, settings.envMemory,
                         [limits = settings.limits](const UserInfo& u) { return limits.of(u); }};
     withFindings(
-        std::move(observation), rules,
+        observation, rules,
         [this, options, grace = settings.grace](std::vector<Finding> findings, const auto& users) {
             const auto due = dueFindings(std::move(findings), options, grace);
             // No turn: somebody who enforces meanwhile is not kept waiting, and what both
@@ -166,7 +157,7 @@ void Enforcer::watch(std::shared_ptr<const Observation> observation, const Setti
 }
 
 void Enforcer::withFindings(
-    std::shared_ptr<const Observation> observation, const RuleSet& rules,
+    const std::shared_ptr<const Observation>& observation, const RuleSet& rules,
     const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use) {
     const std::set<Uid> uids = usersOf(parts_.ledger, *observation);
     describeAll(parts_.users, uids,
@@ -175,7 +166,6 @@ void Enforcer::withFindings(
                                               *observation,
                                               parts_.idleness,
                                               users,
-                                              parts_.clock.wallNow(),
                                               parts_.clock.bootNow(),
                                               [this](const ComputeProcess& process) {
                                                   return parts_.terminator.isProtected(process);
@@ -240,7 +230,7 @@ void Enforcer::carryOut(const std::vector<Finding>& findings, const std::map<Uid
 void Enforcer::end(const Finding& finding, const std::shared_ptr<Round>& round) {
     for (const Ending& ending : finding.endings) {
         const Pid pid = ending.process.identity.pid;
-        const auto indices = indicesOf(parts_.ledger, ending.devices);
+        const auto indices = parts_.ledger.devices().indicesOf(ending.devices);
         EnforcementAction action{
             EnforcementAction::Kind::Terminate,
             isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),

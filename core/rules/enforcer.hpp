@@ -62,7 +62,7 @@ class Enforcer {
 
     /// The service's own cycle on an observation: warns those whose violation is new, and acts on
     /// the violations that have lasted for the grace.
-    void watch(std::shared_ptr<const Observation> observation, const Settings& settings);
+    void watch(const std::shared_ptr<const Observation>& observation, const Settings& settings);
 
   private:
     struct Round;
@@ -76,7 +76,7 @@ class Enforcer {
     [[nodiscard]] Turn takeTurn(const EnforcementOptions& options);
     void observe(const Answer& answer, std::function<void(std::shared_ptr<const Observation>)> use);
     void withFindings(
-        std::shared_ptr<const Observation> observation, const RuleSet& rules,
+        const std::shared_ptr<const Observation>& observation, const RuleSet& rules,
         const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use);
     [[nodiscard]] std::vector<Finding> dueFindings(std::vector<Finding> findings,
                                                    const EnforcementOptions& options,

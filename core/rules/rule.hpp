@@ -53,7 +53,6 @@ struct Situation {
     const Observation& observation;
     const Idleness& idleness;
     const std::map<Uid, UserInfo>& users; ///< every owner and every user of a compute process
-    WallTime now;
     BootTime bootNow;
     std::function<bool(const ComputeProcess&)> isProtected; ///< never ended, whatever it does
 };

@@ -79,7 +79,7 @@ const std::vector<Row>& matrix() {
          [](Client& client, const Scene& scene) {
              return client.manager("TerminateProcess", "u", scene.compute);
          }},
-        {managerInterface, "ListQueue", later, toManager("ListQueue")},
+        {managerInterface, "ListQueue", free, toManager("ListQueue")},
         {managerInterface, "ListEvents", later,
          toManager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1}, 0)},
         {managerInterface, "Reload", administrators, toManager("Reload")},
@@ -116,7 +116,7 @@ const std::vector<Row>& matrix() {
          [](Client& client, const Scene& scene) {
              return client.environment(scene.id, "Deactivate");
          }},
-        {environmentInterface, "Lock", later,
+        {environmentInterface, "Lock", owners,
          [](Client& client, const Scene& scene) { return client.environment(scene.id, "Lock"); }},
         {deviceInterface, "Detach", administrators,
          [](Client& client, const Scene& scene) {

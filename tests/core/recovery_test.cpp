@@ -20,7 +20,8 @@ class Recovery : public LedgerTest {
         core::Ledger ledger;
         core::RecoveryReport report;
         Restarted(core::Store& store, const core::Clock& clock, core::Processes& processes)
-            : ledger(store, clock, events), report(core::recover(ledger, store, processes)) {}
+            : ledger(store, clock, events),
+              report(core::recover(ledger, store, processes, clock.bootNow())) {}
     };
     std::unique_ptr<Restarted> restart() {
         return std::make_unique<Restarted>(store, clock, processes);
@@ -82,7 +83,7 @@ TEST_F(Recovery, EndsEnvironmentsWhoseProcessesAreGone) {
     others.add(20, bob);
     core::EventHub hub;
     core::Ledger again(store, clock, hub);
-    const auto report = core::recover(again, store, others);
+    const auto report = core::recover(again, store, others, clock.bootNow());
     EXPECT_EQ(report.restored, 1U);
     EXPECT_EQ(report.ended, 1U);
     EXPECT_EQ(again.find("10"), nullptr);
@@ -135,6 +136,24 @@ TEST_F(Recovery, RefusesForgedFields) {
         {"an attachment of an unknown kind",
          [](json& d) {
              d["attachments"] = json::array({{{"device", "G"}, {"index", 0}, {"kind", "tpu"}}});
+         }},
+        {"a wait for nothing",
+         [](json& d) {
+             d["waits"] = json::array({{{"ticket", 3}, {"request", json::object()}}});
+         }},
+        {"a wait for an impossible index",
+         [](json& d) {
+             d["waits"] =
+                 json::array({{{"ticket", 3}, {"request", {{"indices", json::array({-1})}}}}});
+         }},
+        {"waits that are no list", [](json& d) { d["waits"] = 7; }},
+        {"a lock on a number",
+         [](json& d) {
+             d["locks"] = json::array({{{"number", 1}, {"devices", json::array({1})}}});
+         }},
+        {"a lease without an end",
+         [](json& d) {
+             d["lease"] = {{"granted", 1}};
          }},
         {"an endless number", [](json& d) { d["created"] = 1e300; }},
     };
@@ -200,8 +219,37 @@ TEST(StateSchema, ReadsWhatItWrites) {
     environment.processes = {{{10, 7}, nullptr}, {{4194304, 1ULL << 61}, nullptr}};
     environment.kernels = {{"k-1", {{11, 8}, nullptr}}};
     environment.attachments = {
-        {migFacts(9), gigabytes(2), true, false, core::fromMicroseconds(5), 6},
-        {gpuFacts(1), std::nullopt, false, true, core::fromMicroseconds(7), 8}};
+        {migFacts(9), gigabytes(2), true, false, core::fromMicroseconds(5), 6,
+         core::Lease{core::BootTime{std::chrono::microseconds{1}},
+                     core::BootTime{std::chrono::microseconds{2}}}},
+        {gpuFacts(1), std::nullopt, false, true, core::fromMicroseconds(7), 8, std::nullopt}};
+    environment.lease = core::Lease{core::BootTime{std::chrono::microseconds{3}},
+                                    core::BootTime{std::chrono::microseconds{4}}};
+    environment.waits = {{9,
+                          {core::CountWanted{3}, "a100", gigabytes(1), true},
+                          core::fromMicroseconds(8),
+                          7,
+                          true,
+                          true,
+                          true,
+                          std::chrono::hours{2}},
+                         {10,
+                          {core::IndicesWanted{{4, 5}}, {}, {}, false},
+                          core::fromMicroseconds(9),
+                          0,
+                          false,
+                          false,
+                          false,
+                          std::nullopt},
+                         {11,
+                          {core::UuidWanted{"GPU-7"}, {}, {}, false},
+                          core::fromMicroseconds(9),
+                          0,
+                          false,
+                          false,
+                          false,
+                          std::nullopt}};
+    environment.locks = {{12, {"GPU-1", "GPU-2"}}};
     core::Environment read = core::decodeState(core::encodeState(environment));
     EXPECT_EQ(read.user, "user \xef\xbf\xbd\x01") << "what is no UTF-8 is replaced";
     read.user = environment.user;
@@ -209,18 +257,87 @@ TEST(StateSchema, ReadsWhatItWrites) {
 }
 
 // The document of schema version 1 as the first release wrote it: later ones must read it.
-TEST(StateSchema, ReadsTheFixtureOfVersion1) {
-    const core::Environment read = core::decodeState(
-        R"({"version":1,"id":"1573","uid":1004,"user":"paul","created":1600000000000000,"began":5,"exempt":true,"sequence":3,)"
-        R"("configuration":{"name":"Yesterday","gpus":2,"gpu_memory":4000000000},)"
-        R"("processes":[{"pid":1573,"start_time":77}],"kernels":[{"id":"k","pid":1600,"start_time":78}],)"
-        R"("attachments":[{"device":"GPU-1","index":1,"kind":"gpu","model":"NVIDIA A100","total_memory":16000000000,)"
-        R"("share":4000000000,"over_subscribed":true,"exempt":false,"since":1600000000000001,"sequence":4}]})");
+constexpr const char* firstDocument =
+    R"({"version":1,"id":"1573","uid":1004,"user":"paul","created":1600000000000000,"sequence":3,)"
+    R"("configuration":{"name":"Yesterday","gpus":2,"gpu_memory":4000000000},)"
+    R"("processes":[{"pid":1573,"start_time":77}],"kernels":[{"id":"k","pid":1600,"start_time":78}],)"
+    R"("attachments":[{"device":"GPU-1","index":1,"kind":"gpu","model":"NVIDIA A100","total_memory":16000000000,)"
+    R"("share":4000000000,"over_subscribed":true,"since":1600000000000001,"sequence":4}]})";
+
+TEST(StateSchema, ReadsTheFirstDocuments) {
+    const core::Environment read = core::decodeState(firstDocument);
     EXPECT_EQ(read.id, "1573");
     EXPECT_EQ(read.configuration, (core::Configuration{"Yesterday", 2, gigabytes(4)}));
+    EXPECT_FALSE(read.exempt);
     ASSERT_EQ(read.attachments.size(), 1U);
     EXPECT_EQ(read.attachments[0].share, gigabytes(4));
     EXPECT_TRUE(read.attachments[0].overSubscribed);
+    EXPECT_FALSE(read.attachments[0].exempt);
+    EXPECT_FALSE(read.lease || read.attachments[0].lease);
+}
+
+TEST(StateSchema, ReadsDocumentsWithLimitsAndWithoutLeases) {
+    nlohmann::json document = json::parse(firstDocument);
+    document["began"] = 5;
+    document["exempt"] = true;
+    document["attachments"][0]["exempt"] = true;
+    const core::Environment read = core::decodeState(document.dump());
+    EXPECT_EQ(read.began, core::BootTime{std::chrono::microseconds{5}});
+    EXPECT_TRUE(read.exempt);
+    EXPECT_TRUE(read.attachments[0].exempt);
+}
+
+TEST_F(Recovery, TakesAnEnvironmentThatDoesNotSayWhenItBeganForNew) {
+    activate("10", alice);
+    change("10", [](json& d) { d.erase("began"); });
+    const auto again = restart();
+    EXPECT_EQ(again->ledger.get("10").began, clock.bootNow());
+}
+
+TEST_F(Recovery, EndsWhatALeaseEndedMeanwhile) {
+    haveGpus(2);
+    core::NewEnvironment leased = newEnvironment("10", alice, 10);
+    leased.lifetime = std::chrono::hours{1};
+    ledger.activate(std::move(leased), std::nullopt, alice);
+    activate("20", bob);
+    ledger.attach("20", planned("20", {core::IndicesWanted{{0}}, {}, {}, false}), bob,
+                  {false, std::chrono::hours{1}});
+    attachIndices("20", {1});
+    clock.pass(std::chrono::minutes{59});
+    EXPECT_EQ(restart()->report.expired, 0U);
+    clock.pass(std::chrono::minutes{1});
+    clock.wall -= std::chrono::hours{5}; // somebody sets it, which moves no lease
+    const auto again = restart();
+    EXPECT_EQ(again->report.expired, 2U);
+    EXPECT_EQ(again->ledger.find("10"), nullptr);
+    EXPECT_EQ(again->ledger.get("20").deviceIndices(), Indices{1});
+    EXPECT_FALSE(store.documents.contains("10"));
+}
+
+TEST_F(Recovery, GivesEachWaitAndLockItsOwnNumber) {
+    haveGpus(2);
+    activate("10", alice);
+    activate("20", bob);
+    const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
+    for (const char* id : {"10", "20"}) {
+        attachIndices(id, {std::string(id) == "10" ? 0U : 1U});
+        ledger.lock(id);
+        core::Placement waiting = planned(id, {core::CountWanted{2}, {}, {}, true});
+        waiting.waitsFor = request;
+        ledger.attach(id, waiting, ledger.get(id).uid);
+    }
+    for (const char* part : {"waits", "locks"}) {
+        const std::string number = std::string(part) == "waits" ? "ticket" : "number";
+        change("20", [&](json& d) {
+            d[part][0][number] = json::parse(store.documents.at("10"))[part][0][number];
+        });
+    }
+    const auto again = restart();
+    EXPECT_EQ(again->ledger.waits().size(), 1U);
+    EXPECT_EQ(again->ledger.locks().size(), 1U);
+    EXPECT_EQ(again->ledger.get("10"), ledger.get("10"));
+    EXPECT_TRUE(again->ledger.get("20").waits.empty());
+    EXPECT_TRUE(again->ledger.get("20").locks.empty());
 }
 
 } // namespace

@@ -39,7 +39,7 @@ class RulesTest : public LedgerTest {
                       std::optional<core::Bytes> share = std::nullopt) {
         ledger.attach(
             id, planned(id, {core::IndicesWanted{std::move(indices)}, std::nullopt, share, true}),
-            root, true);
+            root, {true, std::nullopt});
     }
     void attachShares(const std::string& id, std::vector<core::DeviceIndex> indices,
                       core::Bytes share) {
@@ -51,7 +51,6 @@ class RulesTest : public LedgerTest {
                                         seen,
                                         idleness,
                                         users,
-                                        clock.wallNow(),
                                         clock.bootNow(),
                                         [this](const core::ComputeProcess& process) {
                                             return shielded.contains(process.facts.identity.pid);

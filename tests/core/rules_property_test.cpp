@@ -112,7 +112,7 @@ class World : public RulesTest {
                 share = mebibytes(1 + below(15));
             const core::AttachRequest request{core::IndicesWanted{{device}}, std::nullopt, share,
                                               true};
-            ledger.attach(id, planned(id, request), root, oneIn(5));
+            ledger.attach(id, planned(id, request), root, {oneIn(5), std::nullopt});
         }
         clock.pass(std::chrono::minutes{below(20)});
     }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What somebody asks for who wants devices.
+#pragma once
+
+#include "core/bytes.hpp"
+#include "core/device.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace genv::core {
+
+/// So many devices, whichever are best; with a model, so many of that model.
+struct CountWanted {
+    std::uint32_t count = 0;
+    friend bool operator==(const CountWanted&, const CountWanted&) = default;
+};
+
+/// These devices, beside what is attached.
+struct IndicesWanted {
+    std::vector<DeviceIndex> indices;
+    friend bool operator==(const IndicesWanted&, const IndicesWanted&) = default;
+};
+
+/// This device, beside what is attached.
+struct UuidWanted {
+    DeviceUuid uuid;
+    friend bool operator==(const UuidWanted&, const UuidWanted&) = default;
+};
+
+/// What an Attach asks for.
+struct AttachRequest {
+    std::variant<CountWanted, IndicesWanted, UuidWanted> wanted;
+    std::optional<std::string> model; ///< part of the model's name, in any case
+    std::optional<Bytes> share;       ///< of each device's memory; unset: whole devices
+    bool overSubscribe = false;       ///< also devices that others hold
+
+    friend bool operator==(const AttachRequest&, const AttachRequest&) = default;
+};
+
+} // namespace genv::core

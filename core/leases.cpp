@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/leases.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+namespace {
+
+// Calls use(lease, device or nothing) for each lease that an environment has.
+template <typename Use>
+void forEachLease(const Environment& environment, Use use) {
+    if (environment.lease)
+        use(*environment.lease, std::optional<DeviceFacts>{});
+    for (const Attachment& attachment : environment.attachments) {
+        if (attachment.lease)
+            use(*attachment.lease, std::optional(attachment.device));
+    }
+}
+
+} // namespace
+
+std::vector<BootTime> warningsOf(const Lease& lease) {
+    std::vector<BootTime> moments;
+    const auto half = (lease.until - lease.granted) / 2;
+    for (const std::chrono::microseconds before :
+         {firstLeaseWarning, std::chrono::minutes{lastLeaseWarning}}) {
+        if (before <= half)
+            moments.push_back(lease.until - before);
+    }
+    if (moments.empty())
+        moments.push_back(lease.until - half);
+    return moments;
+}
+
+Leases::Leases(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events)
+    : ledger_(ledger), clock_(clock), scheduler_(scheduler), events_(events),
+      checked_(clock.bootNow()) {}
+
+void Leases::onEvent(const Event& event) {
+    if (const auto* removed = std::get_if<EnvironmentRemoved>(&event))
+        untrack(removed->environment);
+    else if (const auto* added = std::get_if<EnvironmentAdded>(&event))
+        track(added->environment);
+    else if (const auto* changed = std::get_if<EnvironmentChanged>(&event);
+             changed != nullptr && (changed->field == EnvironmentField::Expires ||
+                                    changed->field == EnvironmentField::Devices))
+        track(changed->environment);
+}
+
+void Leases::track(const EnvironmentId& id) {
+    untrack(id);
+    const Environment* environment = ledger_.find(id);
+    if (environment == nullptr)
+        return;
+    std::optional<BootTime> next;
+    forEachLease(*environment, [&](const Lease& lease, const auto&) {
+        std::vector<BootTime> moments = warningsOf(lease);
+        moments.push_back(lease.until);
+        for (const BootTime moment : moments) {
+            if ((moment > checked_ || moment == lease.until) && (!next || moment < *next))
+                next = moment;
+        }
+    });
+    if (!next)
+        return;
+    due_.emplace(*next, id);
+    next_[id] = *next;
+    schedule();
+}
+
+void Leases::untrack(const EnvironmentId& id) {
+    if (const auto found = next_.find(id); found != next_.end()) {
+        due_.erase({found->second, id});
+        next_.erase(found);
+    }
+}
+
+// Not from within an event: what is due at once changes the ledger.
+void Leases::schedule() {
+    if (!std::exchange(scheduled_, true))
+        scheduler_.soon([this] {
+            scheduled_ = false;
+            check();
+        });
+}
+
+void Leases::check() {
+    const BootTime now = clock_.bootNow();
+    std::vector<EnvironmentId> ids;
+    for (const auto& [moment, id] : due_) {
+        if (moment > now)
+            break;
+        ids.push_back(id);
+    }
+    for (const EnvironmentId& id : ids)
+        checkEnvironment(id, now);
+    checked_ = now;
+    std::for_each(ids.begin(), ids.end(), [this](const EnvironmentId& id) { track(id); });
+    timer_.reset();
+    if (!due_.empty())
+        timer_ = scheduler_.after(
+            std::chrono::ceil<std::chrono::milliseconds>(
+                std::max(due_.begin()->first - clock_.bootNow(), std::chrono::microseconds{0})),
+            [this] { check(); });
+}
+
+void Leases::checkEnvironment(const EnvironmentId& id, BootTime now) {
+    const Cause expired{Reason::expired(), 0, true};
+    const Environment* environment = ledger_.find(id);
+    if (environment == nullptr)
+        return;
+    if (environment->lease && environment->lease->until <= now) {
+        ledger_.end(id, expired);
+        return;
+    }
+    std::vector<DeviceUuid> over;
+    forEachLease(*environment, [&](const Lease& lease, const std::optional<DeviceFacts>& device) {
+        if (lease.until <= now)
+            over.push_back(device->uuid);
+        else
+            warn(*environment, lease, device, now);
+    });
+    for (const DeviceUuid& device : over)
+        ledger_.takeAway(id, device, expired);
+}
+
+void Leases::warn(const Environment& environment, const Lease& lease,
+                  const std::optional<DeviceFacts>& device, BootTime now) {
+    const std::vector<BootTime> moments = warningsOf(lease);
+    const bool isDue = std::any_of(moments.begin(), moments.end(), [&](BootTime moment) {
+        return moment > checked_ && moment <= now;
+    });
+    if (isDue)
+        events_.tell(LeaseEnding{environment.id, environment.uid, device,
+                                 std::chrono::ceil<std::chrono::milliseconds>(lease.until - now)});
+}
+
+} // namespace genv::core

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The queue of those who wait for devices: first come, first served.
+//
+// Who waits is in the ledger, with the environment that asked; here is who is to be told. What is
+// free is kept for the earliest waiter that can use it, also against those who do not wait, so
+// whoever places a request asks the queue and not the table. A request that was found in the state
+// at start keeps its place for a while, until its client calls again.
+#pragma once
+
+#include "core/admission.hpp"
+#include "core/error.hpp"
+#include "core/events.hpp"
+#include "core/ledger.hpp"
+#include "core/ports/log.hpp"
+#include "core/ports/scheduler.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+namespace genv::core {
+
+/// How long a request that was found at start waits for its client.
+inline constexpr std::chrono::seconds patienceWithClients{30};
+
+class Queue {
+  public:
+    using Ticket = std::uint64_t;
+    /// Told once: nothing when the devices were given, else why not.
+    using Answer = std::function<void(const std::optional<Error>& refusal)>;
+    /// What applies to a user now.
+    using LimitsOf = std::function<Limits(const UserInfo&)>;
+
+    /// All outlive this, and so does the loop's last turn.
+    Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
+          Log& log, LimitsOf limitsOf);
+
+    /// To be called when the state was found again: the requests in it begin to wait for their
+    /// clients.
+    void expectClients();
+
+    /// Works out what a request gets beside what is kept for those who wait; where it may wait, a
+    /// placement that does. Throws as core::place() does, and says who holds what is wanted.
+    [[nodiscard]] Placement place(const AttachRequest& request, const Environment* environment,
+                                  bool mayWait = false) const;
+    /// core::stillHolds(), beside what is kept for those who wait.
+    [[nodiscard]] bool stillHolds(const Placement& placement, const Environment* environment) const;
+
+    /// Throws Error(LimitsExceeded) when one more request of this actor for this owner is too many.
+    void requireRoom(Uid owner, Uid actor) const;
+
+    /// The place of a request that was found at start and whose client has not called again.
+    [[nodiscard]] std::optional<Ticket> abandoned(const EnvironmentId& environment,
+                                                  const AttachRequest& request) const;
+    /// Whether an environment was started by such a request.
+    [[nodiscard]] bool isAbandoned(const EnvironmentId& environment) const;
+
+    /// Somebody wants to hear of a request that the ledger has. The answer never comes before this
+    /// returns. After `timeout` it is Error(Timeout).
+    void await(Ticket ticket, UserInfo owner, std::optional<std::chrono::milliseconds> timeout,
+               Answer answer);
+    /// A request waits no longer, and nobody is told.
+    void cancel(Ticket ticket);
+
+    /// Hears an event of the ledger.
+    void onEvent(const Event& event);
+
+  private:
+    struct Waiter {
+        EnvironmentId environment;
+        UserInfo owner;
+        Answer answer;
+        std::unique_ptr<Scheduled> timeout;
+        bool lasted = false; ///< it could not be served at once
+    };
+
+    [[nodiscard]] Reservations reservations() const;
+    void reserve(const Wait& wait, const Environment& environment,
+                 Reservations& reservations) const;
+    void schedule();
+    void serve();
+    void serve(Ticket ticket, Reservations& reservations);
+    void grant(Ticket ticket, Placement placement);
+    void refuse(Ticket ticket, const Error& error);
+    void forget(const EnvironmentId& environment);
+    void giveUpOnClients();
+    [[nodiscard]] std::string holders(const AttachRequest& request) const;
+
+    Ledger& ledger_;
+    const Clock& clock_;
+    Scheduler& scheduler_;
+    const EventHub& events_;
+    Log& log_;
+    const LimitsOf limitsOf_;
+    std::map<Ticket, Waiter> waiters_;
+    std::set<Ticket> abandoned_;
+    std::unique_ptr<Scheduled> patience_;
+    std::unique_ptr<Scheduled> retry_; ///< of a grant that could not be written
+    bool scheduled_ = false;
+};
+
+} // namespace genv::core

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/attaching.hpp"
+
+#include "core/error.hpp"
+#include "dbus/claim.hpp"
+#include "dbus/environment_options.hpp"
+#include "dbus/waiting_calls.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace genv::dbus {
+
+namespace {
+
+// One call of Attach on its way; kept alive by the functions that wait for the next step.
+class Attaching : public std::enable_shared_from_this<Attaching> {
+  public:
+    Attaching(const Context& context, AttachReply reply, const core::Environment& environment,
+              AttachOptions wanted)
+        : context_(context), reply_(std::move(reply)), id_(environment.id),
+          sequence_(environment.sequence), owner_{environment.uid, environment.user, {}},
+          wanted_(std::move(wanted)) {}
+
+    void start() {
+        context_.users.describe(owner_.uid,
+                                reply_.later([self = shared_from_this()](const auto& owner) {
+                                    self->owner_ = owner;
+                                    self->claim();
+                                }));
+    }
+
+  private:
+    [[nodiscard]] const core::Environment& environment() const {
+        return sameEnvironment(context_.ledger, id_, sequence_);
+    }
+
+    void claim() {
+        const auto self = shared_from_this();
+        Claim claim;
+        claim.plan = [self] {
+            return planFor(self->context_, self->wanted_.request, &self->environment(),
+                           self->wanted_.waiting.wait, self->owner_.uid, self->reply_.caller().uid);
+        };
+        claim.target = [self](const auto& placement) { return self->target(*placement); };
+        claim.stillHolds = [self](const core::Placement& placement) {
+            return self->context_.queue.stillHolds(placement, &self->environment());
+        };
+        claim.quota = [self](const auto& placement) { return self->quota(*placement); };
+        claim.apply = [self](const auto& placement, bool exempt) {
+            self->apply(*placement, exempt);
+        };
+        carryOut(context_, reply_, claim);
+    }
+
+    [[nodiscard]] policy::Target target(const core::Placement& placement) const {
+        policy::Target target = targetOf(environment());
+        claimInto(target, placement, wanted_.request.overSubscribe);
+        return target;
+    }
+
+    [[nodiscard]] core::QuotaViolation quota(const core::Placement& placement) const {
+        const core::Limits limits = context_.settings().limits.of(owner_);
+        if (auto violation =
+                core::admitAttachment(context_.ledger, environment(), limits, placement))
+            return violation;
+        if (!wanted_.waiting.lifetime)
+            return std::nullopt;
+        return core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
+    }
+
+    void apply(const core::Placement& placement, bool exempt) {
+        const auto abandoned = context_.queue.abandoned(id_, wanted_.request);
+        if (!abandoned)
+            context_.ledger.attach(environment().id, placement, reply_.caller().uid,
+                                   {exempt, wanted_.waiting.lifetime});
+        if (!placement.waitsFor) {
+            answer();
+            return;
+        }
+        awaitDevices(context_.queue, context_.waitingCalls, reply_,
+                     abandoned ? *abandoned : environment().waits.back().ticket, owner_,
+                     wanted_.waiting.timeout, [self = shared_from_this()] { self->answer(); });
+    }
+
+    void answer() const { reply_.send(environment().deviceIndices()); }
+
+    const Context& context_;
+    const AttachReply reply_;
+    const core::EnvironmentId id_;
+    const std::uint64_t sequence_;
+    core::UserInfo owner_;
+    const AttachOptions wanted_;
+};
+
+} // namespace
+
+void attach(const Context& context, const AttachReply& reply, const core::Environment& environment,
+            VariantMap options) {
+    auto wanted = readAttachOptions(std::move(options), environment);
+    std::make_shared<Attaching>(context, reply, environment, std::move(wanted))->start();
+}
+
+} // namespace genv::dbus
