@@ -116,9 +116,10 @@ class Placing {
         return attachNamed({device});
     }
 
-    // Whatever the request could use of what is free, for one that cannot be satisfied yet.
-    std::vector<const Device*> usableNow() {
-        return std::visit([this](const auto& wanted) { return usable(wanted); }, request_.wanted);
+    // Keeps what the request could use of what is free; of a device that others share, what is left
+    // of it, or small shares could go on for ever.
+    void reserveInto(Reservations& reservations) const {
+        std::visit([&](const auto& wanted) { reserve(wanted, reservations); }, request_.wanted);
     }
 
   private:
@@ -142,36 +143,48 @@ class Placing {
         return uuids;
     }
 
-    std::vector<const Device*> usable(const CountWanted& wanted) {
+    void reserve(const CountWanted& wanted, Reservations& reservations) const {
         const std::size_t current = currentOfModel().size();
-        std::vector<const Device*> devices;
         if (wanted.count <= current)
-            return devices;
+            return;
+        const std::size_t need = wanted.count - current;
         for (const DeviceKind kind : {DeviceKind::Gpu, DeviceKind::MigInstance}) {
-            const Kind all = candidates(kind);
-            if (all.usable() >= wanted.count - current)
-                devices.insert(devices.end(), all.available.begin(), all.available.end());
+            Kind all = candidates(kind);
+            if (all.usable() < need)
+                continue;
+            for (const Device* device : all.available)
+                reservations.add(device->facts.uuid, request_.share);
+            std::stable_sort(all.held.begin(), all.held.end(),
+                             [](const Device* a, const Device* b) {
+                                 return a->availableMemory() > b->availableMemory();
+                             });
+            for (std::size_t i = 0; i + all.available.size() < need; ++i)
+                reserveRest(*all.held[i], reservations);
         }
-        return devices;
     }
 
-    std::vector<const Device*> usable(const IndicesWanted& wanted) {
-        std::vector<const Device*> devices;
+    void reserve(const IndicesWanted& wanted, Reservations& reservations) const {
         for (const DeviceIndex index : wanted.indices)
-            addUsable(devices_.find(index), devices);
-        return devices;
+            reserve(devices_.find(index), reservations);
     }
 
-    std::vector<const Device*> usable(const UuidWanted& wanted) {
-        std::vector<const Device*> devices;
-        addUsable(devices_.findUuid(wanted.uuid), devices);
-        return devices;
+    void reserve(const UuidWanted& wanted, Reservations& reservations) const {
+        reserve(devices_.findUuid(wanted.uuid), reservations);
     }
 
-    void addUsable(const Device* device, std::vector<const Device*>& devices) const {
-        if (device != nullptr && !isAttached(*device) &&
-            reservations_.leave(*device, request_.share))
-            devices.push_back(device);
+    void reserve(const Device* device, Reservations& reservations) const {
+        if (device == nullptr || isAttached(*device))
+            return;
+        if (device->isAvailable(request_.share))
+            reservations.add(device->facts.uuid, request_.share);
+        else
+            reserveRest(*device, reservations);
+    }
+
+    // Where nothing is left nothing is kept, and those who share it may go on doing so.
+    static void reserveRest(const Device& device, Reservations& reservations) {
+        if (device.availableMemory() > Bytes{0})
+            reservations.add(device.facts.uuid, std::nullopt);
     }
 
     // CUDA uses either GPUs or MIG instances, so an environment holds one kind.
@@ -335,10 +348,10 @@ std::size_t missing(const AttachRequest& request, const Environment& environment
 
 void reserveFor(const AttachRequest& request, const DeviceTable& devices,
                 const Environment* environment, Reservations& reservations) {
-    Placing placing(request, devices, environment, reservations);
-    const std::vector<const Device*> usable = placing.usableNow();
-    for (const Device* device : usable)
-        reservations.add(device->facts.uuid, request.share);
+    // What is kept for others that asked earlier is kept for this one as well: whoever comes later
+    // gets nothing that either could use.
+    const Reservations none;
+    Placing(request, devices, environment, none).reserveInto(reservations);
 }
 
 bool stillHolds(const Placement& placement, const DeviceTable& devices,

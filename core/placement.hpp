@@ -51,7 +51,8 @@ Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
 /// How many devices an environment lacks of what a request asks for.
 std::size_t missing(const AttachRequest& request, const Environment& environment);
 
-/// Keeps for a request that cannot be satisfied yet whatever it could use of what is free now.
+/// Keeps for a request that cannot be satisfied yet whatever it could use of what is free now, and
+/// what is left of as many devices as it lacks.
 void reserveFor(const AttachRequest& request, const DeviceTable& devices,
                 const Environment* environment, Reservations& reservations);
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What has a lease ends when that is over, not before and not much later, and its holder is warned.
+#include "core/leases.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Indices = std::vector<core::DeviceIndex>;
+
+class Leasing : public LedgerTest {
+  protected:
+    Leasing() {
+        events.subscribe([this](const core::Event& event) { leases.onEvent(event); });
+        haveGpus(4);
+    }
+    void activateFor(const std::string& id, seconds lifetime) {
+        core::NewEnvironment wanted =
+            newEnvironment(id, alice, static_cast<core::Pid>(std::stoul(id)));
+        wanted.lifetime = lifetime;
+        ledger.activate(std::move(wanted), std::nullopt, alice);
+        scheduler.turn();
+    }
+    void attachFor(const std::string& id, core::DeviceIndex index, seconds lifetime) {
+        ledger.attach(id, planned(id, {core::IndicesWanted{{index}}, {}, {}, false}), alice,
+                      {false, lifetime});
+        scheduler.turn();
+    }
+    void pass(std::chrono::milliseconds time) {
+        clock.pass(time);
+        scheduler.pass(time);
+        scheduler.turn();
+    }
+    void extend(const std::string& id, std::optional<seconds> lifetime) {
+        core::ConfigurationChange change;
+        change.lifetime = lifetime;
+        ledger.configure(id, change, alice);
+        scheduler.turn();
+    }
+    [[nodiscard]] std::vector<minutes> warned() const {
+        std::vector<minutes> left;
+        for (const auto& warning : toldOf<core::LeaseEnding>())
+            left.push_back(std::chrono::duration_cast<minutes>(warning.left));
+        return left;
+    }
+
+    FakeScheduler scheduler;
+    core::Leases leases{ledger, clock, scheduler, events};
+};
+
+TEST_F(Leasing, EndsTheEnvironmentWhenItsLeaseIsOver) {
+    activateFor("10", hours{2});
+    attachCount("10", 2);
+    pass(hours{2} - seconds{1});
+    EXPECT_NE(ledger.find("10"), nullptr);
+    pass(seconds{1});
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    const auto detached = toldOf<core::Detached>();
+    ASSERT_EQ(detached.size(), 2U);
+    EXPECT_EQ(detached[0].cause.reason.text(), "expired");
+    EXPECT_TRUE(detached[0].cause.endsProcesses) << "or the next one could not use the device";
+    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().at(0).cause.reason.text(), "expired");
+}
+
+TEST_F(Leasing, TakesOnlyTheDeviceWhoseLeaseIsOver) {
+    activate("10", alice);
+    attachFor("10", 0, hours{1});
+    attachFor("10", 1, hours{2});
+    attachIndices("10", {2});
+    pass(hours{1});
+    EXPECT_EQ(devicesOf("10"), (Indices{1, 2}));
+    pass(hours{1});
+    EXPECT_EQ(devicesOf("10"), Indices{2});
+    pass(hours{1000});
+    EXPECT_EQ(devicesOf("10"), Indices{2});
+}
+
+TEST_F(Leasing, WarnsTwiceBeforeALongOne) {
+    activateFor("10", hours{2});
+    pass(hours{1});
+    EXPECT_TRUE(warned().empty());
+    pass(minutes{50});
+    EXPECT_EQ(warned(), std::vector<minutes>{minutes{10}});
+    pass(minutes{9});
+    EXPECT_EQ(warned(), (std::vector<minutes>{minutes{10}, minutes{1}}));
+    EXPECT_FALSE(toldOf<core::LeaseEnding>().at(0).device);
+    EXPECT_NE(ledger.find("10"), nullptr);
+}
+
+TEST_F(Leasing, WarnsOnceAtTheHalfOfAShortOne) {
+    activate("10", alice);
+    attachFor("10", 3, seconds{10});
+    pass(seconds{4});
+    EXPECT_TRUE(toldOf<core::LeaseEnding>().empty());
+    pass(seconds{1});
+    const auto warnings = toldOf<core::LeaseEnding>();
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_EQ(warnings[0].left, seconds{5});
+    ASSERT_TRUE(warnings[0].device);
+    EXPECT_EQ(warnings[0].device->index, 3U);
+    pass(seconds{4});
+    EXPECT_EQ(toldOf<core::LeaseEnding>().size(), 1U);
+}
+
+TEST_F(Leasing, IsExtendedAndNeverShortened) {
+    activateFor("10", hours{2});
+    attachFor("10", 0, hours{1});
+    extend("10", minutes{90});
+    EXPECT_EQ(ledger.get("10").lease->until, clock.bootNow() + hours{2});
+    EXPECT_EQ(ledger.get("10").attachments[0].lease->until, clock.bootNow() + minutes{90});
+    extend("10", hours{5});
+    pass(hours{4});
+    EXPECT_EQ(devicesOf("10"), Indices{0});
+    pass(minutes{50});
+    EXPECT_EQ(warned(), (std::vector<minutes>{minutes{10}, minutes{10}})) << "for what runs now";
+    pass(minutes{10});
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(Leasing, IsGivenToAnEnvironmentWithoutAny) {
+    activate("10", alice);
+    told.clear();
+    extend("10", hours{1});
+    const auto changes = toldOf<core::EnvironmentChanged>();
+    ASSERT_EQ(changes.size(), 1U);
+    EXPECT_EQ(changes[0].field, core::EnvironmentField::Expires);
+    pass(hours{1});
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(Leasing, IsLifted) {
+    activateFor("10", hours{1});
+    attachFor("10", 0, hours{1});
+    extend("10", std::nullopt);
+    pass(hours{10});
+    EXPECT_EQ(devicesOf("10"), Indices{0});
+}
+
+TEST_F(Leasing, EndsWhateverTheWallClockSays) {
+    activateFor("10", hours{1});
+    clock.wall += hours{24 * 365};
+    pass(minutes{59});
+    EXPECT_NE(ledger.find("10"), nullptr);
+    clock.wall -= hours{24 * 365 * 2};
+    pass(minutes{1});
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(Leasing, EndsSoonAfterTheMachineSlept) {
+    activateFor("10", hours{1});
+    clock.pass(hours{2}); // and the scheduler's clock stood still
+    EXPECT_NE(ledger.find("10"), nullptr);
+    leases.check();
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+} // namespace
+} // namespace genv::tests
