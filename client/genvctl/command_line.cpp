@@ -4,6 +4,8 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/help_formatter.hpp"
+#include "client/genvctl/stop_signals.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
 #include "core/error.hpp"
@@ -11,6 +13,9 @@
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace genv::ctl {
 
@@ -32,7 +37,9 @@ struct RawOptions {
 
 void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
     app.add_flag("--json{short}", raw.json, "Print JSON: short, pretty or off")
-        ->check(CLI::IsMember({"short", "pretty", "off"}).description(""));
+        ->check(CLI::IsMember({"short", "pretty", "off"}).description(""))
+        ->type_name("HOW");
+    app.add_flag("--full", context.options.full, "Shorten no cell to fit the terminal");
     app.add_flag("--no-legend", context.options.noLegend, "Print no table header");
     app.add_flag_callback(
         "--no-pager", [] {}, "Accepted as by systemctl; there is no pager");
@@ -61,10 +68,14 @@ void addCommands(CLI::App& app, Context& context) {
     addDeactivate(app, context);
     addAttach(app, context);
     addDetach(app, context);
+    addLock(app, context);
+    addQueue(app, context);
+    addExtend(app, context);
     addConfig(app, context);
     addStatus(app, context);
     addDevices(app, context);
     addEnvs(app, context);
+    addEvents(app, context);
     addRun(app, context);
     addHome(app, context);
     addShell(app, context);
@@ -120,11 +131,21 @@ void parse(CLI::App& app, int count, char** arguments) {
     }
 }
 
+// A script that runs this is to stop, too, on Ctrl-C, so it is to see the signal. A shell's function
+// has something to put right first: it hears a status, the one that shells give.
+int stopped(const Context& context, int signal) {
+    constexpr int asShellsSay = 128;
+    if (!context.shell && signal != 0)
+        dieBy(signal);
+    return asShellsSay + signal;
+}
+
 int run(int count, char** arguments) {
     Context context;
     RawOptions raw;
     CLI::App app("Shares the GPUs of this machine: takes them for you and gives them back",
-                 "genvctl");
+                 std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
+    app.formatter(helpFormatter()); // first, or the commands would not have it
     app.fallthrough();
     app.require_subcommand(0, 1);
     addGlobalOptions(app, context, raw);
@@ -144,6 +165,9 @@ int run(int count, char** arguments) {
         return finish(failure);
     } catch (const Error& error) {
         return finish(toFailure(error));
+    } catch (const Interrupted& interrupted) {
+        complain(interrupted.what());
+        return stopped(context, interrupted.signal());
     } catch (const core::Error& error) {
         return finish({ExitStatus::Usage, error.what()});
     }
@@ -152,6 +176,7 @@ int run(int count, char** arguments) {
 } // namespace
 
 int runCommandLine(int count, char** arguments) noexcept {
+    guardStandardDescriptors();
     try {
         return run(count, arguments);
     } catch (const std::exception& error) {

@@ -23,6 +23,7 @@ struct GlobalOptions {
     JsonMode json = JsonMode::Off;
     bool noLegend = false;
     bool noAskPassword = false;
+    bool full = false; ///< tables are not fitted to the terminal
 };
 
 /// The shell function of genv.bash that runs this command.

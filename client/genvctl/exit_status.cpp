@@ -37,7 +37,7 @@ constexpr std::array meanings{
     Meaning{names::interactiveAuthorizationRequired, ExitStatus::NotAuthorised,
             "Do it on a terminal, where you can be asked, or as root."},
     Meaning{names::deviceUnavailable, ExitStatus::NoDevice,
-            "\"genvctl devices\" shows who holds which device."},
+            "\"--wait\" waits for your turn; \"genvctl devices\" shows who holds which device."},
     Meaning{names::notEnoughDevices, ExitStatus::NoDevice,
             "\"genvctl devices\" lists the devices."},
 };

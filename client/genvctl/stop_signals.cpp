@@ -12,7 +12,7 @@ namespace genv::ctl {
 
 namespace {
 
-int blockedSignals() {
+int blockedSignals(sigset_t& before) {
     sigset_t signals;
     sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -21,19 +21,39 @@ int blockedSignals() {
         if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&signals, signal);
     }
-    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    sigprocmask(SIG_BLOCK, &signals, &before);
     const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (descriptor < 0)
+    if (descriptor < 0) {
+        sigprocmask(SIG_SETMASK, &before, nullptr);
         throw std::system_error(errno, std::generic_category(), "waiting for signals");
+    }
     return descriptor;
 }
 
 } // namespace
 
-StopSignals::StopSignals() : descriptor_(blockedSignals()) {}
+StopSignals::StopSignals() : descriptor_(blockedSignals(before_)) {}
 
 StopSignals::~StopSignals() {
     close(descriptor_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+int StopSignals::take() const noexcept {
+    signalfd_siginfo arrived{};
+    const ssize_t length = read(descriptor_, &arrived, sizeof arrived);
+    return length == sizeof arrived ? static_cast<int>(arrived.ssi_signo) : 0;
+}
+
+void dieBy(int signal) {
+    ::signal(signal, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, signal);
+    sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    raise(signal);
+    constexpr int asShellsSay = 128;
+    _exit(asShellsSay + signal);
 }
 
 } // namespace genv::ctl

@@ -50,6 +50,22 @@ std::string Table::text(bool header, const std::string& before, const std::strin
     return text;
 }
 
+void Table::fit(std::size_t width) {
+    for (auto& row : rows_) {
+        if (cells(line(row)) <= width)
+            continue;
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+            if (columns_[i].width > 1)
+                row[i] = shortened(row[i], columns_[i].width - 1);
+        }
+        const std::size_t taken = cells(line(row));
+        std::string& last = row.back();
+        const std::size_t excess = taken > width ? taken - width : 0;
+        const std::size_t length = cells(last);
+        last = shortened(last, length > excess ? length - excess : 1);
+    }
+}
+
 std::string Table::csv(bool header) const {
     std::string text;
     if (header)

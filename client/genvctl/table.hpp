@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tables, for people and as CSV. Columns have least widths, so that what people and scripts know
-// stays where it was; nothing is ever cut off.
+// stays where it was; nothing is cut off but what a terminal is too narrow for.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,9 @@ class Table {
     /// colour.
     [[nodiscard]] std::string text(bool header, const std::string& before = {},
                                    const std::string& after = {}) const;
+    /// Shortens cells, with an ellipsis, in rows that are wider than a terminal of so many cells: at
+    /// first those that are wider than their columns, then the last one. The header stays.
+    void fit(std::size_t width);
     /// Lines as RFC 4180 has them, but for the line ends, which are Unix's.
     [[nodiscard]] std::string csv(bool header) const;
 

@@ -3,6 +3,8 @@
 // only where a person sees it and did not ask for none (NO_COLOR).
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,24 @@ void print(std::string_view text);
 
 /// Writes what is no result, but no complaint of this command either, to standard error.
 void printAside(std::string_view text);
+
+/// Writes "genvctl: what", made safe, to standard error: what goes on, no complaint.
+void tellAside(std::string_view what);
+
+/// Whether standard error is a terminal on which a line can be written again.
+bool canRewriteAside();
+/// Writes "genvctl: what" in the place of what was written so before, cut to the terminal's width.
+void rewriteAside(std::string_view what);
+/// Removes that line.
+void clearAside() noexcept;
+
+/// How wide the terminal on standard output is; nothing where it is none.
+std::optional<std::size_t> terminalWidth();
+
+/// Opens what of the standard descriptors is closed as something that can be neither read nor
+/// written, so that nothing else that is opened is taken for them. A program that is run from here
+/// finds them closed, as they were.
+void guardStandardDescriptors();
 
 /// The escape sequences that start and end a table's header on standard output; empty without
 /// colour.

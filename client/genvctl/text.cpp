@@ -4,6 +4,7 @@
 #include "core/bytes.hpp"
 #include "core/text.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,7 +31,10 @@ std::string shown(std::string_view text) {
     return result;
 }
 
-std::string relativeTime(Time then, Time now) {
+namespace {
+
+// A time span in the largest unit that fits; nothing for less than a second.
+std::string largestUnit(Time::duration span) {
     struct Unit {
         std::string_view name;
         std::int64_t seconds;
@@ -38,23 +42,66 @@ std::string relativeTime(Time then, Time now) {
     constexpr std::array units{Unit{"week", std::int64_t{7} * 24 * 3600},
                                Unit{"day", std::int64_t{24} * 3600}, Unit{"hour", 3600},
                                Unit{"minute", 60}, Unit{"second", 1}};
-    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - then).count();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span).count();
     for (const Unit& unit : units) {
-        const std::int64_t count = elapsed / unit.seconds;
+        const std::int64_t count = seconds / unit.seconds;
         if (count > 0)
-            return fmt::format("{} {}{} ago", count, unit.name, count == 1 ? "" : "s");
+            return fmt::format("{} {}{}", count, unit.name, count == 1 ? "" : "s");
     }
-    return "0 seconds ago";
+    return "0 seconds";
 }
 
-std::string timestamp(Time time) {
+std::tm localTime(Time time) {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(
         std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
     std::tm local{};
     localtime_r(&seconds, &local);
-    std::array<char, 64> text{};
-    const std::size_t length = std::strftime(text.data(), text.size(), "%d/%m/%Y %H:%M:%S", &local);
-    return {text.data(), length};
+    return local;
+}
+
+} // namespace
+
+std::string relativeTime(Time then, Time now) {
+    return largestUnit(now - then) + " ago";
+}
+
+std::string relativeFuture(Time then, Time now) {
+    return "in " + largestUnit(then - now);
+}
+
+Time currentTime() {
+    return std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
+}
+
+std::string timestamp(Time time) {
+    return fmt::format("{:%d/%m/%Y %H:%M:%S}", localTime(time));
+}
+
+std::string shortTimestamp(Time time, Time now) {
+    const std::tm then = localTime(time);
+    const std::tm today = localTime(now);
+    const bool isToday = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+    return isToday ? fmt::format("{:%H:%M}", then) : fmt::format("{:%d/%m %H:%M}", then);
+}
+
+std::size_t cells(std::string_view text) {
+    // fmt pads by cells; a text takes no more of them than it has bytes.
+    return text.size() - (fmt::formatted_size("{:<{}}", text, text.size()) - text.size());
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+    if (cells(text) <= width)
+        return std::string(text);
+    constexpr std::string_view ellipsis = "\u2026";
+    std::string_view rest = text;
+    std::size_t kept = 0;
+    while (core::takeCharacter(rest)) {
+        const std::size_t length = text.size() - rest.size();
+        if (cells(text.substr(0, length)) + 1 > width)
+            break;
+        kept = length;
+    }
+    return std::string(text.substr(0, kept)) + std::string(width > 0 ? ellipsis : "");
 }
 
 std::string amount(std::uint64_t bytes) {

@@ -4,6 +4,7 @@
 
 #include "genv/types.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,21 @@ std::string shown(std::string_view text);
 /// How long ago something was, in the largest unit that fits: "1 second ago", "27 minutes ago", "7
 /// hours ago", "2 weeks ago". A moment in the future is "0 seconds ago".
 std::string relativeTime(Time then, Time now);
+
+/// How long it is until something: "in 1 hour", "in 27 minutes". A moment in the past is "in 0
+/// seconds".
+std::string relativeFuture(Time then, Time now);
+
+/// The moment now.
+Time currentTime();
+
+/// A moment of today as `%H:%M`, another one with its day, as `%d/%m %H:%M`.
+std::string shortTimestamp(Time time, Time now);
+
+/// How many terminal cells a text takes that shown() made.
+std::size_t cells(std::string_view text);
+/// The text, or its beginning and an ellipsis where it would take more cells than this.
+std::string shortened(std::string_view text, std::size_t width);
 
 /// A moment in the machine's time zone, as `%d/%m/%Y %H:%M:%S`.
 std::string timestamp(Time time);

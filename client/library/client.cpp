@@ -5,8 +5,15 @@
 #include "client/library/conversions.hpp"
 #include "client/library/proxies.hpp"
 #include "client/library/repeated_enforcement.hpp"
+#include "client/library/service_signals.hpp"
+#include "client/library/waiting_call.hpp"
 #include "dbus/contract/names.hpp"
 
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
 #include <limits>
 #include <string_view>
 
@@ -21,6 +28,32 @@ constexpr const char* propertiesInterface = "org.freedesktop.DBus.Properties";
 constexpr const char* objectManagerInterface = "org.freedesktop.DBus.ObjectManager";
 // What a path without an object answers: that environment, or that device, does not exist.
 constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
+
+// So many ended environments are remembered with their owners.
+constexpr std::size_t mostOwners = 4096;
+
+std::string managerSignals() {
+    return std::string("interface='") + client::ManagerProxy::INTERFACE_NAME + "'";
+}
+
+/// What is left of a time that a call may wait, when the call has to be made again.
+class TimeLeft {
+  public:
+    explicit TimeLeft(std::optional<std::chrono::seconds> all) : all_(all) {}
+
+    /// Never less than the second that is the least the service takes.
+    [[nodiscard]] std::optional<std::chrono::seconds> get() const {
+        if (!all_)
+            return std::nullopt;
+        const auto left = *all_ - (std::chrono::steady_clock::now() - began_);
+        return std::max(std::chrono::ceil<std::chrono::seconds>(left),
+                        std::min(*all_, std::chrono::seconds{1}));
+    }
+
+  private:
+    std::optional<std::chrono::seconds> all_;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
 
 client::Dictionary allProperties(sdbus::IProxy& proxy, const char* interface) {
     client::Dictionary properties;
@@ -74,16 +107,36 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
                                                      std::chrono::seconds interval);
     std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);
+    bool wait(const Waiting& waiting, const client::WaitingCall::Send& send);
+    void listenForEvents();
+    std::optional<Event> nextEvent(int stopDescriptor);
+    void readOwners();
+    void nameOwner(Event& event);
+
+    /// Runs something about an environment; what a path without an object answers becomes
+    /// NoSuchEnvironment.
+    template <typename Call>
+    static auto aboutEnvironment(const std::string& id, Call&& call) {
+        return aboutObject(contract::error::noSuchEnvironment,
+                           "there is no environment \"" + id + "\"", std::forward<Call>(call));
+    }
 
   private:
     template <typename Call>
     auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
                   Patience patience, Call&& call) {
-        try {
+        return aboutObject(missingName, missingText, [&] {
             return connection_.call(patience, [&] {
                 const auto proxy = connection_.proxy(path);
                 return std::forward<Call>(call)(*proxy);
             });
+        });
+    }
+
+    template <typename Call>
+    static auto aboutObject(const char* missingName, const std::string& missingText, Call&& call) {
+        try {
+            return std::forward<Call>(call)();
         } catch (const Error& error) {
             if (error.name() == unknownObject)
                 throw Error(missingName, missingText);
@@ -95,27 +148,111 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     std::unique_ptr<sdbus::IProxy> managerObject_;
     client::ManagerProxy manager_;
     std::vector<Notice> notices_;
-    std::unique_ptr<sdbus::IProxy> noticeSubscription_;
+    std::unique_ptr<client::ServiceSignals> noticeSubscription_;
+    std::deque<Event> events_;
+    /// Who owns which environment: a signal names the environment only, and one that has ended
+    /// cannot be asked about any more.
+    std::map<std::string, std::string> owners_;
+    bool ownersAreOld_ = false;
+    std::unique_ptr<client::ServiceSignals> ownerSubscription_;
+    std::unique_ptr<client::ServiceSignals> eventSubscription_;
     std::unique_ptr<client::RepeatedEnforcement> repeatedEnforcement_;
 };
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
     connection_.call(Patience::Usual, [&] {
-        auto subscription = connection_.proxy(contract::managerPath);
-        subscription->uponSignal("Notice")
-            .onInterface(client::ManagerProxy::INTERFACE_NAME)
-            .call([this, uid](std::uint32_t to, const std::string& kind,
-                              const std::string& environment, const client::Dictionary& details) {
-                if (to != uid)
-                    return;
-                Notice notice{kind, environment, {}};
-                for (const auto& [key, value] : details)
-                    notice.details.emplace(key, client::toText(value));
-                notices_.push_back(std::move(notice));
+        noticeSubscription_ = std::make_unique<client::ServiceSignals>(
+            connection_, managerSignals() + ",member='Notice'",
+            [this, uid](sdbus::Message& signal) {
+                auto [to, notice] = client::toNotice(signal);
+                if (to == uid)
+                    notices_.push_back(std::move(notice));
             });
-        subscription->finishRegistration();
-        noticeSubscription_ = std::move(subscription);
     });
+}
+
+void Client::Implementation::listenForEvents() {
+    connection_.call(Patience::Usual, [&] {
+        eventSubscription_ = std::make_unique<client::ServiceSignals>(
+            connection_, managerSignals(),
+            [this](sdbus::Message& signal) {
+                if (auto event = client::toEvent(signal))
+                    events_.push_back(*std::move(event));
+            },
+            [this](bool isThere) {
+                ownersAreOld_ = ownersAreOld_ || isThere;
+                Event event;
+                event.kind = isThere ? Event::Kind::ServiceStarted : Event::Kind::ServiceEnded;
+                event.time = client::now();
+                events_.push_back(std::move(event));
+            });
+        ownerSubscription_ = std::make_unique<client::ServiceSignals>(
+            connection_,
+            std::string("interface='") + objectManagerInterface + "',member='InterfacesAdded'",
+            [this](sdbus::Message& signal) {
+                sdbus::ObjectPath path;
+                std::map<std::string, client::Dictionary> interfaces;
+                signal >> path >> interfaces;
+                const auto found = interfaces.find(client::EnvironmentProxy::INTERFACE_NAME);
+                if (found != interfaces.end())
+                    owners_[client::environmentId(path)] =
+                        found->second.at("User").get<std::string>();
+            });
+        readOwners();
+    });
+}
+
+void Client::Implementation::readOwners() {
+    for (auto& row : manager_.ListEnvironments())
+        owners_.insert_or_assign(std::move(row.get<0>()), std::move(row.get<2>()));
+    ownersAreOld_ = false;
+}
+
+void Client::Implementation::nameOwner(Event& event) {
+    if (!event.environment)
+        return;
+    if (ownersAreOld_ || !owners_.contains(*event.environment)) {
+        try {
+            readOwners();
+        } catch (const sdbus::Error&) {
+            // The service has ended again, and the next event says so.
+        }
+        connection_.handleArrived(); // the properties of one that began and ended meanwhile
+    }
+    const auto found = owners_.find(*event.environment);
+    if (found != owners_.end())
+        event.user = found->second;
+    // Its notices come after it has ended; an id that is taken again is told with its owner.
+    if (event.kind == Event::Kind::EnvironmentRemoved && owners_.size() > mostOwners)
+        owners_.erase(*event.environment);
+}
+
+std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
+    if (!eventSubscription_)
+        throw Error(contract::error::failed, "no events were asked for");
+    return connection_.call(Patience::Usual, [&]() -> std::optional<Event> {
+        for (;;) {
+            connection_.handleArrived();
+            if (!events_.empty()) {
+                Event event = std::move(events_.front());
+                events_.pop_front();
+                nameOwner(event);
+                return event;
+            }
+            if (!connection_.waitForArrival(stopDescriptor))
+                return std::nullopt;
+        }
+    });
+}
+
+bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send) {
+    const bool answered = client::WaitingCall(connection_, waiting).run(send);
+    // What the service told before it answered on the other connection is on its way to this one,
+    // and in front of this answer.
+    connection_.call(Patience::Usual, [&] {
+        managerObject_->callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
+    });
+    return answered;
 }
 
 std::vector<Notice> Client::Implementation::takeNotices() {
@@ -246,6 +383,23 @@ std::vector<ComputeProcess> Client::processes() {
     });
 }
 
+std::vector<QueueEntry> Client::queue() {
+    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        return client::toQueue(manager.ListQueue());
+    });
+}
+
+std::map<std::uint32_t, std::string> Client::lockHolders() {
+    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
+        client::ManagedObjects objects;
+        implementation_->managerObject()
+            .callMethod("GetManagedObjects")
+            .onInterface(objectManagerInterface)
+            .storeResultsTo(objects);
+        return client::toLockHolders(objects);
+    });
+}
+
 std::string Client::snapshot() {
     return implementation_->onManager(
         Patience::Usual, [](client::ManagerProxy& manager) { return manager.Snapshot(); });
@@ -265,15 +419,87 @@ std::map<std::string, Limit> Client::limits(std::uint32_t uid) {
 }
 
 std::string Client::activate(const ActivateOptions& options) {
+    if (options.wait)
+        return *activate(options, Waiting{});
     return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
         return std::get<0>(manager.Activate(client::toDictionary(options)));
     });
 }
 
+std::optional<std::string> Client::activate(const ActivateOptions& options,
+                                            const Waiting& waiting) {
+    std::string id;
+    const TimeLeft left(options.timeout);
+    const bool answered = implementation_->wait(
+        waiting, [&](client::Connection& connection, const client::WaitingCall::Answered& done) {
+            ActivateOptions request = options;
+            request.timeout = left.get();
+            auto proxy = connection.proxy(contract::managerPath);
+            proxy->callMethodAsync("Activate")
+                .onInterface(client::ManagerProxy::INTERFACE_NAME)
+                .withArguments(client::toDictionary(request))
+                .uponReplyInvoke([&id, done](const sdbus::Error* error, const std::string& activated,
+                                             const sdbus::ObjectPath&) {
+                    id = activated;
+                    done(error);
+                });
+            return proxy;
+        });
+    return answered ? std::optional(std::move(id)) : std::nullopt;
+}
+
 std::vector<std::uint32_t> Client::attach(const std::string& id, const AttachOptions& options) {
+    if (options.wait)
+        return *attach(id, options, Waiting{});
     return implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
         return client::EnvironmentProxy(proxy).Attach(client::toDictionary(options));
     });
+}
+
+std::optional<std::vector<std::uint32_t>>
+Client::attach(const std::string& id, const AttachOptions& options, const Waiting& waiting) {
+    std::vector<std::uint32_t> indices;
+    const TimeLeft left(options.timeout);
+    const auto send = [&](client::Connection& connection,
+                          const client::WaitingCall::Answered& done) {
+        AttachOptions request = options;
+        request.timeout = left.get();
+        auto proxy = connection.proxy(client::environmentPath(id));
+        proxy->callMethodAsync("Attach")
+            .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
+            .withArguments(client::toDictionary(request))
+            .uponReplyInvoke([&indices, done](const sdbus::Error* error,
+                                              const std::vector<std::uint32_t>& attached) {
+                indices = attached;
+                done(error);
+            });
+        return proxy;
+    };
+    const bool answered = Implementation::aboutEnvironment(
+        id, [&] { return implementation_->wait(waiting, send); });
+    return answered ? std::optional(std::move(indices)) : std::nullopt;
+}
+
+std::optional<Lock> Client::lock(const std::string& id, const Waiting& waiting) {
+    Lock lock;
+    const auto send = [&](client::Connection& connection,
+                          const client::WaitingCall::Answered& done) {
+        auto proxy = connection.proxy(client::environmentPath(id));
+        proxy->callMethodAsync("Lock")
+            .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
+            .uponReplyInvoke([&lock, done](const sdbus::Error* error, sdbus::UnixFd descriptor) {
+                // What comes over a socket is open for every program that is run from here.
+                if (error == nullptr) {
+                    fcntl(descriptor.get(), F_SETFD, FD_CLOEXEC);
+                    lock = Lock(descriptor.release());
+                }
+                done(error);
+            });
+        return proxy;
+    };
+    const bool answered = Implementation::aboutEnvironment(
+        id, [&] { return implementation_->wait(waiting, send); });
+    return answered ? std::optional(std::move(lock)) : std::nullopt;
 }
 
 std::vector<std::uint32_t> Client::detach(const std::string& id,
@@ -288,6 +514,12 @@ void Client::configure(const std::string& id, const ConfigurationChange& change)
         const auto [set, unset] = client::toArguments(change);
         client::EnvironmentProxy(proxy).Configure(set, unset);
     });
+}
+
+void Client::extend(const std::string& id, std::chrono::seconds lifetime) {
+    ConfigurationChange change;
+    change.lifetime = lifetime;
+    configure(id, change);
 }
 
 void Client::addProcess(const std::string& id, std::uint32_t pid) {
@@ -363,6 +595,14 @@ void Client::listenForNotices(std::uint32_t uid) {
 
 std::vector<Notice> Client::takeNotices() {
     return implementation_->takeNotices();
+}
+
+void Client::listenForEvents() {
+    implementation_->listenForEvents();
+}
+
+std::optional<Event> Client::nextEvent(int stopDescriptor) {
+    return implementation_->nextEvent(stopDescriptor);
 }
 
 } // namespace genv

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <systemd/sd-bus.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
@@ -88,6 +89,7 @@ void Connection::allowInteraction(bool allow) {
         anyProxy->createMethodCall("org.freedesktop.DBus.Peer", "Ping");
     sd_bus_set_allow_interactive_authorization(sd_bus_message_get_bus(RawMessage::of(message)),
                                                allow ? 1 : 0);
+    interactive_ = allow;
 }
 
 void Connection::handleArrived() {
@@ -96,17 +98,32 @@ void Connection::handleArrived() {
 }
 
 bool Connection::waitForArrival(int stopDescriptor) {
-    const auto wanted = bus_->getEventLoopPollData();
+    return waitForArrival(*this, *this, stopDescriptor, std::nullopt);
+}
+
+bool Connection::waitForArrival(Connection& one, Connection& other, int stopDescriptor,
+                                std::optional<std::chrono::milliseconds> longest) {
+    const auto first = one.bus_->getEventLoopPollData();
+    const auto second = other.bus_->getEventLoopPollData();
     // poll() passes over a descriptor of -1.
-    std::array<pollfd, 2> descriptors{
-        pollfd{wanted.fd, wanted.events, 0},
+    std::array<pollfd, 3> descriptors{
         pollfd{stopDescriptor, POLLIN, 0},
+        pollfd{first.fd, first.events, 0},
+        pollfd{second.fd, second.events, 0},
     };
-    while (::poll(descriptors.data(), descriptors.size(), wanted.getPollTimeout()) < 0) {
+    const int given = longest ? static_cast<int>(std::min<std::int64_t>(
+                                    std::max<std::int64_t>(longest->count(), 0), 1 << 30))
+                              : -1;
+    int timeout = -1;
+    for (const int wanted : {first.getPollTimeout(), second.getPollTimeout(), given}) {
+        if (wanted >= 0)
+            timeout = timeout < 0 ? wanted : std::min(timeout, wanted);
+    }
+    while (::poll(descriptors.data(), descriptors.size(), timeout) < 0) {
         if (errno != EINTR)
             throw std::system_error(errno, std::generic_category(), "waiting for the service");
     }
-    return descriptors[1].revents == 0;
+    return descriptors[0].revents == 0;
 }
 
 void Connection::setPatience(Patience patience) {

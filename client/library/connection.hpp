@@ -7,7 +7,9 @@
 
 #include <sdbus-c++/sdbus-c++.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +39,7 @@ class Connection {
     [[nodiscard]] sdbus::Slot addMatch(const std::string& rule, sdbus::message_handler handler);
 
     void allowInteraction(bool allow);
+    [[nodiscard]] bool allowsInteraction() const noexcept { return interactive_; }
 
     /// Runs what makes calls, with this patience, and translates what goes wrong.
     template <typename Calls>
@@ -54,12 +57,16 @@ class Connection {
     /// Waits until a message has arrived, or, with the result false, the descriptor is readable;
     /// -1: there is none.
     [[nodiscard]] bool waitForArrival(int stopDescriptor);
+    /// Waits until a message has arrived on one of two connections or the time is up; as above.
+    [[nodiscard]] static bool waitForArrival(Connection& one, Connection& other, int stopDescriptor,
+                                             std::optional<std::chrono::milliseconds> longest);
 
   private:
     void setPatience(Patience patience);
 
     std::unique_ptr<sdbus::IConnection> bus_;
     Patience patience_ = Patience::Usual;
+    bool interactive_ = false;
 };
 
 } // namespace genv::client

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <tuple>
 
 namespace genv::client {
 
@@ -96,6 +97,11 @@ Dictionary toDictionary(const ActivateOptions& options) {
     put(dictionary, "uid", options.uid);
     if (options.overSubscribe)
         dictionary.emplace("over-subscribe", sdbus::Variant(true));
+    if (options.wait) {
+        dictionary.emplace("wait", sdbus::Variant(true));
+        put(dictionary, "timeout", secondsOf(options.timeout));
+    }
+    put(dictionary, "lifetime", secondsOf(options.lifetime));
     return dictionary;
 }
 
@@ -107,6 +113,11 @@ Dictionary toDictionary(const AttachOptions& options) {
     put(dictionary, "model", options.model);
     if (options.overSubscribe)
         dictionary.emplace("over-subscribe", sdbus::Variant(true));
+    if (options.wait) {
+        dictionary.emplace("wait", sdbus::Variant(true));
+        put(dictionary, "timeout", secondsOf(options.timeout));
+    }
+    put(dictionary, "lifetime", secondsOf(options.lifetime));
     return dictionary;
 }
 
@@ -136,6 +147,10 @@ std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationC
     put(arguments, "name", change.name);
     put(arguments, "gpus", change.gpus);
     put(arguments, "gpu-memory", change.gpuMemoryBytes);
+    std::optional<std::optional<std::uint64_t>> lifetime;
+    if (change.lifetime)
+        lifetime = secondsOf(*change.lifetime);
+    put(arguments, "lifetime", lifetime);
     return arguments;
 }
 
@@ -169,6 +184,18 @@ std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
                   return std::tie(a.created, a.id) < std::tie(b.created, b.id);
               });
     return environments;
+}
+
+std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects) {
+    std::map<std::uint32_t, std::string> holders;
+    for (const auto& [path, interfaces] : objects) {
+        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
+        if (found == interfaces.end())
+            continue;
+        if (auto holder = unlessZero(property<std::string>(found->second, "LockedBy")))
+            holders.emplace(property<std::uint32_t>(found->second, "Index"), *std::move(holder));
+    }
+    return holders;
 }
 
 ServiceStatus toServiceStatus(const Dictionary& properties) {
@@ -221,6 +248,71 @@ std::string toText(const sdbus::Variant& value) {
     if (type == "as")
         return listText(value.get<std::vector<std::string>>());
     return {};
+}
+
+std::vector<QueueEntry> toQueue(BusQueue queue) {
+    std::vector<QueueEntry> entries;
+    entries.reserve(queue.size());
+    for (auto& row : queue)
+        entries.push_back({row.get<0>(), std::move(row.get<1>()), row.get<2>(), row.get<3>(),
+                           toTime(row.get<4>())});
+    return entries;
+}
+
+std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal) {
+    std::uint32_t uid = 0;
+    Notice notice;
+    Dictionary details;
+    signal >> uid >> notice.kind >> notice.environment >> details;
+    for (const auto& [key, value] : details)
+        notice.details.emplace(key, toText(value));
+    return {uid, std::move(notice)};
+}
+
+std::optional<Event> toEvent(sdbus::Message& signal) {
+    const std::string member = signal.getMemberName();
+    Event event;
+    event.time = now();
+    const auto readEnvironment = [&] {
+        std::string id;
+        signal >> id;
+        event.environment = unlessZero(std::move(id));
+    };
+    const auto readNumber = [&](std::optional<std::uint32_t>& number) {
+        signal >> number.emplace();
+    };
+    if (member == "EnvironmentAdded" || member == "EnvironmentRemoved") {
+        event.kind = member == "EnvironmentAdded" ? Event::Kind::EnvironmentAdded
+                                                  : Event::Kind::EnvironmentRemoved;
+        readEnvironment();
+    } else if (member == "Attached") {
+        event.kind = Event::Kind::Attached;
+        readEnvironment();
+        readNumber(event.device);
+    } else if (member == "Detached") {
+        event.kind = Event::Kind::Detached;
+        readEnvironment();
+        readNumber(event.device);
+        signal >> event.reason;
+    } else if (member == "ProcessTerminated") {
+        event.kind = Event::Kind::ProcessTerminated;
+        readNumber(event.pid);
+        readEnvironment();
+        signal >> event.reason;
+    } else if (member == "Notice") {
+        event.kind = Event::Kind::Notice;
+        std::tie(event.uid, event.notice) = toNotice(signal);
+        event.environment = unlessZero(event.notice->environment);
+    } else if (member == "QueueChanged") {
+        event.kind = Event::Kind::QueueChanged;
+    } else {
+        return std::nullopt;
+    }
+    return event;
+}
+
+Time now() {
+    return std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
 }
 
 Time toTime(std::uint64_t microseconds) {

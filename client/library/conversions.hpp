@@ -30,6 +30,9 @@ Environment toEnvironment(const Dictionary& properties);
 /// The environments among all objects, oldest first.
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
 
+/// The environment that holds the lock of each device that is locked.
+std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects);
+
 ServiceStatus toServiceStatus(const Dictionary& properties);
 
 /// As Enforce, Execute and the signal Enforced give them: kind, details.
@@ -44,7 +47,20 @@ std::map<std::string, Limit> toLimits(const BusLimits& limits);
 /// A value as text: numbers in decimal, lists with commas; empty for a type that no notice has.
 std::string toText(const sdbus::Variant& value);
 
+/// As ListQueue gives it: ticket, environment, uid, count, since.
+using BusQueue = std::vector<
+    sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
+std::vector<QueueEntry> toQueue(BusQueue queue);
+
+/// The event that a signal of dev.genv.Manager tells; nothing for one that is no event. Throws
+/// sdbus::Error where the arguments are others.
+std::optional<Event> toEvent(sdbus::Message& signal);
+/// The arguments of Notice: whom it is for and what it says. Throws sdbus::Error.
+std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal);
+
 Time toTime(std::uint64_t microseconds);
+/// The moment now.
+Time now();
 
 /// The object path of the environment with this id.
 std::string environmentPath(const std::string& id);

@@ -69,6 +69,30 @@ TEST(Conversions, SendWhatIsSetAndNothingElse) {
     EXPECT_TRUE(dictionary.at("over-subscribe").get<bool>());
 }
 
+TEST(Conversions, SendAWaitAndItsTimeOnlyTogether) {
+    AttachOptions options;
+    options.timeout = std::chrono::seconds{5};
+    EXPECT_TRUE(toDictionary(options).empty());
+    options.wait = true;
+    options.lifetime = std::chrono::hours{2};
+    const Dictionary sent = toDictionary(options);
+    EXPECT_EQ(sent.size(), 3U);
+    EXPECT_TRUE(sent.at("wait").get<bool>());
+    EXPECT_EQ(sent.at("timeout").get<std::uint64_t>(), 5U);
+    EXPECT_EQ(sent.at("lifetime").get<std::uint64_t>(), 7200U);
+    ActivateOptions activation;
+    activation.wait = true;
+    EXPECT_EQ(toDictionary(activation).size(), 1U);
+}
+
+TEST(Conversions, SetAndUnsetALease) {
+    ConfigurationChange change;
+    change.lifetime = std::chrono::minutes{1};
+    EXPECT_EQ(toArguments(change).first.at("lifetime").get<std::uint64_t>(), 60U);
+    change.lifetime.emplace();
+    EXPECT_EQ(toArguments(change).second, std::vector<std::string>{"lifetime"});
+}
+
 TEST(Conversions, TellAChangeFromNoChangeAndFromUnsetting) {
     ConfigurationChange change;
     change.gpus = std::optional<std::uint32_t>(2);

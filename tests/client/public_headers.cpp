@@ -4,6 +4,8 @@
 #include "genv/client.hpp"
 #include "genv/error.hpp"
 #include "genv/export.hpp"
+#include "genv/lock.hpp"
 #include "genv/types.hpp"
+#include "genv/waiting.hpp"
 
 static_assert(genv::ActivateOptions{}.overSubscribe == false);

@@ -49,6 +49,19 @@ TEST(Table, CutsNothingAndKeepsLongCellsApart) {
         "0       an-id-that-is-long a name that is much longer than its column 1 second ago\n");
 }
 
+TEST(Table, FitsATerminalByShorteningWhatIsTooLong) {
+    Table table = devicesTable();
+    table.add({"0", "an-id-that-is-long", "a name that is much longer", "25 minutes ago"});
+    table.add({"1", "an-id-that-is-long", "short", "just now"});
+    table.fit(51);
+    EXPECT_EQ(table.text(true), "ID      ENV ID      ENV NAME        ATTACHED\n"
+                                "0       an-id-that… a name that is… 25 minutes ago\n"
+                                "1       an-id-that-is-long short           just now\n");
+    table.fit(40);
+    EXPECT_EQ(table.text(false), "0       an-id-that… a name that is… 25 …\n"
+                                 "1       an-id-that… short           jus…\n");
+}
+
 TEST(Table, PadsByWhatIsSeenNotByBytes) {
     Table table = devicesTable();
     table.add({"0", "7", "grün", "x"});

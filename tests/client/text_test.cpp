@@ -65,5 +65,22 @@ TEST(ParseNumber, TakesWholeNumbersOnly) {
         EXPECT_EQ(parseNumber(text), std::nullopt) << text;
 }
 
+TEST(RelativeFuture, IsInTheLargestUnitThatFits) {
+    EXPECT_EQ(relativeFuture(now + std::chrono::hours{2}, now), "in 2 hours");
+    EXPECT_EQ(relativeFuture(now + std::chrono::seconds{1}, now), "in 1 second");
+    EXPECT_EQ(relativeFuture(now - std::chrono::hours{1}, now), "in 0 seconds");
+}
+
+TEST(Shortened, KeepsWhatFitsAndCountsCellsNotBytes) {
+    EXPECT_EQ(cells("grün"), 4U);
+    EXPECT_EQ(cells("木の"), 4U);
+    EXPECT_EQ(shortened("12345", 5), "12345");
+    EXPECT_EQ(shortened("123456", 5), "1234…");
+    EXPECT_EQ(shortened("木の名前", 5), "木の…");
+    EXPECT_EQ(shortened("木の名前", 4), "木…");
+    EXPECT_EQ(shortened("12", 1), "…");
+    EXPECT_EQ(shortened("12", 0), "");
+}
+
 } // namespace
 } // namespace genv::ctl

@@ -2,6 +2,8 @@
 // activate and deactivate: an environment for the shell that asks.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/commands/configuration_options.hpp"
+#include "client/genvctl/commands/requests.hpp"
+#include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/terminal.hpp"
@@ -29,6 +31,7 @@ struct ActivateArguments {
     bool noAttach = false;
     bool noLoad = false;
     bool overSubscribe = false;
+    WaitingOptions waiting;
 };
 
 bool exists(Context& context, const std::string& id) {
@@ -60,6 +63,16 @@ std::string join(Context& context, const std::string& id, std::uint32_t pid) {
     return context.authorised([&](Client& client) { return client.activate(options); });
 }
 
+std::string startWithout(Context& context, ActivateOptions options, const char* why) {
+    options.attach = false;
+    options.wait = false;
+    std::string id = requestEnvironment(context, options);
+    warn(fmt::format("The environment is active without the {} GPU(s) that .genv asks for",
+                     *options.configuration.gpus),
+         why);
+    return id;
+}
+
 // What the command line asks to attach must be had; what only the project's folder asks for is
 // worth a warning.
 std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid) {
@@ -71,9 +84,9 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
         merged(typed, arguments.noLoad ? Configuration{} : projectConfiguration());
     options.attach = !arguments.noAttach && options.configuration.gpus.value_or(0) > 0;
     options.overSubscribe = arguments.overSubscribe;
-    const auto activate = [&] {
-        return context.authorised([&](Client& client) { return client.activate(options); });
-    };
+    arguments.waiting.apply(options);
+    options.wait = options.wait && *options.attach;
+    const auto activate = [&] { return requestEnvironment(context, options); };
     if (!*options.attach || typed.gpus)
         return activate();
     try {
@@ -81,12 +94,9 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
     } catch (const ServiceUnavailable&) {
         throw;
     } catch (const Error& error) {
-        options.attach = false;
-        std::string id = activate();
-        warn(fmt::format("The environment is active without the {} GPU(s) that .genv asks for",
-                         *options.configuration.gpus),
-             error.what());
-        return id;
+        return startWithout(context, options, error.what());
+    } catch (const Failure& failure) {
+        return startWithout(context, options, failure.what());
     }
 }
 
@@ -154,6 +164,7 @@ void addActivate(CLI::App& app, Context& context) {
                       "Do not load the configuration saved in .genv");
     command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
                       "Take also GPUs that others hold");
+    arguments->waiting.addTo(*command, "End the environment");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { activate(context, *arguments); };
     });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // attach and detach: which devices the environment of this shell holds.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/requests.hpp"
+#include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
 
 #include <CLI/CLI.hpp>
@@ -14,6 +16,7 @@ namespace {
 
 struct AttachArguments {
     AttachOptions request;
+    WaitingOptions waiting;
     bool configured = false;
     bool refresh = false;
 };
@@ -31,9 +34,9 @@ void attach(Context& context, const AttachArguments& arguments) {
             return;
         }
         context.client().listenForNotices(geteuid());
-        tellDevices(context, context.authorised([&](Client& client) {
-            return client.attach(id, arguments.request);
-        }));
+        AttachOptions request = arguments.request;
+        arguments.waiting.apply(request);
+        tellDevices(context, requestDevices(context, id, request));
         context.warnOfNotices(id);
     });
 }
@@ -63,14 +66,28 @@ void addAttach(CLI::App& app, Context& context) {
             ->type_name("I")
             ->excludes(configured)
             ->excludes(count);
+    CLI::Option* uuid = command->add_option("--uuid", arguments->request.uuid, "The one with this UUID")
+                            ->type_name("UUID")
+                            ->excludes(configured)
+                            ->excludes(count)
+                            ->excludes(index);
+    CLI::Option* model =
+        command
+            ->add_option("--model", arguments->request.model,
+                         "Only of a model whose name has this in it")
+            ->type_name("NAME")
+            ->excludes(uuid);
     command
         ->add_flag("--refresh", arguments->refresh,
                    "None: only tell the shell again what is attached")
         ->excludes(configured)
         ->excludes(count)
-        ->excludes(index);
+        ->excludes(index)
+        ->excludes(uuid)
+        ->excludes(model);
     command->add_flag("-o,--over-subscribe", arguments->request.overSubscribe,
                       "Take also GPUs that others hold");
+    arguments->waiting.addTo(*command, "Give them back");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { attach(context, *arguments); };
     });

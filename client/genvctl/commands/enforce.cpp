@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // enforce: runs rules over what everybody holds and uses, once or until told to stop.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/option_values.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/enforcement.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/stop_signals.hpp"
 #include "client/genvctl/text.hpp"
-#include "core/bytes.hpp"
-#include "core/duration.hpp"
-#include "core/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,35 +28,6 @@ struct Arguments {
     std::optional<std::string> maxLifetime;
     std::optional<std::string> idleTimeout;
 };
-
-// Reads an option's text; what is wrong with it is said with the option's name.
-template <typename Parse>
-auto read(const char* option, const std::string& text, Parse parse) {
-    try {
-        return parse(text);
-    } catch (const core::Error& error) {
-        throw Failure(ExitStatus::Usage, fmt::format("{}: {}", option, error.what()));
-    }
-}
-
-std::chrono::seconds readTime(const char* option, const std::string& text) {
-    const auto span = read(option, text, core::parseDuration);
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
-    if (seconds != span)
-        throw Failure(ExitStatus::Usage,
-                      fmt::format("{}: \"{}\" is not a whole number of seconds", option, text));
-    return seconds;
-}
-
-std::optional<std::chrono::seconds> readTime(const char* option,
-                                             const std::optional<std::string>& text) {
-    return text ? std::optional(readTime(option, *text)) : std::nullopt;
-}
-
-std::optional<std::uint64_t> readMemory(const char* option,
-                                        const std::optional<std::string>& text) {
-    return text ? std::optional(read(option, *text, core::parseBytes).count) : std::nullopt;
-}
 
 std::pair<std::string, std::uint32_t> readUserLimit(const std::string& text) {
     const std::size_t equals = text.rfind('=');
@@ -100,16 +69,8 @@ void enforce(Context& context, const Arguments& arguments) {
     const StopSignals stop;
     for (; actions; actions = context.client().nextEnforcement(stop.descriptor()))
         printActions(context, *actions);
+    stop.take(); // being told to stop is how this ends well
 }
-
-// CLI11 would write "--no-env-memory{false}".
-class SwitchFormatter : public CLI::Formatter {
-  public:
-    std::string make_option_name(const CLI::Option* option, bool isPositional) const override {
-        const std::string name = CLI::Formatter::make_option_name(option, isPositional);
-        return name.substr(0, name.find('{'));
-    }
-};
 
 void addSwitch(CLI::App& command, const std::string& name, bool& value, const std::string& help) {
     command.add_flag(fmt::format("--{0},!--no-{0}", name), value, help)
@@ -173,7 +134,6 @@ void addEnforce(CLI::App& app, Context& context) {
         "With GENV_TERMINATE_PROCESSES=0 in the environment, environments are detached\n"
         "and no process is signalled. These limits are for these cycles only; lasting\n"
         "ones are set in genvd.conf.");
-    command->formatter(std::make_shared<SwitchFormatter>());
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { enforce(context, *arguments); };
     });

@@ -23,16 +23,18 @@ void ListingOptions::addFormatTo(CLI::App& command) {
 std::string ListingOptions::time(Time time) const {
     if (timestamp)
         return ctl::timestamp(time);
-    return relativeTime(
-        time, std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now()));
+    return relativeTime(time, currentTime());
 }
 
-void ListingOptions::print(const Context& context, const Table& table) const {
+void ListingOptions::print(const Context& context, Table table) const {
     const bool header = !noHeader && !context.options.noLegend;
     if (format == "csv") {
         ctl::print(table.csv(header));
         return;
     }
+    const auto width = terminalWidth();
+    if (width && !context.options.full)
+        table.fit(*width);
     const Emphasis emphasis = headerEmphasis();
     ctl::print(table.text(header, emphasis.before, emphasis.after));
 }

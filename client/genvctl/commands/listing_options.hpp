@@ -27,7 +27,7 @@ struct ListingOptions {
     [[nodiscard]] std::string time(Time time) const;
 
     /// Prints a table as the options want it.
-    void print(const Context& context, const Table& table) const;
+    void print(const Context& context, Table table) const;
 };
 
 /// A list of names for --query, checked against what can be asked for.

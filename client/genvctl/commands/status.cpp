@@ -23,14 +23,20 @@ std::string statusText(const Environment& environment) {
     const std::string devices = environment.devices.empty() ? "Detached from GPUs"
                                                             : "Attached to GPUs at indices " +
                                                                   joined(environment.devices, ",");
+    const std::string end =
+        environment.expires
+            ? fmt::format("Ends: {} ({})\n", relativeFuture(*environment.expires, currentTime()),
+                          timestamp(*environment.expires))
+            : "";
     return fmt::format("Environment is active ({})\n"
                        "{}\n"
+                       "{}"
                        "\n"
                        "Configuration\n"
                        "    Name: {}\n"
                        "    Device count: {}\n"
                        "    GPU memory capacity: {}\n",
-                       shown(environment.id), devices,
+                       shown(environment.id), devices, end,
                        orUnset(fieldText(environment.configuration, Field::Name)),
                        orUnset(fieldText(environment.configuration, Field::Gpus)),
                        orUnset(fieldText(environment.configuration, Field::GpuMemory)));
@@ -46,6 +52,9 @@ void status(Context& context) {
     const bool printed = context.printJson({{"active", true},
                                             {"id", environment->id},
                                             {"devices", environment->devices},
+                                            {"expires", environment->expires
+                                                            ? toJson(*environment->expires)
+                                                            : Json(nullptr)},
                                             {"config", toJson(environment->configuration)}});
     if (!printed)
         print(statusText(*environment));

@@ -6,7 +6,9 @@
 
 #include "genv/error.hpp"
 #include "genv/export.hpp"
+#include "genv/lock.hpp"
 #include "genv/types.hpp"
+#include "genv/waiting.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -52,6 +54,10 @@ class GENV_EXPORT Client {
     std::vector<Attachment> attachments();
     /// The processes that use a GPU now.
     std::vector<ComputeProcess> processes();
+    /// The requests that wait for devices, first come first.
+    std::vector<QueueEntry> queue();
+    /// The environment that holds the lock of each device that is locked.
+    std::map<std::uint32_t, std::string> lockHolders();
     /// Everything at once as JSON.
     std::string snapshot();
     ServiceStatus status();
@@ -69,6 +75,9 @@ class GENV_EXPORT Client {
     std::vector<std::uint32_t> detach(const std::string& id,
                                       const std::vector<std::uint32_t>& indices);
     void configure(const std::string& id, const ConfigurationChange& change);
+    /// Lets the leases of an environment end this long from now, never earlier than they would; one
+    /// without a lease gets one.
+    void extend(const std::string& id, std::chrono::seconds lifetime);
     void addProcess(const std::string& id, std::uint32_t pid);
     /// Takes a root process out; without processes and kernels the environment ends.
     void removeProcess(const std::string& id, std::uint32_t pid);
@@ -99,12 +108,33 @@ class GENV_EXPORT Client {
     /// Carries out a report that was decided elsewhere, as JSON, and returns what was done.
     std::vector<EnforcementAction> execute(const std::string& report);
 
-    // -- hearing
+    // -- waiting: with `wait` among the options, or for a lock. While these wait, the client's other
+    // calls work. A wait survives a restart of the service: where that comes back within 30 s, the
+    // call is made again and has its old place. A wait that timed out throws Error
+    // org.freedesktop.DBus.Error.Timeout.
+
+    /// As activate(); returns nothing when it was given up, and a new environment is gone then.
+    std::optional<std::string> activate(const ActivateOptions& options, const Waiting& waiting);
+    /// As attach(); returns nothing when it was given up, and nothing has been attached then.
+    std::optional<std::vector<std::uint32_t>>
+    attach(const std::string& id, const AttachOptions& options, const Waiting& waiting);
+    /// Exclusive use of every device of an environment among those who share them, which is asked
+    /// for in turn and binds only those who ask. Returns nothing when it was given up. Throws Error
+    /// dev.genv.Error.NotAttached where the environment has no device.
+    std::optional<Lock> lock(const std::string& id, const Waiting& waiting = {});
+
+    // -- hearing: only the service itself is believed
 
     /// Collects what the service tells the user with this uid from here on.
     void listenForNotices(std::uint32_t uid);
     /// What was told since the last time, in order; what a call causes is told before it returns.
     std::vector<Notice> takeNotices();
+    /// Collects every signal of the service from here on, for nextEvent(), also those of a service
+    /// that is started later.
+    void listenForEvents();
+    /// Waits for the next signal that listenForEvents() asked for. Returns nothing as soon as the
+    /// descriptor is readable; -1 waits for signals only.
+    std::optional<Event> nextEvent(int stopDescriptor = -1);
 
   private:
     class Implementation;

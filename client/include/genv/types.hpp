@@ -91,6 +91,39 @@ struct Notice {
     std::map<std::string, std::string> details; ///< numbers and lists as text
 };
 
+/// A request that waits for devices. The first in the queue gets what becomes free first.
+struct QueueEntry {
+    std::uint64_t ticket = 0; ///< grows with each one that comes
+    std::string environment;
+    std::uint32_t uid = 0;
+    std::uint32_t gpus = 0; ///< how many more devices it waits for
+    Time since;
+};
+
+/// Something that the service told everybody, or that became of the service itself.
+struct Event {
+    enum class Kind {
+        EnvironmentAdded,
+        EnvironmentRemoved,
+        Attached,
+        Detached,
+        ProcessTerminated,
+        QueueChanged,
+        Notice,
+        ServiceEnded,  ///< what happens from here on is not told
+        ServiceStarted ///< again, or for the first time
+    };
+    Kind kind = Kind::QueueChanged;
+    Time time; ///< when it was heard
+    std::optional<std::string> environment;
+    std::string user; ///< the environment's owner; empty where it is not known
+    std::optional<std::uint32_t> device;
+    std::optional<std::uint32_t> pid;
+    std::string reason;                ///< of Detached and ProcessTerminated
+    std::optional<std::uint32_t> uid;  ///< whom a notice is for
+    std::optional<genv::Notice> notice; ///< what a notice says
+};
+
 /// What Client::activate() asks for.
 struct ActivateOptions {
     std::optional<std::string>
@@ -100,7 +133,10 @@ struct ActivateOptions {
     std::optional<std::string> kernel; ///< a Jupyter kernel instead of a process
     std::optional<bool> attach;        ///< unset: when a number of GPUs is configured
     bool overSubscribe = false;        ///< also devices that others hold
-    std::optional<std::uint32_t> uid;  ///< another owner
+    bool wait = false;                 ///< where devices are taken: until they are free
+    std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
+    std::optional<std::chrono::seconds> lifetime; ///< ends then; unset: as the service has it
+    std::optional<std::uint32_t> uid;             ///< another owner
 };
 
 /// What Client::attach() asks for: at most one of count, index and uuid.
@@ -110,6 +146,9 @@ struct AttachOptions {
     std::optional<std::string> uuid;
     std::optional<std::string> model; ///< part of the model's name; with count or alone
     bool overSubscribe = false;
+    bool wait = false; ///< where devices are taken: until they are free
+    std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
+    std::optional<std::chrono::seconds> lifetime; ///< these devices are given back then
 };
 
 /// Which rules Client::enforce() runs and how. A limit that is unset does not apply.
@@ -152,6 +191,8 @@ struct ConfigurationChange {
     std::optional<std::optional<std::string>> name;
     std::optional<std::optional<std::uint32_t>> gpus;
     std::optional<std::optional<std::uint64_t>> gpuMemoryBytes;
+    /// From now on; leases that run end then, never earlier than before. Unset: no lease any more.
+    std::optional<std::optional<std::chrono::seconds>> lifetime;
 };
 
 } // namespace genv

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// events: what the service tells, as it tells it.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/stop_signals.hpp"
+#include "client/genvctl/table.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+namespace genv::ctl {
+
+namespace {
+
+/// Readable when the command is told to stop, or nobody reads its output any more.
+class Ending {
+  public:
+    Ending() : descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
+        watch(stop_.descriptor(), EPOLLIN);
+        // An error or a hang-up is told without being asked for; a file has neither.
+        watch(STDOUT_FILENO, 0);
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+        stop_.take(); // being told to stop is how this ends well
+        close(descriptor_);
+    }
+
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+  private:
+    void watch(int descriptor, std::uint32_t events) const {
+        epoll_event event{};
+        event.events = events;
+        epoll_ctl(descriptor_, EPOLL_CTL_ADD, descriptor, &event);
+    }
+
+    StopSignals stop_;
+    int descriptor_;
+};
+
+const char* kindName(Event::Kind kind) {
+    switch (kind) {
+    case Event::Kind::EnvironmentAdded:
+        return "started";
+    case Event::Kind::EnvironmentRemoved:
+        return "ended";
+    case Event::Kind::Attached:
+        return "attached";
+    case Event::Kind::Detached:
+        return "detached";
+    case Event::Kind::ProcessTerminated:
+        return "terminated";
+    case Event::Kind::QueueChanged:
+        return "queue";
+    case Event::Kind::Notice:
+        return "notice";
+    case Event::Kind::ServiceEnded:
+        return "service-ended";
+    case Event::Kind::ServiceStarted:
+        return "service-started";
+    }
+    return "";
+}
+
+std::string detailsText(const Event& event) {
+    std::vector<std::string> parts;
+    if (event.device)
+        parts.push_back(fmt::format("GPU {}", *event.device));
+    if (event.pid)
+        parts.push_back(fmt::format("process {}", *event.pid));
+    if (!event.reason.empty())
+        parts.push_back(event.reason);
+    if (event.notice) {
+        parts.push_back(fmt::format("to {}: {}", event.uid.value_or(0), event.notice->kind));
+        for (const auto& [key, value] : event.notice->details)
+            parts.push_back(fmt::format("{}={}", key, value));
+    }
+    return joined(parts, " ");
+}
+
+Json eventJson(const Event& event) {
+    Json json = {{"time", toJson(event.time)},
+                 {"event", kindName(event.kind)},
+                 {"environment", orNull(event.environment)},
+                 {"user", event.user.empty() ? Json(nullptr) : Json(event.user)},
+                 {"device", orNull(event.device)},
+                 {"pid", orNull(event.pid)},
+                 {"reason", event.reason.empty() ? Json(nullptr) : Json(event.reason)}};
+    if (event.notice) {
+        json["uid"] = orNull(event.uid);
+        json["notice"] = event.notice->kind;
+        json["details"] = event.notice->details;
+    }
+    return json;
+}
+
+Table eventsTable() {
+    return Table({{"TIME", 20}, {"EVENT", 16}, {"ENV ID", 12}, {"USER", 16}, {"DETAILS", 0}});
+}
+
+void printEvent(Context& context, const Event& event) {
+    if (context.printJson(eventJson(event)))
+        return;
+    Table line = eventsTable();
+    line.add({timestamp(event.time), kindName(event.kind), event.environment.value_or(""), event.user,
+              detailsText(event)});
+    print(line.text(false));
+}
+
+void events(Context& context) {
+    Client& client = context.client();
+    client.status(); // starts a service that is not running, or says why it cannot be
+    client.listenForEvents();
+    const Ending ending;
+    if (context.options.json == JsonMode::Off && !context.options.noLegend) {
+        const Emphasis emphasis = headerEmphasis();
+        print(eventsTable().text(true, emphasis.before, emphasis.after));
+    }
+    while (const auto event = client.nextEvent(ending.descriptor()))
+        printEvent(context, *event);
+}
+
+} // namespace
+
+void addEvents(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("events", "Show what happens, as it happens");
+    command->footer("A line each until Ctrl-C; with --json=short, an object a line. A restart of the service\n"
+                    "shows as service-ended and service-started.");
+    command->callback([&context] { context.command = [&context] { events(context); }; });
+}
+
+} // namespace genv::ctl

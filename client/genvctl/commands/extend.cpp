@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// extend: more time for an environment.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/waiting_options.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+constexpr const char* lifetimeLimit = "MaxLifetime";
+
+struct ExtendArguments {
+    std::optional<std::string> lifetime;
+    std::optional<std::string> id;
+};
+
+// Without a time, as long as its owner may: to the limit of its age, or without an end.
+ConfigurationChange wantedChange(Client& client, const std::string& id,
+                                 const std::optional<std::string>& typed) {
+    ConfigurationChange change;
+    if (typed) {
+        change.lifetime = readLifetime("TIME", *typed);
+        return change;
+    }
+    const Environment environment = client.environment(id);
+    const auto limits = client.limits(environment.uid);
+    const auto limit = limits.find(lifetimeLimit);
+    std::optional<std::chrono::seconds> longest;
+    if (limit != limits.end() && limit->second.allowed) {
+        // A second less, which the call may take.
+        longest = std::chrono::floor<std::chrono::seconds>(
+            environment.created + std::chrono::seconds(*limit->second.allowed - 1) - currentTime());
+        if (longest->count() < 1)
+            throw Failure(ExitStatus::Failed,
+                          fmt::format("Environment {} may not last any longer (MaxLifetime)", id),
+                          "\"genvctl limits\" shows what you may have.");
+    }
+    change.lifetime = longest;
+    return change;
+}
+
+void extend(Context& context, const std::string& id, const ExtendArguments& arguments) {
+    const ConfigurationChange change = wantedChange(context.client(), id, arguments.lifetime);
+    context.authorised([&](Client& client) { client.configure(id, change); });
+    const auto expires = context.client().environment(id).expires;
+    if (context.printJson(
+            {{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
+        return;
+    print(expires ? fmt::format("Environment {} ends {} ({})\n", shown(id),
+                                relativeFuture(*expires, currentTime()), timestamp(*expires))
+                  : fmt::format("Environment {} has no end\n", shown(id)));
+}
+
+} // namespace
+
+void addExtend(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("extend", "Let an environment end later");
+    const auto arguments = std::make_shared<ExtendArguments>();
+    command
+        ->add_option("TIME", arguments->lifetime,
+                     "From now on, such as 2h; without it, as long as you may")
+        ->type_name("");
+    command->add_option("--id,--eid", arguments->id, "That environment, not this shell's")
+        ->type_name("ID");
+    command->footer("Never ends it earlier than it would. \"genvctl status\" shows what is left.");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] {
+            if (arguments->id) {
+                core::requireIdentifier(*arguments->id, "id");
+                extend(context, *arguments->id, *arguments);
+            } else {
+                context.inEnvironment(
+                    [&](const std::string& id) { extend(context, id, *arguments); });
+            }
+        };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// lock: a command that has the environment's devices to itself among those who share them. The
+// command takes the place of genvctl and inherits the lock's descriptor: so the lock lasts exactly as
+// long as the command, however it ends, and as what it leaves running with that descriptor open.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/execution.hpp"
+#include "client/genvctl/text.hpp"
+#include "client/genvctl/turn.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+namespace {
+
+std::optional<Lock> lockOf(Context& context, const Environment& environment) {
+    try {
+        return inTurn(
+            context, lockText(context.client(), environment.id), std::nullopt,
+            "Interrupted while waiting; the command was not run",
+            [&](Client& client, const Waiting& waiting) {
+                return client.lock(environment.id, waiting);
+            },
+            [&](const Lock&) {
+                return fmt::format("GPU {} locked", joined(environment.devices, ","));
+            });
+    } catch (const Error& error) {
+        if (error.name() == dbus::contract::error::notAttached)
+            return std::nullopt; // detached meanwhile
+        throw;
+    }
+}
+
+void lock(Context& context, const std::vector<std::string>& words) {
+    std::optional<Lock> lock;
+    if (const auto environment = context.activeEnvironment()) {
+        if (!environment->devices.empty())
+            lock = lockOf(context, *environment);
+    }
+    if (lock)
+        fcntl(lock->descriptor(), F_SETFD, 0);
+    execute(words);
+}
+
+} // namespace
+
+void addLock(CLI::App& app, Context& context) {
+    CLI::App* command =
+        app.add_subcommand("lock", "Run a command with this shell's GPUs to itself");
+    command->footer("Among those who share the GPUs and lock them, too, one after the other. The lock ends\n"
+                    "with the command. Outside an environment, or without GPUs, it is just run.");
+    takeEverythingFromTheCommandOn(*command);
+    command->callback([&context, command] {
+        const std::vector<std::string> words = commandWords(*command);
+        context.command = [&context, words] { lock(context, words); };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// queue: who waits for devices, and in which order.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/context.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+void list(Context& context, const ListingOptions& options) {
+    const auto queue = context.client().queue();
+    std::map<std::string, std::string> users;
+    for (const EnvironmentEntry& entry : context.client().environments())
+        users.emplace(entry.id, entry.user);
+
+    Json json = Json::array();
+    Table table(
+        {{"POSITION", 10}, {"ENV ID", 12}, {"USER", 16}, {"GPUS", 6}, {"SINCE", 0}});
+    for (const QueueEntry& entry : queue) {
+        // One that has left since has no name here any more.
+        const auto found = users.find(entry.environment);
+        const std::string user =
+            found == users.end() ? std::to_string(entry.uid) : found->second;
+        const std::size_t position = json.size() + 1;
+        json.push_back({{"position", position},
+                        {"ticket", entry.ticket},
+                        {"environment", entry.environment},
+                        {"uid", entry.uid},
+                        {"user", user},
+                        {"gpus", entry.gpus},
+                        {"since", toJson(entry.since)}});
+        table.add({std::to_string(position), entry.environment,
+                   fmt::format("{}({})", user, entry.uid), std::to_string(entry.gpus),
+                   options.time(entry.since)});
+    }
+    if (!context.printJson(json))
+        options.print(context, table);
+}
+
+} // namespace
+
+void addQueue(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("queue", "Show who waits for GPUs, first come first");
+    const auto options = std::make_shared<ListingOptions>();
+    options->addTo(*command);
+    command->footer("GPUS is how many more the request waits for.");
+    command->callback([&context, options] {
+        context.command = [&context, options] { list(context, *options); };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/service_signals.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace genv::client {
+
+namespace contract = dbus::contract;
+
+namespace {
+
+constexpr const char* busDriver = "org.freedesktop.DBus";
+
+// sd-bus is C: no exception may come out of a handler. What cannot be read is nobody's message.
+template <typename Handler>
+sdbus::message_handler guarded(Handler handler) {
+    return [handler = std::move(handler)](sdbus::Message& message) {
+        try {
+            handler(message);
+        } catch (const std::exception&) {
+        }
+    };
+}
+
+std::string currentOwner(Connection& connection) {
+    std::string owner;
+    try {
+        connection.proxy(busDriver, "/org/freedesktop/DBus")
+            ->callMethod("GetNameOwner")
+            .onInterface(busDriver)
+            .withArguments(contract::busName)
+            .storeResultsTo(owner);
+    } catch (const sdbus::Error& error) {
+        if (error.getName() != "org.freedesktop.DBus.Error.NameHasNoOwner")
+            throw;
+    }
+    return owner;
+}
+
+} // namespace
+
+ServiceSignals::ServiceSignals(Connection& connection, const std::string& which, Heard heard,
+                               OwnerChanged ownerChanged)
+    : heard_(std::move(heard)), ownerChanged_(std::move(ownerChanged)) {
+    // In this order no change of the owner and no signal of the one found is missed.
+    ownerChanges_ = connection.addMatch(
+        std::string("type='signal',sender='") + busDriver + "',interface='" + busDriver +
+            "',member='NameOwnerChanged',arg0='" + contract::busName + "'",
+        guarded([this](sdbus::Message& message) { changeOwner(message); }));
+    if (!which.empty())
+        signals_ = connection.addMatch(
+            std::string("type='signal',sender='") + contract::busName + "'," + which,
+            guarded([this](sdbus::Message& message) {
+                if (!owner_.empty() && message.getSender() == owner_)
+                    heard_(message);
+            }));
+    owner_ = currentOwner(connection);
+}
+
+void ServiceSignals::changeOwner(sdbus::Message& message) {
+    if (message.getSender() != busDriver)
+        return;
+    std::string name;
+    std::string before;
+    std::string after;
+    message >> name >> before >> after;
+    if (name != contract::busName || after == owner_)
+        return;
+    const bool wasThere = !owner_.empty();
+    owner_ = after;
+    if (!ownerChanged_)
+        return;
+    if (wasThere && !after.empty())
+        ownerChanged_(false);
+    ownerChanged_(!after.empty());
+}
+
+} // namespace genv::client

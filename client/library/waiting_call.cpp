@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/waiting_call.hpp"
+
+#include "client/library/proxies.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace genv::client {
+
+namespace contract = dbus::contract;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the service keeps the place of a call that a restart interrupted.
+constexpr auto placeKept = 30s;
+// How often a service that is not there is called, which starts it where the bus can.
+constexpr auto betweenCalls = 1s;
+// A call that is answered sooner has not waited, and nothing is told of it.
+constexpr auto atOnce = 200ms;
+
+// The service, or the bus, had the call and ended: it may have a place in the queue.
+bool wasInterrupted(const ServiceUnavailable& error) {
+    return error.name() == "org.freedesktop.DBus.Error.NoReply";
+}
+
+} // namespace
+
+WaitingCall::WaitingCall(Connection& listening, const Waiting& waiting)
+    : listening_(listening), waiting_(waiting) {
+    const auto note = [this](sdbus::Message&) { hasChanged_ = true; };
+    listening_.call(Patience::Usual, [&] {
+        changes_ = std::make_unique<ServiceSignals>(
+            listening_,
+            waiting_.changed ? std::string("interface='") + ManagerProxy::INTERFACE_NAME + "'" : "",
+            note, [this](bool) { hasChanged_ = true; });
+        if (waiting_.changed)
+            deviceChanges_ = std::make_unique<ServiceSignals>(
+                listening_,
+                std::string("interface='org.freedesktop.DBus.Properties',path_namespace='") +
+                    contract::devicePathPrefix + "'",
+                note);
+    });
+}
+
+bool WaitingCall::run(const Send& send) {
+    std::optional<Clock::time_point> until;
+    for (;;) {
+        const auto began = Clock::now();
+        try {
+            return attempt(send);
+        } catch (const ServiceUnavailable& error) {
+            if (!until && !wasInterrupted(error))
+                throw;
+            // Only a call that had waited begins a new time to come back: a service that ends of
+            // this very call is not called for ever.
+            if (!until || Clock::now() - began > placeKept)
+                until = Clock::now() + placeKept;
+            if (Clock::now() >= *until)
+                throw;
+        }
+        if (!awaitService(*until))
+            return false;
+    }
+}
+
+bool WaitingCall::attempt(const Send& send) {
+    Connection connection;
+    if (listening_.allowsInteraction())
+        connection.call(Patience::Usual, [&] { connection.allowInteraction(true); });
+    bool answered = false;
+    std::optional<sdbus::Error> failure;
+    const auto proxy = connection.call(Patience::Endless, [&] {
+        return send(connection, [&](const sdbus::Error* error) {
+            answered = true;
+            if (error != nullptr)
+                failure = *error;
+        });
+    });
+    const auto quietUntil = Clock::now() + atOnce;
+    bool stopped = false;
+    for (;;) {
+        connection.call(Patience::Endless, [&] { connection.handleArrived(); });
+        if (answered && failure)
+            throwTranslated(*failure);
+        if (answered || stopped)
+            return answered;
+        listening_.call(Patience::Usual, [&] { listening_.handleArrived(); });
+        const bool isQuiet = Clock::now() < quietUntil;
+        if (hasChanged_ && waiting_.changed && !isQuiet) {
+            hasChanged_ = false;
+            waiting_.changed();
+            continue; // its calls may have brought messages in
+        }
+        std::optional<std::chrono::milliseconds> longest;
+        if (isQuiet)
+            longest = std::chrono::ceil<std::chrono::milliseconds>(quietUntil - Clock::now());
+        stopped = !Connection::waitForArrival(connection, listening_, waiting_.stopDescriptor,
+                                              longest);
+    }
+}
+
+bool WaitingCall::awaitService(Clock::time_point until) {
+    const auto again = std::min(until, Clock::now() + betweenCalls);
+    for (;;) {
+        listening_.call(Patience::Usual, [&] { listening_.handleArrived(); });
+        const auto now = Clock::now();
+        if (changes_->serviceIsThere() || now >= again)
+            return true;
+        if (!Connection::waitForArrival(listening_, listening_, waiting_.stopDescriptor,
+                                        std::chrono::ceil<std::chrono::milliseconds>(again - now)))
+            return false;
+    }
+}
+
+} // namespace genv::client
