@@ -42,8 +42,8 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
                   [this] { return settings_.killAfter; }),
       evictor_(ledger_, observer_, terminator_, loop, log),
       enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
-      eventLog_(log), connection_(sdbus::createSystemBusConnection()), gate_(authorizer_),
-      context_(makeContext()) {
+      eventLog_(log), shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
+      connection_(sdbus::createSystemBusConnection()), gate_(authorizer_), context_(makeContext()) {
     recover();
     manager_.emplace(*connection_, context_);
     publisher_.emplace(*connection_, context_, *manager_);
@@ -99,6 +99,8 @@ void Service::recover() {
 }
 
 void Service::subscribe() {
+    shellFiles_.start();
+    events_.subscribe([this](const core::Event& event) { shellFiles_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { eventLog_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });

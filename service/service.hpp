@@ -28,6 +28,7 @@
 #include "service/kernel_finder.hpp"
 #include "service/lock_pipes.hpp"
 #include "service/process_table.hpp"
+#include "service/shell_files.hpp"
 #include "service/system_clock.hpp"
 #include "service/system_manager.hpp"
 #include "service/user_directory.hpp"
@@ -92,6 +93,7 @@ class Service {
     core::Idleness idleness_;
     core::Enforcer enforcer_;
     EventLog eventLog_;
+    ShellFiles shellFiles_;
 
     std::unique_ptr<sdbus::IConnection> connection_;
     policy::PolkitAuthorizer authorizer_;

@@ -22,7 +22,8 @@ namespace genv::ctl {
 namespace {
 
 constexpr const char* footer =
-    "Set your shell up with: eval \"$(genvctl shell --init)\"\n"
+    "Set bash or zsh up with: eval \"$(genvctl shell --init)\"\n"
+    "and fish with: genvctl shell --init | source\n"
     "Then \"genv activate --gpus 1\" gives it a GPU, and closing it gives the GPU back.\n\n"
     "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not in an environment, 4 not authorised,\n"
     "5 no device free, 6 no service.";
@@ -45,7 +46,7 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
         "--no-pager", [] {}, "Accepted as by systemctl; there is no pager");
     app.add_flag("--no-ask-password", context.options.noAskPassword, "Never ask for a password");
     // What the shell function says of itself.
-    app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash"}))->group("");
+    app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash", "zsh", "fish"}))->group("");
     app.add_option("--shell-pid", raw.shellPid)->group("");
     app.add_option("--shell-fd", raw.shellDescriptor)->group("");
 }
@@ -60,7 +61,7 @@ void apply(const RawOptions& raw, Context& context) {
         fcntl(raw.shellDescriptor, F_SETFD, FD_CLOEXEC) < 0)
         throw Failure(ExitStatus::Usage,
                       "--shell needs the shell's --shell-pid and an open --shell-fd");
-    context.shell = ShellLink{raw.shellPid, raw.shellDescriptor};
+    context.shell = ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor};
 }
 
 void addCommands(CLI::App& app, Context& context) {

@@ -34,13 +34,13 @@ const ShellLink& Context::requireShell(const std::string& name) {
     if (!shell)
         throw Failure(ExitStatus::Usage,
                       fmt::format("\"{}\" changes your shell, which has to be set up for it", name),
-                      "Run this first, or put it into ~/.bashrc: eval \"$(genvctl shell --init)\"");
+                      setUpHint());
     return *shell;
 }
 
 void Context::tellShell(const ShellCode& code) {
     if (shell)
-        code.send(shell->descriptor);
+        code.send(shell->kind, shell->descriptor);
 }
 
 bool Context::printJson(const Json& json) {

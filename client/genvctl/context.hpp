@@ -26,8 +26,9 @@ struct GlobalOptions {
     bool full = false; ///< tables are not fitted to the terminal
 };
 
-/// The shell function of genv.bash that runs this command.
+/// The shell function of data/shell that runs this command.
 struct ShellLink {
+    Shell kind = Shell::Bash;
     std::uint32_t pid = 0; ///< of the shell
     int descriptor = -1;   ///< where it reads code from
 };

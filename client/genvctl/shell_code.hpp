@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genvctl tells the shell function that called it: lines that call the functions of genv.bash
+// What genvctl tells the shell function that called it: lines that call the functions of data/shell
 // with quoted words. Whatever anybody chose reaches the shell as a quoted word only. The lines go
 // to a descriptor of their own, so that standard output stays the person's.
 #pragma once
 
 #include "client/genvctl/variables.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace genv::ctl {
 
-/// A word that every POSIX shell reads back as exactly this text.
-std::string shellQuoted(std::string_view text);
+/// A shell that there is code for.
+enum class Shell { Bash, Zsh, Fish };
+
+/// The name of a shell's program, such as "bash".
+std::string_view nameOf(Shell shell);
+
+/// The shell whose program has this name; nothing where there is no code for it.
+std::optional<Shell> shellNamed(std::string_view name);
+
+/// The name of the program that started this one: in "$(genvctl ...)" the shell that evaluates what
+/// is printed, since a substitution forks the shell.
+std::string callingProgram();
+
+/// What to do where the calling shell is not set up, in one line.
+std::string setUpHint();
+
+/// A word that this shell reads back as exactly this text.
+std::string shellQuoted(Shell shell, std::string_view text);
 
 /// Collects lines and sends them.
 class ShellCode {
@@ -26,15 +43,17 @@ class ShellCode {
     /// Gives variables their values; their earlier ones are kept for leave().
     void set(const std::vector<Variable>& variables);
 
-    [[nodiscard]] const std::string& text() const { return text_; }
+    /// What the prompt reads from now on, and its first line at a time when the shell knew all of
+    /// it.
+    void watch(std::string_view statusFile, std::string_view firstLine);
 
-    /// Writes it all to a descriptor. Throws Failure.
-    void send(int descriptor) const;
+    [[nodiscard]] std::string text(Shell shell) const;
+
+    /// Writes it all to a descriptor, as a shell reads it. Throws Failure.
+    void send(Shell shell, int descriptor) const;
 
   private:
-    void line(std::string_view function, std::initializer_list<std::string_view> words);
-
-    std::string text_;
+    std::vector<std::vector<std::string>> calls_; ///< of functions with words
 };
 
 } // namespace genv::ctl

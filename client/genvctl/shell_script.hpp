@@ -8,5 +8,7 @@
 namespace genv::ctl {
 
 extern const std::string_view bashScript;
+extern const std::string_view zshScript;
+extern const std::string_view fishScript;
 
 } // namespace genv::ctl

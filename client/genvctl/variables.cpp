@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/variables.hpp"
 
+#include "client/genvctl/status_file.hpp"
 #include "client/genvctl/text.hpp"
 #include "core/text.hpp"
+#include "core/visible_devices.hpp"
 #include "genv/client.hpp"
 
 #include <algorithm>
@@ -23,22 +25,19 @@ std::optional<std::string> environmentVariableId() {
 
 std::string visibleDevices(const std::vector<Device>& machine,
                            const std::vector<std::uint32_t>& attached) {
-    if (attached.empty())
-        return "-1";
-    std::vector<std::uint32_t> indices = attached;
-    std::sort(indices.begin(), indices.end());
-    const bool hasInstances = std::any_of(
-        machine.begin(), machine.end(), [](const Device& d) { return d.uuid.starts_with("MIG-"); });
-    if (!hasInstances)
-        return joined(indices, ",");
-    std::vector<std::string> uuids;
-    for (const std::uint32_t index : indices) {
+    const bool hasInstances = std::any_of(machine.begin(), machine.end(), [](const Device& device) {
+        return core::isInstanceUuid(device.uuid);
+    });
+    std::vector<core::VisibleDevice> visible;
+    for (const std::uint32_t index : attached) {
         const auto device = std::find_if(machine.begin(), machine.end(),
                                          [&](const Device& d) { return d.index == index; });
         if (device != machine.end())
-            uuids.push_back(device->uuid);
+            visible.push_back({index, device->uuid});
+        else if (!hasInstances)
+            visible.push_back({index, {}});
     }
-    return uuids.empty() ? "-1" : joined(uuids, ",");
+    return core::visibleDevices(std::move(visible), hasInstances);
 }
 
 std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached) {
@@ -62,7 +61,8 @@ std::vector<Variable> deviceVariables(std::string visible) {
 }
 
 std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
-    std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id}};
+    std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id},
+                                    {"GENV_STATUS_FILE", statusFile(environment.id)}};
     for (auto& part :
          {configurationVariables(environment.configuration), deviceVariables(std::move(visible))})
         variables.insert(variables.end(), part.begin(), part.end());

@@ -43,7 +43,8 @@ std::vector<Variable> configurationVariables(const Configuration& configuration)
 /// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
 std::vector<Variable> deviceVariables(std::string visible);
 
-/// All of an environment's variables but GENV_SHELL and PATH.
+/// All of an environment's variables but GENV_SHELL and PATH. GENV_STATUS_FILE has a value where
+/// the service writes that file.
 std::vector<Variable> environmentVariables(const Environment& environment, std::string visible);
 
 } // namespace genv::ctl

@@ -4,14 +4,19 @@
 # genvctl and then evaluates the lines that genvctl sends on a descriptor of their own: calls of the functions below with
 # quoted words. Everything here starts with __genv but for genv and genvctl themselves.
 #
+# While an environment is active, __genv_prompt is in PROMPT_COMMAND and reads the environment's status file, with builtins
+# only. Nobody else's part of PROMPT_COMMAND is touched.
+#
 # The genvctl that printed this; it sets this on the line before.
 : "${__genv_program:=genvctl}"
 
 # What an activation sets, but for PATH and PS1, which are extended.
 __genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
-    CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
+    GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 
-# What a variable was before the activation, by its name. They must be associative at any time: bash would evaluate the
+# What a variable was before the activation, by its name, and what else is known of the activation, in small letters:
+# shims and prefix (of the prompt) as __genv_enter got them; file, seen (its first line) and began as __genv_watch did; venv,
+# the virtual environment at the last prompt. They must be associative at any time: bash would evaluate the
 # value of a variable named in another array's subscript.
 if [[ $(declare -p __genv_state 2>/dev/null) != "declare -A"* ]]; then
     unset -v __genv_state __genv_value
@@ -23,7 +28,7 @@ genv() {
     for __genv_word in "$@"; do
         case $__genv_word in
         -*) ;;
-        activate | deactivate | attach | detach | config)
+        activate | deactivate | attach | detach | config | shell)
             __genv_call "$@"
             return
             ;;
@@ -95,6 +100,9 @@ __genv_unset() {
 
 # __genv_enter PROMPT SHIMS: before an activation's variables are set.
 __genv_enter() {
+    __genv_state[prefix]=$1
+    __genv_state[shims]=$2
+    __genv_state[venv]=${VIRTUAL_ENV-}
     __genv_save PATH
     PATH=$2${PATH:+:$PATH}
     __genv_state[PATH,now]=$PATH
@@ -102,30 +110,219 @@ __genv_enter() {
         __genv_save PS1
         PS1=$1$PS1
         __genv_state[PS1,now]=$PS1
-        __genv_state[PS1,prefix]=$1
     fi
+    __genv_hook
+}
+
+# __genv_watch FILE LINE: the status file, and its first line when what it says was known already.
+__genv_watch() {
+    __genv_state[file]=$1
+    __genv_state[seen]=$2
+    __genv_state[began]=${2##* }
 }
 
 # __genv_leave SHIMS: ends the activation. PATH and PS1 that somebody else has changed since lose only what was added.
 __genv_leave() {
     local __genv_name
+    __genv_unhook
     for __genv_name in "${__genv_names[@]}"; do
         __genv_restore "$__genv_name"
     done
     if [[ -v "__genv_state[PATH,now]" && ${PATH-} == "${__genv_state[PATH,now]}" ]]; then
         __genv_restore PATH
     else
-        __genv_name=:${PATH-}:
-        __genv_name=${__genv_name//":$1:"/:}
-        __genv_name=${__genv_name#:}
-        PATH=${__genv_name%:}
+        __genv_strip_path PATH "$1"
+    fi
+    # What a virtual environment that is still active puts back when it goes.
+    if [[ -v _OLD_VIRTUAL_PATH ]]; then
+        __genv_strip_path _OLD_VIRTUAL_PATH "$1"
     fi
     if [[ -v "__genv_state[PS1,now]" ]]; then
         if [[ ${PS1-} == "${__genv_state[PS1,now]}" ]]; then
             __genv_restore PS1
         else
-            PS1=${PS1/"${__genv_state[PS1,prefix]}"/}
+            PS1=${PS1/"${__genv_state[prefix]}"/}
+        fi
+        if [[ -v _OLD_VIRTUAL_PS1 ]]; then
+            _OLD_VIRTUAL_PS1=${_OLD_VIRTUAL_PS1/"${__genv_state[prefix]}"/}
         fi
     fi
     __genv_state=() __genv_value=()
 }
+
+# __genv_strip_path NAME FOLDER: takes a folder out of a list like PATH.
+__genv_strip_path() {
+    local __genv_list=:${!1-}:
+    while [[ $__genv_list == *":$2:"* ]]; do
+        __genv_list=${__genv_list/":$2:"/:}
+    done
+    __genv_list=${__genv_list#:}
+    printf -v "$1" %s "${__genv_list%:}"
+}
+
+# What PROMPT_COMMAND is: array, string, unset, or fixed where it is read-only.
+__genv_hook_kind() {
+    local __genv_text
+    __genv_text=$(declare -p PROMPT_COMMAND 2>/dev/null) || __genv_text=
+    __genv_text=${__genv_text#declare }
+    case ${__genv_text%% *} in
+    '') __genv_kind="unset" ;;
+    *r*) __genv_kind=fixed ;;
+    *[aA]*) __genv_kind=array ;;
+    *) __genv_kind=string ;;
+    esac
+}
+
+# shellcheck disable=SC2128,SC2178  # a string where it is used as one
+__genv_hook() {
+    local __genv_kind
+    __genv_hook_kind
+    if [[ $__genv_kind == fixed || " ${PROMPT_COMMAND[*]-} " == *__genv_prompt* ]]; then
+        return 0
+    fi
+    if [[ $__genv_kind == array ]]; then
+        # Before bash 5.1 only the first element is run.
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+            PROMPT_COMMAND+=(__genv_prompt)
+        else
+            PROMPT_COMMAND[0]=${PROMPT_COMMAND[0]:+${PROMPT_COMMAND[0]}$'\n'}__genv_prompt
+        fi
+        return 0
+    fi
+    __genv_save PROMPT_COMMAND
+    PROMPT_COMMAND=${PROMPT_COMMAND:+$PROMPT_COMMAND$'\n'}__genv_prompt
+    __genv_state[PROMPT_COMMAND,now]=$PROMPT_COMMAND
+}
+
+# shellcheck disable=SC2128,SC2178  # a string where it is used as one
+__genv_unhook() {
+    local __genv_kind __genv_index __genv_text
+    __genv_hook_kind
+    case $__genv_kind in
+    array)
+        for __genv_index in "${!PROMPT_COMMAND[@]}"; do
+            if [[ ${PROMPT_COMMAND[__genv_index]} == __genv_prompt ]]; then
+                unset -v "PROMPT_COMMAND[$__genv_index]"
+            else
+                __genv_text=${PROMPT_COMMAND[__genv_index]//$'\n'__genv_prompt/}
+                PROMPT_COMMAND[__genv_index]=${__genv_text//__genv_prompt/:}
+            fi
+        done
+        ;;
+    string)
+        if [[ -v "__genv_state[PROMPT_COMMAND,now]" &&
+            $PROMPT_COMMAND == "${__genv_state[PROMPT_COMMAND,now]}" ]]; then
+            __genv_restore PROMPT_COMMAND
+        else
+            PROMPT_COMMAND=${PROMPT_COMMAND//$'\n'__genv_prompt/}
+            PROMPT_COMMAND=${PROMPT_COMMAND//__genv_prompt/:}
+        fi
+        ;;
+    esac
+}
+
+# Runs at each prompt and leaves the last status as it is, but under errexit, where that would end the shell.
+__genv_prompt() {
+    local __genv_last=$?
+    if [[ -n ${__genv_state[shims]-} && ${VIRTUAL_ENV-} != "${__genv_state[venv]-}" ]]; then
+        __genv_enter_again
+    fi
+    if [[ -n ${__genv_state[file]-} ]]; then
+        __genv_look
+    fi
+    [[ $- == *e* ]] || return "$__genv_last"
+}
+
+# A virtual environment that came before this activation puts PATH and PS1 back as they were before both.
+__genv_enter_again() {
+    __genv_state[venv]=${VIRTUAL_ENV-}
+    if [[ :${PATH-}: != *":${__genv_state[shims]}:"* ]]; then
+        PATH=${__genv_state[shims]}${PATH:+:$PATH}
+    fi
+    if [[ -v "__genv_state[PS1,now]" && ${PS1-} != *"${__genv_state[prefix]}"* ]]; then
+        PS1=${__genv_state[prefix]}${PS1-}
+    fi
+}
+
+# Tells what is new in the status file and takes the devices from it.
+__genv_look() {
+    local IFS=$' \t\n' __genv_line __genv_say="" __genv_seen=${__genv_state[seen]%% *}
+    local -a __genv_lines=()
+    mapfile -t -n 16 __genv_lines 2>/dev/null <"${__genv_state[file]}" || __genv_lines=()
+    if [[ ${__genv_lines[0]-} == "${__genv_state[seen]}" ]]; then
+        return 0
+    fi
+    # Gone, or another environment's by now.
+    if [[ ${__genv_lines[0]-} != *" ${__genv_state[began]}" && ${__genv_lines[0]-} != *" 0" ]]; then
+        __genv_lines=("0 0" -1)
+    fi
+    for __genv_line in "${__genv_lines[@]:2}"; do
+        if [[ $__genv_line =~ ^[0-9]+" " && ${__genv_line%% *} -gt $__genv_seen ]]; then
+            [[ -z $__genv_say ]] || __genv_print "$__genv_say"
+            __genv_say=${__genv_line#* }
+        fi
+    done
+    if [[ ${__genv_lines[0]} == *" 0" ]]; then
+        __genv_say="${__genv_say:-environment ${GENV_ENVIRONMENT_ID-} has ended}; clean this shell up with \"genv deactivate\""
+        __genv_state[file]=""
+    elif [[ -z $__genv_say && ${CUDA_VISIBLE_DEVICES-} != "${__genv_lines[1]-}" ]]; then
+        __genv_say="CUDA_VISIBLE_DEVICES is now ${__genv_lines[1]-}"
+    fi
+    [[ -z $__genv_say ]] || __genv_print "$__genv_say"
+    __genv_state[seen]=${__genv_lines[0]}
+    export CUDA_VISIBLE_DEVICES="${__genv_lines[1]--1}"
+}
+
+__genv_print() { printf 'genv: %s\n' "${1//[^[:print:]]/?}" >&2 || :; }
+
+# A shell within an activated one: not registered itself, but its prompt tells the truth, too.
+__genv_inherit() {
+    local __genv_line="0 0"
+    { read -r __genv_line <"$GENV_STATUS_FILE"; } 2>/dev/null || __genv_line="0 0"
+    __genv_watch "$GENV_STATUS_FILE" "0 ${__genv_line##* }"
+    # What happened before this shell was there is no news, but for the end.
+    if [[ $__genv_line != *" 0" ]]; then
+        __genv_state[seen]=$__genv_line
+    fi
+    __genv_hook
+}
+
+# What a remote activation over SSH asks for, once.
+__genv_preactivate() {
+    local -a __genv_options=()
+    if [[ -n ${GENV_PREACTIVATE_GPUS-} ]]; then
+        __genv_options+=(--gpus "$GENV_PREACTIVATE_GPUS")
+    fi
+    if [[ -n ${GENV_PREACTIVATE_ENVIRONMENT_NAME-} ]]; then
+        __genv_options+=(--name "$GENV_PREACTIVATE_ENVIRONMENT_NAME")
+    fi
+    if [[ ${GENV_PREACTIVATE_PROMPT-1} == 0 ]]; then
+        __genv_options+=(--no-prompt)
+    fi
+    unset -v GENV_PREACTIVATE GENV_PREACTIVATE_GPUS GENV_PREACTIVATE_ENVIRONMENT_NAME GENV_PREACTIVATE_PROMPT
+    genv activate "${__genv_options[@]}" || :
+}
+
+# Leaves the environment that this shell activated, and removes everything.
+__genv_deinit() {
+    local __genv_name
+    if [[ -n ${__genv_state[shims]-} ]]; then
+        genv deactivate || __genv_leave "${__genv_state[shims]}"
+    fi
+    __genv_unhook
+    while read -r __genv_name; do
+        unset -f "$__genv_name"
+    done < <(compgen -A function __genv_)
+    unset -f genv genvctl
+    unset -v __genv_program __genv_names __genv_state __genv_value
+}
+
+if [[ ${#__genv_state[@]} -eq 0 ]]; then
+    if [[ -n ${GENV_ENVIRONMENT_ID-} ]]; then
+        if [[ $- == *i* && -n ${GENV_STATUS_FILE-} ]]; then
+            __genv_inherit
+        fi
+    elif [[ ${GENV_PREACTIVATE-} == 1 ]]; then
+        __genv_preactivate
+    fi
+fi

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/status_file.hpp"
 #include "client/genvctl/variables.hpp"
+#include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,11 +36,23 @@ TEST(EnvironmentVariables, CarryTheEnvironment) {
     environment.configuration = {"a name", 2, 4'000'000'000};
     EXPECT_EQ(environmentVariables(environment, "0,1"),
               (std::vector<Variable>{{"GENV_ENVIRONMENT_ID", "7"},
+                                     {"GENV_STATUS_FILE", std::nullopt},
                                      {"GENV_ENVIRONMENT_NAME", "a name"},
                                      {"GENV_GPU_MEMORY", "4g"},
                                      {"GENV_GPUS", "2"},
                                      {"CUDA_VISIBLE_DEVICES", "0,1"},
                                      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}));
+}
+
+TEST(EnvironmentVariables, NameTheStatusFileThatIsThere) {
+    const tests::TemporaryFolder folder;
+    folder.write("shell/a_2eb", "99 5\n0\n");
+    setenv("GENV_RUNTIME_DIRECTORY", folder.path().c_str(), 1);
+    EXPECT_EQ(statusFile("a.b"), folder.path() / "shell/a_2eb");
+    EXPECT_EQ(firstStatusLine("a.b"), "99 5");
+    EXPECT_EQ(statusFile("7"), std::nullopt);
+    EXPECT_EQ(firstStatusLine("7"), std::nullopt);
+    unsetenv("GENV_RUNTIME_DIRECTORY");
 }
 
 TEST(EnvironmentVariables, HaveNoValueForWhatIsUnset) {

@@ -6,6 +6,7 @@
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -118,11 +119,15 @@ void activate(Context& context, const ActivateArguments& arguments) {
     if (joins && arguments.configuration.isGiven())
         warn(fmt::format("Environment {} exists already and keeps its configuration", id));
 
+    // Read first: what changes after that is news to the shell.
+    const std::optional<std::string> seen = firstStatusLine(id);
     const Environment environment = context.client().environment(id);
     code.enter(arguments.noPrompt ? "" : promptPrefix, shimsFolder());
     code.set({{"GENV_SHELL", "1"}});
     code.set(
         environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    if (seen)
+        code.watch(*statusFile(id), *seen);
     context.tellShell(code);
     context.warnOfNotices(id);
 }
@@ -131,7 +136,9 @@ void deactivate(Context& context) {
     const ShellLink& shell = context.requireShell("deactivate");
     context.inEnvironment([&](const std::string& id) {
         try {
-            context.authorised([&](Client& client) { client.removeProcess(id, shell.pid); });
+            // An id that is somebody else's by now is none of this shell's.
+            if (context.activeEnvironment())
+                context.authorised([&](Client& client) { client.removeProcess(id, shell.pid); });
         } catch (const Error& error) {
             if (error.name() == names::noSuchProcess)
                 throw Failure(ExitStatus::Failed,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// shell: the code that makes a shell know genv.
+// shell: what makes a shell know genv, makes it forget genv, and tells it again what it should
+// know.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
@@ -8,73 +9,145 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 namespace genv::ctl {
 
 namespace {
 
+struct ShellArguments {
+    std::optional<std::string> shell;
+    bool init = false;
+    bool deinit = false;
+    bool ok = false;
+    bool reattach = false;
+    bool reconfigure = false;
+};
+
+constexpr const char* footer =
+    "Set your shell up, once or in its start file:\n"
+    "  bash  eval \"$(genvctl shell --init)\"     ~/.bashrc\n"
+    "  zsh   eval \"$(genvctl shell --init)\"     ~/.zshrc\n"
+    "  fish  genvctl shell --init | source      ~/.config/fish/config.fish\n"
+    "Undo it with --deinit in place of --init.";
+
 // What is known not to understand the code. Whoever else asks, such as a test or an editor, gets
-// it.
-constexpr std::array otherShells{"sh",  "dash", "ash",  "busybox", "zsh", "fish",
-                                 "ksh", "mksh", "tcsh", "csh",     "nu",  "elvish"};
+// bash's.
+constexpr std::array otherShells{"sh",   "dash", "ash", "busybox", "ksh",
+                                 "mksh", "tcsh", "csh", "nu",      "elvish"};
 
-// The name of the shell that evaluates what is printed: the parent, since a substitution forks the
-// shell.
-std::string callingShell() {
-    std::ifstream file(fmt::format("/proc/{}/comm", getppid()));
-    std::string name;
-    std::getline(file, name);
-    return name;
-}
-
-void requireBash(const std::optional<std::string>& named) {
-    const std::string shell = named ? *named : callingShell();
+Shell chosenShell(const Context& context, const std::optional<std::string>& named) {
+    if (!named && context.shell)
+        return context.shell->kind;
+    const std::string name = named ? *named : callingProgram();
+    if (const auto shell = shellNamed(name))
+        return *shell;
     const bool isOther =
-        std::find(otherShells.begin(), otherShells.end(), shell) != otherShells.end();
-    if (isOther || (named && shell != "bash"))
-        throw Failure(ExitStatus::Failed, fmt::format("There is no shell code for {} yet", shell),
-                      "Use bash; \"genvctl run\" needs no shell code and works from any shell.");
+        std::find(otherShells.begin(), otherShells.end(), name) != otherShells.end();
+    if (isOther || named)
+        throw Failure(ExitStatus::Failed, fmt::format("There is no shell code for {}", name),
+                      "Use bash, zsh or fish; \"genvctl run\" needs no shell code.");
+    return Shell::Bash;
 }
 
-void printCode(const std::optional<std::string>& shell) {
-    requireBash(shell);
+std::string initCode(Shell shell) {
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
     // The very program that printed the code is called by it, whatever PATH says later.
-    print(fmt::format("__genv_program={}\n{}", shellQuoted(error ? "genvctl" : program.string()),
-                      bashScript));
+    const std::string word = shellQuoted(shell, error ? "genvctl" : program.string());
+    switch (shell) {
+    case Shell::Bash:
+        return fmt::format("__genv_program={}\n{}", word, bashScript);
+    case Shell::Zsh:
+        // Read and run as zsh does by itself, whatever options and aliases the person has set.
+        return fmt::format("__genv_program={}\nemulate zsh -o no_aliases -c {}\n", word,
+                           shellQuoted(shell, zshScript));
+    case Shell::Fish:
+        return fmt::format("set -g __genv_program {}\n{}", word, fishScript);
+    }
+    return {};
 }
 
-void add(CLI::App& command, Context& context,
-         const std::shared_ptr<std::optional<std::string>>& shell) {
-    command.callback([&context, shell] { context.command = [shell] { printCode(*shell); }; });
+// Does nothing in a shell that is not set up.
+std::string deinitCode(Shell shell) {
+    switch (shell) {
+    case Shell::Bash:
+        return "if declare -F __genv_deinit >/dev/null; then __genv_deinit; fi\n";
+    case Shell::Zsh:
+        return "if (( ${+functions[__genv_deinit]} )); then __genv_deinit; fi\n";
+    case Shell::Fish:
+        return "if functions -q __genv_deinit; __genv_deinit; end\n";
+    }
+    return {};
+}
+
+// As "attach --refresh" and "config --refresh".
+void refresh(Context& context, const ShellArguments& arguments) {
+    context.requireShell(arguments.reattach ? "shell --reattach" : "shell --reconfigure");
+    context.inEnvironment([&](const std::string& id) {
+        const Environment environment = context.client().environment(id);
+        ShellCode code;
+        if (arguments.reattach)
+            code.set(deviceVariables(visibleDevices(context.client(), environment.devices)));
+        else
+            code.set(configurationVariables(environment.configuration));
+        context.tellShell(code);
+    });
+}
+
+void requireSetUp(const Context& context) {
+    if (!context.shell)
+        throw Failure(ExitStatus::Usage, "This shell is not set up for genv", setUpHint());
+}
+
+void shell(Context& context, const ShellArguments& arguments) {
+    if (arguments.init + arguments.deinit + arguments.ok + arguments.reattach +
+            arguments.reconfigure !=
+        1)
+        throw Failure(ExitStatus::Usage,
+                      "\"shell\" takes one of --init, --deinit, --ok, --reattach, --reconfigure",
+                      "\"genvctl shell --help\" tells what each does.");
+    if (arguments.init)
+        print(initCode(chosenShell(context, arguments.shell)));
+    else if (arguments.deinit)
+        print(deinitCode(chosenShell(context, arguments.shell)));
+    else if (arguments.ok)
+        requireSetUp(context);
+    else
+        refresh(context, arguments);
 }
 
 } // namespace
 
 void addShell(CLI::App& app, Context& context) {
-    CLI::App* command =
-        app.add_subcommand("shell", "Print what sets a shell up: eval \"$(genvctl shell --init)\"");
-    const auto shell = std::make_shared<std::optional<std::string>>();
+    CLI::App* command = app.add_subcommand("shell", "Set your shell up for genv, or undo that");
+    const auto arguments = std::make_shared<ShellArguments>();
+    command->add_flag("--init", arguments->init, "Print the code that sets a shell up");
+    command->add_flag("--deinit", arguments->deinit, "Print the code that undoes it");
+    command->add_flag("--ok", arguments->ok, "Succeed where the shell that asks is set up");
+    command->add_flag("--reattach", arguments->reattach,
+                      "Tell the shell again what is attached, as \"attach --refresh\"");
+    command->add_flag("--reconfigure", arguments->reconfigure,
+                      "Tell the shell again what is configured, as \"config --refresh\"");
     command
-        ->add_flag_callback(
-            "--init", [] {}, "Print the code")
-        ->required();
-    command->add_option("SHELL", *shell, "bash (default: the shell that asks)")->type_name("");
-    add(*command, context, shell);
+        ->add_option("SHELL", arguments->shell, "bash, zsh or fish (default: the shell that asks)")
+        ->type_name("");
+    command->footer(footer);
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { shell(context, *arguments); };
+    });
 
     // The spelling of the first versions: genv init -
     CLI::App* old = app.add_subcommand("init")->group("");
     const auto ignored = std::make_shared<std::string>();
     old->add_option("DASH", *ignored)->type_name("");
-    add(*old, context, std::make_shared<std::optional<std::string>>());
+    old->callback([&context, ignored] {
+        context.command = [&context] { print(initCode(chosenShell(context, {}))); };
+    });
 }
 
 } // namespace genv::ctl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/visible_devices.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+bool isInstanceUuid(std::string_view uuid) {
+    return uuid.substr(0, 4) == "MIG-";
+}
+
+std::string visibleDevices(std::vector<VisibleDevice> attached, bool machineHasInstances) {
+    if (attached.empty())
+        return "-1";
+    std::sort(attached.begin(), attached.end(),
+              [](const VisibleDevice& a, const VisibleDevice& b) { return a.index < b.index; });
+    std::string text;
+    for (const VisibleDevice& device : attached) {
+        if (!text.empty())
+            text += ',';
+        text += machineHasInstances ? device.uuid : std::to_string(device.index);
+    }
+    return text;
+}
+
+} // namespace genv::core

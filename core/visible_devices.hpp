@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What CUDA_VISIBLE_DEVICES is to be. The client sets it in shells and commands and the service
+// writes it into the prompt files, so one function says it for both.
+#pragma once
+
+#include "core/device.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace genv::core {
+
+/// A device as CUDA may be told of it.
+struct VisibleDevice {
+    DeviceIndex index = 0;
+    DeviceUuid uuid;
+};
+
+/// Whether a UUID is a MIG instance's.
+bool isInstanceUuid(std::string_view uuid);
+
+/// The attached indices, or the UUIDs on a machine with MIG instances, whose indices CUDA does not
+/// know; "-1" when nothing is attached, which hides every device.
+std::string visibleDevices(std::vector<VisibleDevice> attached, bool machineHasInstances);
+
+} // namespace genv::core

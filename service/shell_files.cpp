@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/shell_files.hpp"
+
+#include "core/text.hpp"
+#include "core/visible_devices.hpp"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <systemd/sd-bus.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <new>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace genv::service {
+
+namespace {
+
+constexpr std::size_t largestFile = 64 << 10;
+
+// An object path's label has no dot, so no environment's file is named like this.
+constexpr const char* temporaryName = "new.";
+
+std::string labelOf(const core::EnvironmentId& id) {
+    char* encoded = nullptr;
+    if (sd_bus_path_encode("/", id.c_str(), &encoded) < 0)
+        throw std::bad_alloc(); // the prefix is valid, so there is no other failure
+    const std::unique_ptr<char, decltype(&std::free)> path(encoded, &std::free);
+    return path.get() + 1;
+}
+
+// Whether somebody in the environment does not know of it anyway.
+bool isNews(const core::Cause& cause) {
+    return cause.reason != core::Reason::user() && cause.reason != core::Reason::processExit();
+}
+
+bool isByAdministrator(const core::Cause& cause) {
+    return cause.reason == core::Reason::admin();
+}
+
+// What made it so; `actor` is the name of who asked, where somebody did.
+std::string because(const core::Cause& cause, const std::string& actor) {
+    constexpr std::string_view rule = "rule:";
+    const std::string_view reason = cause.reason.text();
+    if (isByAdministrator(cause))
+        return fmt::format("by an administrator ({})", actor);
+    if (reason.substr(0, rule.size()) == rule)
+        return fmt::format("by the rule {}", reason.substr(rule.size()));
+    if (cause.reason == core::Reason::expired())
+        return "because its lease ended";
+    if (cause.reason == core::Reason::idle())
+        return "because it was idle for too long";
+    if (cause.reason == core::Reason::deviceLost())
+        return "because the driver no longer has it";
+    return fmt::format("({})", core::escaped(reason));
+}
+
+std::string describe(const std::vector<core::DeviceIndex>& devices, bool attached,
+                     const core::Cause& cause, const std::string& actor) {
+    return fmt::format("GPU{} {} {} {} {}", devices.size() == 1 ? "" : "s", fmt::join(devices, ","),
+                       devices.size() == 1 ? "was" : "were", attached ? "attached" : "taken away",
+                       because(cause, actor));
+}
+
+// Takes the number off that a line starts with, and the space behind it.
+bool readNumber(std::string_view& line, std::uint64_t& number) {
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (error != std::errc{})
+        return false;
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    if (!line.empty() && line.front() == ' ')
+        line.remove_prefix(1);
+    return true;
+}
+
+std::string readWhole(int folder, const char* name) {
+    const Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (file.get() >= 0 && text.size() < largestFile) {
+        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+        if (count <= 0)
+            break;
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    return text;
+}
+
+// Makes a whole new file in place of the one with this name; 0 or an errno.
+int replaceFile(int folder, const std::string& name, const std::string& text) {
+    const Descriptor file(::openat(folder, temporaryName,
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (file.get() < 0)
+        return errno;
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written != static_cast<ssize_t>(text.size()))
+        return written < 0 ? errno : ENOSPC;
+    return ::renameat(folder, temporaryName, folder, name.c_str()) < 0 ? errno : 0;
+}
+
+} // namespace
+
+ShellFiles::ShellFiles(std::filesystem::path runtime, const core::Ledger& ledger,
+                       const core::Clock& clock, core::Users& users, core::Log& log)
+    : path_(std::move(runtime) / "shell"), ledger_(ledger), clock_(clock), users_(users),
+      log_(log) {}
+
+void ShellFiles::start() {
+    hasInstances_ = machineHasInstances();
+    if (openFolder() == 0)
+        readFolder();
+    std::set<std::string> living;
+    for (const auto& [sequence, environment] : ledger_.environments())
+        living.insert(labelOf(environment.id));
+    std::vector<std::pair<std::uint64_t, std::string>> ended;
+    for (auto file = files_.begin(); file != files_.end();) {
+        const auto current = file++;
+        if (living.contains(current->first))
+            continue;
+        if (current->second.began == 0)
+            ended.emplace_back(current->second.sequence, current->first);
+        else
+            remove(current->first);
+    }
+    std::sort(ended.begin(), ended.end());
+    for (const auto& [sequence, label] : ended)
+        rememberEnded(label);
+    updateAll();
+}
+
+int ShellFiles::openFolder() {
+    if (folder_.get() >= 0)
+        return 0;
+    if (::mkdir(path_.c_str(), 0755) < 0 && errno != EEXIST)
+        return errno;
+    folder_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    return folder_.get() < 0 ? errno : 0;
+}
+
+void ShellFiles::readFolder() {
+    ::unlinkat(folder_.get(), temporaryName, 0); // what a crash left
+    std::error_code error;
+    const std::filesystem::path own = fmt::format("/proc/self/fd/{}", folder_.get());
+    std::vector<std::string> broken;
+    for (const auto& entry : std::filesystem::directory_iterator(own, error)) {
+        const std::string label = entry.path().filename();
+        const std::string whole = readWhole(folder_.get(), label.c_str());
+        std::string_view text = whole;
+        const auto line = [&text] {
+            const std::string_view found = text.substr(0, text.find('\n'));
+            text.remove_prefix(std::min(text.size(), found.size() + 1));
+            return found;
+        };
+        File file;
+        std::string_view first = line();
+        if (!readNumber(first, file.sequence) || !readNumber(first, file.began)) {
+            broken.push_back(label);
+            continue;
+        }
+        file.devices = line();
+        while (!text.empty() && file.sentences.size() < mostSentences) {
+            std::string_view rest = line();
+            Sentence sentence;
+            if (readNumber(rest, sentence.sequence)) {
+                sentence.text = rest;
+                file.sentences.push_back(std::move(sentence));
+            }
+        }
+        lastSequence_ = std::max(lastSequence_, file.sequence);
+        files_[label] = std::move(file);
+    }
+    for (const std::string& label : broken)
+        ::unlinkat(folder_.get(), label.c_str(), 0);
+}
+
+void ShellFiles::onEvent(const core::Event& event) {
+    std::visit([this](const auto& specific) { on(specific); }, event);
+}
+
+void ShellFiles::on(const core::EnvironmentAdded& event) {
+    update(event.environment);
+}
+
+void ShellFiles::on(const core::EnvironmentChanged& event) {
+    if (event.field == core::EnvironmentField::Devices)
+        update(event.environment);
+}
+
+void ShellFiles::on(const core::EnvironmentRemoved& event) {
+    changes_.erase(event.environment);
+    const std::string label = labelOf(event.environment);
+    if (!isNews(event.cause)) {
+        remove(label);
+        return;
+    }
+    File& file = files_[label];
+    file.sequence = nextSequence();
+    file.began = 0;
+    file.devices = "-1";
+    const core::Cause cause = event.cause;
+    say(label, file, cause, [cause](const std::string& actor) {
+        return "the environment was ended " + because(cause, actor);
+    });
+    write(label, file);
+    rememberEnded(label);
+}
+
+void ShellFiles::on(const core::Attached& event) {
+    note(event.environment, true, event.cause, event.attachment.device.index);
+}
+
+void ShellFiles::on(const core::Detached& event) {
+    note(event.environment, false, event.cause, event.attachment.device.index);
+}
+
+// Where an instance appears or the last one goes, every environment's value is another.
+void ShellFiles::on(const core::DeviceAdded& /*event*/) {
+    if (std::exchange(hasInstances_, machineHasInstances()) != hasInstances_)
+        updateAll();
+}
+
+void ShellFiles::on(const core::DeviceRemoved& /*event*/) {
+    if (std::exchange(hasInstances_, machineHasInstances()) != hasInstances_)
+        updateAll();
+}
+
+void ShellFiles::note(const core::EnvironmentId& id, bool attached, const core::Cause& cause,
+                      core::DeviceIndex index) {
+    const core::Environment* environment = ledger_.find(id);
+    const auto file = files_.find(labelOf(id));
+    // A new environment's devices are in its first file already, and are no news to anybody.
+    if (!isNews(cause) || environment == nullptr || file == files_.end() ||
+        file->second.devices == devicesOf(*environment))
+        return;
+    std::vector<Change>& changes = changes_[id];
+    const auto same = std::find_if(changes.begin(), changes.end(), [&](const Change& change) {
+        return change.attached == attached && change.cause.reason == cause.reason &&
+               change.cause.actor == cause.actor;
+    });
+    if (same != changes.end())
+        same->devices.push_back(index);
+    else
+        changes.push_back({attached, cause, {index}});
+}
+
+void ShellFiles::update(const core::EnvironmentId& id) {
+    const core::Environment* environment = ledger_.find(id);
+    if (environment == nullptr)
+        return;
+    const std::string label = labelOf(id);
+    const std::uint64_t began = core::toMicroseconds(environment->created);
+    const std::string devices = devicesOf(*environment);
+    File& file = files_[label];
+    if (file.began == began && file.devices == devices) {
+        changes_.erase(id);
+        return;
+    }
+    if (file.began != began)
+        std::erase(ended_, label); // an id that was free again
+    file.began = began;
+    file.devices = devices;
+    file.sequence = nextSequence();
+    for (Change& change : changes_[id]) {
+        std::sort(change.devices.begin(), change.devices.end());
+        say(label, file, change.cause, [change](const std::string& actor) {
+            return describe(change.devices, change.attached, change.cause, actor);
+        });
+    }
+    changes_.erase(id);
+    write(label, file);
+}
+
+void ShellFiles::updateAll() {
+    for (const auto& [sequence, environment] : ledger_.environments())
+        update(environment.id);
+}
+
+// The name of an administrator may have to be asked for far away: until it is there, the number
+// stands for it.
+void ShellFiles::say(const std::string& label, File& file, const core::Cause& cause,
+                     const std::function<std::string(const std::string& actor)>& sentence) {
+    const std::uint64_t sequence = file.sequence;
+    file.sentences.push_back(
+        {sequence, sentence(cause.actor == 0 ? "root" : fmt::format("uid {}", cause.actor))});
+    if (file.sentences.size() > mostSentences)
+        file.sentences.pop_front();
+    if (cause.actor == 0 || !isByAdministrator(cause))
+        return;
+    const std::string before = file.sentences.back().text;
+    users_.describe(cause.actor, [=, this](const core::UserInfo& user) {
+        const auto found = files_.find(label);
+        if (found == files_.end())
+            return;
+        for (Sentence& each : found->second.sentences) {
+            if (each.sequence == sequence && each.text == before) {
+                each.text = sentence(core::escaped(user.name));
+                write(label, found->second);
+                return;
+            }
+        }
+    });
+}
+
+std::string ShellFiles::devicesOf(const core::Environment& environment) const {
+    std::vector<core::VisibleDevice> visible;
+    for (const core::Attachment& attachment : environment.attachments)
+        visible.push_back({attachment.device.index, attachment.device.uuid});
+    return core::visibleDevices(std::move(visible), hasInstances_);
+}
+
+bool ShellFiles::machineHasInstances() const {
+    const auto& devices = ledger_.devices().byIndex();
+    return std::any_of(devices.begin(), devices.end(), [](const auto& device) {
+        return device.second.facts.kind == core::DeviceKind::MigInstance;
+    });
+}
+
+std::uint64_t ShellFiles::nextSequence() {
+    lastSequence_ = std::max(lastSequence_ + 1, core::toMicroseconds(clock_.wallNow()));
+    return lastSequence_;
+}
+
+void ShellFiles::rememberEnded(const std::string& label) {
+    ended_.push_back(label);
+    if (ended_.size() > mostEnded) {
+        remove(ended_.front());
+        ended_.pop_front();
+    }
+}
+
+void ShellFiles::write(const std::string& label, const File& file) {
+    std::string text = fmt::format("{} {}\n{}\n", file.sequence, file.began, file.devices);
+    for (const Sentence& sentence : file.sentences)
+        text += fmt::format("{} {}\n", sentence.sequence, sentence.text);
+    int error = openFolder();
+    if (error == 0)
+        error = replaceFile(folder_.get(), label, text);
+    if (error != 0 && !failing_)
+        log_.warning("{} could not be written: {}; shells are not told of changes",
+                     (path_ / label).string(), std::generic_category().message(error));
+    failing_ = error != 0;
+}
+
+void ShellFiles::remove(std::string label) { // NOLINT(performance-unnecessary-value-param)
+    ::unlinkat(folder_.get(), label.c_str(), 0);
+    files_.erase(label);
+}
+
+} // namespace genv::service

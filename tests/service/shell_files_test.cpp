@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/shell_files.hpp"
+#include "tests/core/ledger_fixture.hpp"
+#include "tests/service/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+namespace genv::service {
+namespace {
+
+using core::Reason;
+using tests::alice;
+using tests::bob;
+
+/// What a shell reads.
+struct Seen {
+    std::uint64_t sequence = 0;
+    std::uint64_t began = 0;
+    std::string devices;
+    std::vector<std::string> sentences;
+    std::vector<std::uint64_t> sequences;
+};
+
+class ShellFilesTest : public tests::LedgerTest {
+  protected:
+    ShellFilesTest() {
+        haveGpus(4);
+        begin();
+        events.subscribe([this](const core::Event& event) { files->onEvent(event); });
+    }
+
+    /// As a service that starts, and knows only what is in the folder.
+    void begin() {
+        files.emplace(folder.path(), ledger, clock, users, log);
+        files->start();
+    }
+
+    [[nodiscard]] std::filesystem::path fileOf(const std::string& label) const {
+        return folder.path() / "shell" / label;
+    }
+    [[nodiscard]] std::string textOf(const std::string& label) const {
+        std::ifstream file(fileOf(label));
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    [[nodiscard]] Seen see(const std::string& label = "_37") const {
+        Seen seen;
+        std::ifstream file(fileOf(label));
+        file >> seen.sequence >> seen.began >> seen.devices;
+        for (std::uint64_t sequence = 0; file >> sequence;) {
+            seen.sequences.push_back(sequence);
+            file.ignore(1);
+            std::getline(file, seen.sentences.emplace_back());
+        }
+        return seen;
+    }
+    [[nodiscard]] std::size_t count() const {
+        return static_cast<std::size_t>(
+            std::distance(std::filesystem::directory_iterator(folder.path() / "shell"), {}));
+    }
+
+    tests::TemporaryFolder folder;
+    tests::FakeUsers users;
+    tests::SilentLog log;
+    std::optional<ShellFiles> files;
+};
+
+TEST_F(ShellFilesTest, SayWhichDevicesAnEnvironmentHas) {
+    activate("7", alice);
+    EXPECT_EQ(see().devices, "-1");
+    EXPECT_EQ(see().began, core::toMicroseconds(ledger.get("7").created));
+    const std::uint64_t before = see().sequence;
+    attachIndices("7", {3, 1});
+    EXPECT_EQ(see().devices, "1,3");
+    EXPECT_GT(see().sequence, before) << "also within the same microsecond";
+    ledger.detach("7", {1}, alice);
+    EXPECT_EQ(see().devices, "3");
+    EXPECT_TRUE(see().sentences.empty()) << "one's own doing is no news";
+    EXPECT_TRUE(log.lines.empty());
+}
+
+TEST_F(ShellFilesTest, AreNamedByTheEscapedIdAndReadableByAll) {
+    ::umask(022);
+    const auto environment = newEnvironment("a.b:c", alice, 9);
+    ledger.activate(environment, std::nullopt, alice);
+    struct stat status {};
+    ASSERT_EQ(::stat(fileOf("a_2eb_3ac").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0644U);
+    ASSERT_EQ(::stat((folder.path() / "shell").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0755U);
+    EXPECT_EQ(count(), 1U) << "nothing else is left";
+}
+
+TEST_F(ShellFilesTest, HaveTheFirstDevicesOfAnEnvironmentWithoutASentence) {
+    const auto placement = core::place({core::CountWanted{2}, std::nullopt, std::nullopt, false},
+                                       ledger.devices(), nullptr);
+    ledger.activate(newEnvironment("7", alice, 7), placement, tests::root);
+    EXPECT_EQ(see().devices, "0,1");
+    EXPECT_TRUE(see().sentences.empty());
+    ledger.detach("7", {0}, alice);
+    EXPECT_TRUE(see().sentences.empty());
+}
+
+TEST_F(ShellFilesTest, TellWhoTookDevicesAndWhy) {
+    activate("7", alice);
+    attachCount("7", 4);
+    ledger.detach("7", {2, 0}, tests::root);
+    EXPECT_EQ(see().devices, "1,3");
+    EXPECT_EQ(see().sentences.back(), "GPUs 0,2 were taken away by an administrator (root)");
+    EXPECT_EQ(see().sequences.back(), see().sequence);
+    ledger.takeAway("7", "GPU-1", core::Cause::fact(Reason::rule("max-devices-per-user")));
+    EXPECT_EQ(see().sentences.back(), "GPU 1 was taken away by the rule max-devices-per-user");
+    ledger.takeAway("7", "GPU-3", core::Cause::fact(Reason::expired()));
+    EXPECT_EQ(see().sentences.back(), "GPU 3 was taken away because its lease ended");
+    ledger.attach("7", planned("7", {core::CountWanted{1}, {}, {}, false}), tests::root);
+    EXPECT_EQ(see().sentences.back(), "GPU 0 was attached by an administrator (root)");
+    haveGpus(0);
+    EXPECT_EQ(see().sentences.back(), "GPU 0 was taken away because the driver no longer has it");
+    EXPECT_EQ(see().devices, "-1");
+    EXPECT_EQ(see().sentences.size(), 5U);
+}
+
+TEST_F(ShellFilesTest, NameAnAdministratorOnceTheNameIsKnown) {
+    users.add(1003, "carol\n\x1b[2J");
+    users.slow = true;
+    activate("7", alice);
+    attachCount("7", 1);
+    ledger.detachDevice(0, std::nullopt, 1003);
+    EXPECT_EQ(see().sentences,
+              std::vector<std::string>{"GPU 0 was taken away by an administrator (uid 1003)"});
+    const std::uint64_t sequence = see().sequence;
+    users.later();
+    EXPECT_EQ(
+        see().sentences,
+        std::vector<std::string>{"GPU 0 was taken away by an administrator (carol\\x0a\\x1b[2J)"});
+    EXPECT_EQ(see().sequence, sequence) << "who has read it is not told again";
+}
+
+TEST_F(ShellFilesTest, KeepTheLastSentences) {
+    activate("7", alice);
+    for (int i = 0; i < 6; ++i) {
+        attachCount("7", 1);
+        ledger.detach("7", {}, tests::root);
+        ledger.attach("7", planned("7", {core::CountWanted{1}, {}, {}, false}), tests::root);
+    }
+    EXPECT_EQ(see().sentences.size(), ShellFiles::mostSentences);
+    const Seen seen = see();
+    EXPECT_TRUE(std::is_sorted(seen.sequences.begin(), seen.sequences.end()));
+}
+
+TEST_F(ShellFilesTest, GoWithAnEnvironmentThatItsOwnerOrItsProcessesEnded) {
+    activate("7", alice);
+    activate("8", alice);
+    ledger.deactivate("7", alice);
+    processes.exit(8);
+    EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(ShellFilesTest, SayOfAnEnvironmentThatSomebodyElseEndedWhy) {
+    activate("7", alice);
+    attachCount("7", 2);
+    ledger.deactivate("7", tests::root);
+    EXPECT_EQ(see().began, 0U);
+    EXPECT_EQ(see().devices, "-1");
+    EXPECT_EQ(see().sentences,
+              std::vector<std::string>{"the environment was ended by an administrator (root)"});
+    activate("8", alice);
+    ledger.end("8", core::Cause::fact(Reason::idle()));
+    EXPECT_EQ(
+        see("_38").sentences,
+        std::vector<std::string>{"the environment was ended because it was idle for too long"});
+
+    // The id is free again.
+    clock.pass(std::chrono::seconds{1});
+    processes.add(70, bob);
+    auto again = newEnvironment("7", bob, 71);
+    ledger.activate(std::move(again), std::nullopt, bob);
+    EXPECT_EQ(see().began, core::toMicroseconds(clock.wallNow()));
+}
+
+TEST_F(ShellFilesTest, KeepOnlySoManyOfEndedEnvironments) {
+    for (std::size_t i = 0; i < ShellFiles::mostEnded + 5; ++i) {
+        const std::string id = std::to_string(1000 + i);
+        activate(id, alice);
+        ledger.deactivate(id, tests::root);
+    }
+    EXPECT_EQ(count(), ShellFiles::mostEnded);
+    EXPECT_FALSE(std::filesystem::exists(fileOf("_31004"))) << "the oldest go";
+    EXPECT_TRUE(std::filesystem::exists(fileOf("_31005")));
+    begin();
+    activate("7", alice);
+    ledger.deactivate("7", tests::root);
+    EXPECT_EQ(count(), ShellFiles::mostEnded) << "also over a restart";
+    EXPECT_FALSE(std::filesystem::exists(fileOf("_31005")));
+}
+
+TEST_F(ShellFilesTest, SurviveARestartWordForWord) {
+    activate("7", alice);
+    attachCount("7", 2);
+    ledger.detach("7", {1}, tests::root);
+    activate("8", alice);
+    ledger.deactivate("8", tests::root);
+    const std::string living = textOf("_37");
+    const std::string ended = textOf("_38");
+    struct stat before {};
+    ASSERT_EQ(::stat(fileOf("_37").c_str(), &before), 0);
+    begin();
+    struct stat after {};
+    ASSERT_EQ(::stat(fileOf("_37").c_str(), &after), 0);
+    EXPECT_EQ(textOf("_37"), living);
+    EXPECT_EQ(after.st_ino, before.st_ino) << "it was not written again";
+    EXPECT_EQ(textOf("_38"), ended);
+    ledger.detach("7", {0}, tests::root);
+    EXPECT_EQ(see().sentences.size(), 2U);
+}
+
+TEST_F(ShellFilesTest, AreMadeRightAtStart) {
+    activate("7", alice);
+    attachCount("7", 1);
+    folder.write("shell/_37", "99 5\n0,1,2\n99 old\n"); // another environment of this id
+    folder.write("shell/_38", "99 5\n0\n");             // one that is gone
+    folder.write("shell/_39", "no number\n");           // nothing of ours
+    folder.write("shell/_3a", "");
+    folder.write("shell/new.", "99 0\n-1\n99 a write that a crash cut short\n");
+    begin();
+    EXPECT_EQ(count(), 1U);
+    EXPECT_EQ(see().devices, "0");
+    EXPECT_EQ(see().began, core::toMicroseconds(ledger.get("7").created));
+}
+
+TEST_F(ShellFilesTest, UseUuidsWhereAnyDeviceIsAnInstance) {
+    activate("7", alice);
+    attachIndices("7", {1});
+    core::Observation observation = tests::gpus(4);
+    observation.devices.push_back(tests::sampleOf(tests::migFacts(4)));
+    ledger.observed(observation);
+    EXPECT_EQ(see().devices, "GPU-1");
+    haveGpus(4);
+    EXPECT_EQ(see().devices, "1");
+    EXPECT_TRUE(see().sentences.empty());
+}
+
+TEST_F(ShellFilesTest, CostOneLineInTheLogWhereTheyCannotBeWritten) {
+    std::filesystem::remove_all(folder.path() / "shell");
+    folder.write("shell", "a file in the folder's place");
+    begin();
+    activate("7", alice);
+    attachCount("7", 2);
+    ledger.deactivate("7", tests::root);
+    EXPECT_EQ(log.lines.size(), 1U);
+    EXPECT_NE(log.lines.front().find("could not be written"), std::string::npos);
+
+    std::filesystem::remove(folder.path() / "shell");
+    activate("8", alice);
+    EXPECT_EQ(see("_38").devices, "-1") << "it works again once it can";
+}
+
+} // namespace
+} // namespace genv::service
