@@ -96,6 +96,22 @@ bool takesNextWord(const CLI::Option& option) {
     return option.get_items_expected_min() > 0;
 }
 
+std::vector<const CLI::App*> below(const CLI::App& command, bool named) {
+    return command.get_subcommands(
+        [named](const CLI::App* app) { return app->get_name().empty() != named; });
+}
+
+// With those of its option groups, which are commands without a name.
+std::vector<const CLI::Option*> optionsOf(const CLI::App& command, bool positional) {
+    std::vector<const CLI::Option*> options = command.get_options(
+        [positional](const CLI::Option* o) { return o->get_positional() == positional; });
+    for (const CLI::App* group : below(command, false)) {
+        const auto more = optionsOf(*group, positional);
+        options.insert(options.end(), more.begin(), more.end());
+    }
+    return options;
+}
+
 // What the words before the last one leave open.
 struct Place {
     const CLI::App* command = nullptr;
@@ -108,8 +124,7 @@ struct Place {
 
 const CLI::Option* findOption(const CLI::App* command, const std::string& word) {
     for (; command != nullptr; command = command->get_parent()) {
-        for (const CLI::Option* option :
-             command->get_options([](const CLI::Option* o) { return !o->get_positional(); })) {
+        for (const CLI::Option* option : optionsOf(*command, false)) {
             if (option->check_name(word))
                 return option;
         }
@@ -120,7 +135,7 @@ const CLI::Option* findOption(const CLI::App* command, const std::string& word) 
 }
 
 const CLI::App* findCommand(const CLI::App& parent, const std::string& word) {
-    for (const CLI::App* command : parent.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* command : below(parent, true)) {
         if (command->check_name(word))
             return command;
     }
@@ -187,8 +202,8 @@ class Collector {
         } else {
             addCommands();
             addArguments();
-            if (result_.candidates.empty() && partial_.empty() &&
-                result_.kind == ValueKind::Free && !place_.onlyArguments)
+            if (result_.candidates.empty() && partial_.empty() && result_.kind == ValueKind::Free &&
+                !place_.onlyArguments)
                 addOptions();
         }
         return std::move(result_);
@@ -201,8 +216,7 @@ class Collector {
     }
 
     void addCommands() {
-        for (const CLI::App* command :
-             place_.command->get_subcommands([](const CLI::App*) { return true; })) {
+        for (const CLI::App* command : below(*place_.command, true)) {
             if (!command->get_group().empty() && place_.arguments == 0)
                 add(command->get_name(), command->get_description());
         }
@@ -210,8 +224,8 @@ class Collector {
 
     // The argument that comes next; the last one where it takes many.
     void addArguments() {
-        std::vector<const CLI::Option*> arguments = place_.command->get_options(
-            [](const CLI::Option* o) { return o->get_positional() && isShown(*o); });
+        std::vector<const CLI::Option*> arguments = optionsOf(*place_.command, true);
+        std::erase_if(arguments, [](const CLI::Option* o) { return !isShown(*o); });
         if (arguments.empty())
             return;
         std::size_t at = place_.arguments;
@@ -247,8 +261,8 @@ class Collector {
     void addOptions() {
         for (const CLI::App* command = place_.command; command != nullptr;
              command = command->get_fallthrough() ? command->get_parent() : nullptr) {
-            for (const CLI::Option* option : command->get_options()) {
-                if (!isShown(*option) || option->get_positional())
+            for (const CLI::Option* option : optionsOf(*command, false)) {
+                if (!isShown(*option))
                     continue;
                 for (const std::string& name : namesOf(*option)) {
                     const bool isKnown = std::any_of(

@@ -24,21 +24,21 @@ struct Candidate {
 
 /// What the value of an option or argument is.
 enum class ValueKind {
-    Free,            ///< anything, such as a name: nothing to offer
-    Words,           ///< one of a few fixed words
-    File,            ///< the shell completes it
-    Command,         ///< the shell completes it, and what follows are the command's own words
-    Environment,     ///< an id
-    OwnEnvironment,  ///< an id of an environment that the caller may join
-    Device,          ///< an index
-    AttachedDevice,  ///< an index that the environment of this shell holds
-    DeviceCount,     ///< a number of devices
-    Model,           ///< a model's name
-    User,            ///< a name
-    Uid,             ///< a number
-    UserLimit,       ///< "name="
-    RootProcess,     ///< a pid that keeps an environment alive
-    ComputeProcess,  ///< a pid that uses a GPU
+    Free,           ///< anything, such as a name: nothing to offer
+    Words,          ///< one of a few fixed words
+    File,           ///< the shell completes it
+    Command,        ///< the shell completes it, and what follows are the command's own words
+    Environment,    ///< an id
+    OwnEnvironment, ///< an id of an environment that the caller may join
+    Device,         ///< an index
+    AttachedDevice, ///< an index that the environment of this shell holds
+    DeviceCount,    ///< a number of devices
+    Model,          ///< a model's name
+    User,           ///< a name
+    Uid,            ///< a number
+    UserLimit,      ///< "name="
+    RootProcess,    ///< a pid that keeps an environment alive
+    ComputeProcess, ///< a pid that uses a GPU
 };
 
 /// The values that there are now of a kind other than the first four.

@@ -55,9 +55,9 @@ class Bus {
     /// The reply to a method of the manager without arguments; null for any failure.
     [[nodiscard]] Message call(const char* member) const {
         sd_bus_message* raw = nullptr;
-        if (!bus_ || sd_bus_message_new_method_call(
-                         bus_.get(), &raw, dbus::contract::busName, dbus::contract::managerPath,
-                         "dev.genv.Manager", member) < 0)
+        if (!bus_ || sd_bus_message_new_method_call(bus_.get(), &raw, dbus::contract::busName,
+                                                    dbus::contract::managerPath, "dev.genv.Manager",
+                                                    member) < 0)
             return nullptr;
         const Message message(raw);
         sd_bus_message_set_auto_start(message.get(), 0);
@@ -157,8 +157,7 @@ std::vector<Candidate> deviceIndices(const Bus& bus, bool onlyAttached) {
         if (onlyAttached && !isOwn)
             continue;
         const std::string holders =
-            row.holders.empty() ? "free"
-                                : fmt::format("held by {}", fmt::join(row.holders, ", "));
+            row.holders.empty() ? "free" : fmt::format("held by {}", fmt::join(row.holders, ", "));
         found.push_back({std::to_string(row.index), fmt::format("{}, {}", row.model, holders)});
     }
     return found;
@@ -205,8 +204,8 @@ std::vector<Candidate> rootProcesses(const Bus& bus) {
     std::vector<Candidate> found;
     for (const EnvironmentRow& row : environments(bus)) {
         for (const std::uint32_t pid : row.processes)
-            found.push_back({std::to_string(pid), fmt::format("environment {} of {}", row.id,
-                                                              row.user)});
+            found.push_back(
+                {std::to_string(pid), fmt::format("environment {} of {}", row.id, row.user)});
     }
     return found;
 }
@@ -220,9 +219,9 @@ std::vector<Candidate> computeProcesses(const Bus& bus) {
         const char* id = "";
         sd_bus_message_read(reply.get(), "uus", &pid, &uid, &id);
         sd_bus_message_skip(reply.get(), "a(ut)");
-        found.push_back({std::to_string(pid),
-                         *id != '\0' ? fmt::format("environment {}", id)
-                                     : fmt::format("uid {}, in no environment", uid)});
+        found.push_back({std::to_string(pid), *id != '\0'
+                                                  ? fmt::format("environment {}", id)
+                                                  : fmt::format("uid {}, in no environment", uid)});
     });
     return found;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/completion.hpp"
-
 #include "client/genvctl/command_line.hpp"
+#include "client/genvctl/completion.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -32,8 +31,7 @@ std::vector<Candidate> fakeValues(ValueKind kind) {
 
 Completion completed(const Words& words) {
     Completion completion;
-    withCommandLine(
-        [&](const CLI::App& app) { completion = complete(app, words, fakeValues); });
+    withCommandLine([&](const CLI::App& app) { completion = complete(app, words, fakeValues); });
     return completion;
 }
 
@@ -124,16 +122,18 @@ TEST(Completion, WritesALineForEachAndNothingThatATerminalObeys) {
 
 // An option that the table lacks would silently be completed with nothing.
 void expectKnown(const CLI::App& command) {
+    const std::string path =
+        commandPath(command.get_name().empty() ? *command.get_parent() : command);
     for (const CLI::Option* option : command.get_options()) {
         const bool takesValue = option->get_items_expected_max() > 0;
         if (takesValue && !option->get_group().empty()) {
-            EXPECT_TRUE(valueSource(commandPath(command), *option).has_value())
-                << commandPath(command) << " " << option->get_name(true, true)
+            EXPECT_TRUE(valueSource(path, *option).has_value())
+                << path << " " << option->get_name(true, true)
                 << " has no row in the table of client/genvctl/completion.cpp";
         }
     }
     for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
-        if (!below->get_group().empty())
+        if (below->get_name().empty() || !below->get_group().empty())
             expectKnown(*below);
     }
 }

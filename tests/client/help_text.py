@@ -17,8 +17,11 @@ class Command:
 
 
 def _section(text, title):
-    found = re.search(rf"(?ms)^{title}:\n(.*?)(?:^\S|\Z)", text)
-    return re.findall(r"(?m)^  (\S+)", found.group(1)) if found else []
+    """The first words of the lines below a title; an option group has a title of its own, further in."""
+    found = []
+    for indent, lines in re.findall(rf"(?m)^( *){title}:\n((?:\1  .*\n|\n)*)", text):
+        found += re.findall(rf"(?m)^{indent}  (\S+)", lines)
+    return found
 
 
 def commands(program):
