@@ -94,7 +94,8 @@ TEST(Completion, OffersArgumentsInTheirPlaces) {
     EXPECT_EQ(candidates({"config", "--save", "n"}), (Words{"name"}));
     EXPECT_EQ(candidates({"config", "name", "n"}), Words{});
     EXPECT_EQ(candidates({"terminate", "1", ""}), (Words{"4711"})) << "as many as one likes";
-    EXPECT_EQ(candidates({"limits", "a", ""}), Words{}) << "only one";
+    EXPECT_EQ(candidates({"limits", "l"}), (Words{"live"}));
+    EXPECT_EQ(candidates({"limits", "alice", "l"}), Words{}) << "only one";
     EXPECT_EQ(completed({"policy", "check", "x"}).kind, ValueKind::File);
 }
 
