@@ -24,6 +24,7 @@ const std::vector<TableEntry>& table() {
     static const std::vector<TableEntry> entries{
         {"genvctl", "--json", {Words, {"short", "pretty", "off"}}},
         {"genvctl activate", "--id", {OwnEnvironment}},
+        {"genvctl extend", "--id", {Environment}},
         {"genvctl", "--eid", {Environment}},
         {"genvctl", "--name", {Free}},
         {"genvctl", "--gpus", {DeviceCount}},
@@ -32,6 +33,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl detach", "--index", {AttachedDevice}},
         {"genvctl", "--index", {Device}},
         {"genvctl", "--model", {Model}},
+        {"genvctl", "--uuid", {DeviceUuid}},
         {"genvctl", "--wait", {Free}},
         {"genvctl", "--timeout", {Free}},
         {"genvctl", "--lifetime", {Free}},
@@ -63,6 +65,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl enforce", "--idle-timeout", {Free}},
         {"genvctl config", "FIELD", {Words, {"gpus", "gpu-memory", "name"}}},
         {"genvctl config", "VALUE", {Free}},
+        {"genvctl extend", "TIME", {Free}},
         {"genvctl shell", "SHELL", {Words, {"bash", "zsh", "fish"}}},
         {"genvctl limits", "USER", {User}},
         {"genvctl terminate", "PID", {ComputeProcess}},

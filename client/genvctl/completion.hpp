@@ -33,6 +33,7 @@ enum class ValueKind {
     Device,         ///< an index
     AttachedDevice, ///< an index that the environment of this shell holds
     DeviceCount,    ///< a number of devices
+    DeviceUuid,     ///< a UUID
     Model,          ///< a model's name
     User,           ///< a name
     Uid,            ///< a number

@@ -40,6 +40,7 @@ struct EnvironmentRow {
 
 struct DeviceRow {
     std::uint32_t index = 0;
+    std::string uuid;
     std::string model;
     std::vector<std::string> holders;
 };
@@ -117,6 +118,7 @@ std::vector<DeviceRow> devices(const Bus& bus) {
         const char* model = "";
         sd_bus_message_read(reply.get(), "uss", &row.index, &uuid, &model);
         sd_bus_message_skip(reply.get(), "to");
+        row.uuid = uuid;
         row.model = model;
         rows.push_back(std::move(row));
     });
@@ -148,17 +150,18 @@ std::vector<Candidate> environmentIds(const Bus& bus, bool onlyOwn) {
     return found;
 }
 
-std::vector<Candidate> deviceIndices(const Bus& bus, bool onlyAttached) {
+std::vector<Candidate> deviceNames(const Bus& bus, ValueKind kind) {
     const auto own = environmentVariableId();
     std::vector<Candidate> found;
     for (const DeviceRow& row : heldDevices(bus)) {
         const bool isOwn =
             own && std::find(row.holders.begin(), row.holders.end(), *own) != row.holders.end();
-        if (onlyAttached && !isOwn)
+        if (kind == ValueKind::AttachedDevice && !isOwn)
             continue;
         const std::string holders =
             row.holders.empty() ? "free" : fmt::format("held by {}", fmt::join(row.holders, ", "));
-        found.push_back({std::to_string(row.index), fmt::format("{}, {}", row.model, holders)});
+        found.push_back({kind == ValueKind::DeviceUuid ? row.uuid : std::to_string(row.index),
+                         fmt::format("{}, {}", row.model, holders)});
     }
     return found;
 }
@@ -237,7 +240,8 @@ std::vector<Candidate> liveValues(ValueKind kind) {
         return environmentIds(bus, kind == ValueKind::OwnEnvironment);
     case ValueKind::Device:
     case ValueKind::AttachedDevice:
-        return deviceIndices(bus, kind == ValueKind::AttachedDevice);
+    case ValueKind::DeviceUuid:
+        return deviceNames(bus, kind);
     case ValueKind::DeviceCount:
         return deviceCounts(bus);
     case ValueKind::Model:

@@ -32,7 +32,7 @@ def commands(program):
         path = waiting.pop()
         done = subprocess.run([program, *path, "--help"], capture_output=True, text=True, check=True)
         subcommands = _section(done.stdout, "Subcommands")
-        options = [frozenset(re.sub(r"\{.*", "", word).split(",")) for word in _section(done.stdout, "Options")]
+        options = [frozenset(re.sub(r"[{\[].*", "", word).split(",")) for word in _section(done.stdout, "Options")]
         if path:
             options = [names for names in options if "--help" not in names]
         found[path] = Command(path, options, _section(done.stdout, "Positionals"), subcommands)
