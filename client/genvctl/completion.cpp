@@ -293,7 +293,7 @@ bool isPlain(const std::string& text) {
 
 std::string commandPath(const CLI::App& command) {
     const CLI::App* parent = command.get_parent();
-    return parent != nullptr ? commandPath(*parent) + " " + command.get_name() : command.get_name();
+    return parent != nullptr ? commandPath(*parent) + " " + command.get_name() : "genvctl";
 }
 
 std::optional<ValueSource> valueSource(std::string_view command, const CLI::Option& option) {

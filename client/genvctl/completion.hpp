@@ -54,7 +54,8 @@ struct ValueSource {
 /// nothing for one that the table lacks.
 std::optional<ValueSource> valueSource(std::string_view command, const CLI::Option& option);
 
-/// The command's name with those above it, such as "genvctl devices find".
+/// The command's name with those above it, such as "genvctl devices find", whatever the program is
+/// called as.
 std::string commandPath(const CLI::App& command);
 
 struct Completion {
