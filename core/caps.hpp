@@ -14,5 +14,6 @@ inline constexpr std::size_t pendingChecksPerUser = 8;
 inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait for a sample
 
 inline constexpr std::size_t repeatedEnforcementsPerUser = 4;
+inline constexpr std::size_t limitsPerEnforcement = 1000; ///< users named one by one, also root's
 
 } // namespace genv::core::caps

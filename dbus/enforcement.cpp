@@ -21,8 +21,13 @@ core::LimitTable takeLimits(Options& options) {
     limits.maxGpuMemoryPerDevice = options.takeMemory("max-gpu-memory-per-device");
     limits.maxLifetime = options.takeSeconds("max-lifetime");
     limits.idleTimeout = options.takeSeconds("idle-timeout");
-    const auto users = options.take<std::map<std::string, std::uint32_t>>("max-devices-for-user");
-    for (const auto& [name, count] : users.value_or(std::map<std::string, std::uint32_t>{}))
+    using Users = std::map<std::string, std::uint32_t>;
+    const auto users = options.take<Users>("max-devices-for-user").value_or(Users{});
+    if (users.size() > core::caps::limitsPerEnforcement)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "option \"max-devices-for-user\" names {} users; it may name at most {}",
+                   users.size(), core::caps::limitsPerEnforcement);
+    for (const auto& [name, count] : users)
         table.users[name].maxDevices = count;
     return table;
 }

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Generates from the interface XML what sdbus-c++-xml2cpp does not: the list of methods that the
-authorisation table is checked against, and the reference page.
+authorisation table is checked against, and the reference: a page to read in a browser, and the manual page
+dev.genv.Manager(5).
 
 Refuses writable properties: a property setter is answered at once, so no question to polkit could guard it.
 """
 
 import argparse
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -104,10 +106,87 @@ def reference(interfaces):
     return "".join(parts)
 
 
+MANUAL_PREFACE = r""".\" SPDX-License-Identifier: LGPL-2.1-or-later
+.\" Generated from the interface XML by dbus/generate.py; do not edit.
+.TH DEV.GENV.MANAGER 5 2026-11-21 "genv" "File formats"
+.SH NAME
+dev.genv.Manager, dev.genv.Environment, dev.genv.Device \- the D\-Bus interface of genv
+.SH SYNOPSIS
+.nf
+busctl introspect dev.genv.Manager /dev/genv/Manager
+busctl introspect dev.genv.Manager /dev/genv/Manager/environment/\fIID\fR
+busctl introspect dev.genv.Manager /dev/genv/Manager/device/\fIINDEX\fR
+.fi
+.SH DESCRIPTION
+.BR genvd (8)
+owns
+.B dev.genv.Manager
+on the system bus.
+Its objects are
+.IR /dev/genv/Manager ,
+one
+.I /dev/genv/Manager/environment/ID
+for each environment, its id escaped as by
+.BR sd_bus_path_encode (3),
+and one
+.I /dev/genv/Manager/device/INDEX
+for each device.
+Who may call what is decided by
+.BR polkit (8);
+where it would have to ask for a password, a call needs the flag that allows interactive authorisation.
+"""
+
+MANUAL_ERRORS = r""".SH ERRORS
+Besides those of D\-Bus itself:
+.BR dev.genv.Error.NoSuchEnvironment ", " NoSuchDevice ", " NoSuchProcess ,
+.BR DeviceUnavailable ", " NotEnoughDevices ", " AlreadyExists ,
+.BR QuotaExceeded ", " NotAttached " and " Busy .
+.SH "SEE ALSO"
+.BR genvctl (1),
+.BR genvd (8),
+.BR busctl (1),
+.BR polkit (8)
+"""
+
+
+def roff(text):
+    """Text as roff prints it as it is: no escape, no hyphen, no request at the start of a line."""
+    escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", "")
+    escaped = escaped.replace("µ", r"\(mc").replace("→", r"\(->")
+    sentences = re.sub(r"(?<=[.:;]) (?=[A-Z])", "\n", escaped)
+    return re.sub(r"(?m)^\.", r"\&.", sentences)
+
+
+def manual_arguments(member):
+    if member.tag == "property":
+        return member.get("type")
+    parts = []
+    for arg in member.findall("arg"):
+        direction = arg.get("direction") if member.tag == "method" else ""
+        parts.append(" ".join(word for word in (direction, arg.get("type"), arg.get("name")) if word))
+    return ", ".join(parts) or "no arguments"
+
+
+def manual(interfaces):
+    parts = [MANUAL_PREFACE]
+    for interface in interfaces:
+        name = interface.get("name")
+        parts.append(f'.SH "INTERFACE {name}"\n{roff(interface.get("doc"))}\n')
+        for kind, title in (("method", "Methods"), ("signal", "Signals"), ("property", "Properties")):
+            found = interface.findall(kind)
+            if found:
+                parts.append(f'.SS "{title} of {name}"\n')
+            for member in found:
+                parts.append(f'.TP\n.BR {member.get("name")} " (\\fI{roff(manual_arguments(member))}\\fR)"\n'
+                             f'{roff(member.get("doc"))}\n')
+    return "".join(parts) + MANUAL_ERRORS
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=pathlib.Path, required=True)
     parser.add_argument("--reference", type=pathlib.Path, required=True)
+    parser.add_argument("--manual", type=pathlib.Path, required=True)
     parser.add_argument("xml", type=pathlib.Path, nargs="+")
     arguments = parser.parse_args()
     interfaces = [parse(path) for path in arguments.xml]
@@ -116,6 +195,7 @@ def main():
     arguments.members.parent.mkdir(parents=True, exist_ok=True)
     arguments.members.write_text(members(interfaces), encoding="utf-8")
     arguments.reference.write_text(reference(interfaces), encoding="utf-8")
+    arguments.manual.write_text(manual(interfaces), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,8 @@ int serve(core::Log& log) {
 // What `genvctl policy check` runs: whether a configuration file would be taken.
 int checkConfiguration(const std::string& file) {
     try {
+        if (file.empty())
+            core::fail(core::ErrorCode::InvalidArgs, "no file is named");
         core::Settings settings;
         service::readSettingsFile(file, settings);
         return EXIT_SUCCESS;
@@ -108,12 +110,12 @@ int checkConfiguration(const std::string& file) {
 int main(int argc, char** argv) {
     CLI::App app{"The service that shares this machine's GPUs. systemd starts it; see genvd(8)."};
     app.set_version_flag("--version", std::string("genvd " GENV_VERSION));
-    std::string checked;
+    std::optional<std::string> checked;
     app.add_option("--check", checked, "Only tell whether this configuration file would be taken")
         ->type_name("FILE");
     CLI11_PARSE(app, argc, argv);
-    if (!checked.empty())
-        return checkConfiguration(checked);
+    if (checked)
+        return checkConfiguration(*checked);
 
     ::umask(022);
     ::signal(SIGPIPE, SIG_IGN);

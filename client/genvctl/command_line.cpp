@@ -2,6 +2,8 @@
 #include "client/genvctl/command_line.hpp"
 
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/completion.hpp"
+#include "client/genvctl/completion_values.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/help_formatter.hpp"
@@ -141,18 +143,34 @@ int stopped(const Context& context, int signal) {
     return asShellsSay + signal;
 }
 
-int run(int count, char** arguments) {
-    Context context;
-    RawOptions raw;
-    CLI::App app("Shares the GPUs of this machine: takes them for you and gives them back",
-                 std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
+void define(CLI::App& app, Context& context, RawOptions& raw) {
+    app.name(std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
+    app.description("Shares the GPUs of this machine: takes them for you and gives them back");
     app.formatter(helpFormatter()); // first, or the commands would not have it
     app.fallthrough();
     app.require_subcommand(0, 1);
     addGlobalOptions(app, context, raw);
     addCommands(app, context);
     app.footer(footer); // last, or each command would have it, too
+}
+
+// What the shells' completion functions call: the words behind "complete" are those of a command
+// line that is being typed, and none of them is an option of this one.
+bool answersShell(const CLI::App& app, int count, char** arguments) {
+    if (count < 2 || std::string_view(arguments[1]) != "complete")
+        return false;
+    print(completionText(complete(app, {arguments + 2, arguments + count}, liveValues)));
+    return true;
+}
+
+int run(int count, char** arguments) {
+    Context context;
+    RawOptions raw;
+    CLI::App app;
+    define(app, context, raw);
     try {
+        if (answersShell(app, count, arguments))
+            return static_cast<int>(ExitStatus::Ok);
         parse(app, count, arguments);
         apply(raw, context);
         if (context.command)
@@ -175,6 +193,14 @@ int run(int count, char** arguments) {
 }
 
 } // namespace
+
+void withCommandLine(const std::function<void(const CLI::App&)>& use) {
+    Context context;
+    RawOptions raw;
+    CLI::App app;
+    define(app, context, raw);
+    use(app);
+}
 
 int runCommandLine(int count, char** arguments) noexcept {
     guardStandardDescriptors();

@@ -3,7 +3,16 @@
 // exit status.
 #pragma once
 
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
 namespace genv::ctl {
+
+/// Hands over the definition of the whole command line, to be looked at.
+void withCommandLine(const std::function<void(const CLI::App&)>& use);
 
 /// Runs genvctl with main()'s arguments and returns its exit status. Throws nothing.
 int runCommandLine(int count, char** arguments) noexcept;

@@ -4,6 +4,7 @@
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
+#include "core/rules/report.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,7 +19,6 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr std::size_t longestReport = std::size_t{16} << 20;
 // A report has four levels; what is far deeper is none, and would be deep recursion to write again.
 constexpr int deepestReport = 32;
 
@@ -102,8 +102,8 @@ std::string readReport(int descriptor) {
         if (count == 0)
             return text;
         text.append(part.data(), static_cast<std::size_t>(count));
-        if (text.size() > longestReport)
-            throw noReport("is longer than 16 MiB");
+        if (text.size() > core::longestReport)
+            throw noReport(fmt::format("is longer than {} MiB", core::longestReport >> 20));
     }
 }
 

@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t longestReport = 16 << 20;
-
 [[noreturn]] void refuse(const char* what) {
     fail(ErrorCode::InvalidArgs, "the report makes no sense: {}", what);
 }

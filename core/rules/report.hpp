@@ -6,12 +6,17 @@
 #include "core/rules/action.hpp"
 #include "core/rules/rule.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string_view>
 #include <vector>
 
 namespace genv::core {
+
+/// The longest report that is read, in bytes: anybody may send one, and it is read before they are
+/// asked who they are.
+inline constexpr std::size_t longestReport = std::size_t{4} << 20;
 
 struct EnforcementReport {
     struct Process {

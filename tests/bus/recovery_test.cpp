@@ -253,6 +253,8 @@ TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
     EXPECT_EQ(asAlice->finish(*listing).error, "org.freedesktop.DBus.Error.Timeout");
     EXPECT_EQ(devicesOf(id), "0");
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "stale");
+    EXPECT_EQ(asRoot->manager("Enforce", "a{sv}", 0).error, "org.freedesktop.DBus.Error.Timeout");
+    EXPECT_EQ(asRoot->manager("Execute", "s", "{}").error, "org.freedesktop.DBus.Error.Timeout");
     machine(both);
     waitUntil([&] { return look().ok(); }, "the driver to answer");
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "ok");

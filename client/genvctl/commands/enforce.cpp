@@ -101,11 +101,11 @@ void addRules(CLI::App& command, Arguments& arguments) {
         ->type_name("N");
     command
         .add_option("--max-gpu-memory-per-user", arguments.maxGpuMemoryPerUser,
-                    "A user's shares on all devices, such as 4g")
+                    "Memory that a user's processes use, such as 4g")
         ->type_name("AMOUNT");
     command
         .add_option("--max-gpu-memory-per-device", arguments.maxGpuMemoryPerDevice,
-                    "A user's shares on any one device")
+                    "The same on any one device")
         ->type_name("AMOUNT");
     command
         .add_option("--max-lifetime", arguments.maxLifetime, "Age of an environment, such as 2h")

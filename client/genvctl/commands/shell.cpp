@@ -143,9 +143,8 @@ void addShell(CLI::App& app, Context& context) {
 
     // The spelling of the first versions: genv init -
     CLI::App* old = app.add_subcommand("init")->group("");
-    const auto ignored = std::make_shared<std::string>();
-    old->add_option("DASH", *ignored)->type_name("");
-    old->callback([&context, ignored] {
+    old->add_option("DASH")->type_name("");
+    old->callback([&context] {
         context.command = [&context] { print(initCode(chosenShell(context, {}))); };
     });
 }

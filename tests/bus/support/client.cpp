@@ -219,6 +219,8 @@ void Client::processUntil(const std::function<bool()>& condition, const char* wh
 void Client::ping() {
     send(newCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Peer",
                  "Ping"));
+    while (sd_bus_process(bus_.get(), nullptr) > 0) {
+    }
 }
 
 } // namespace genv::tests

@@ -100,7 +100,8 @@ class Client {
     /// Processes what is there and waits for more until the condition holds; fails after 30 s.
     void processUntil(const std::function<bool()>& condition, const char* what);
 
-    /// A round trip to the bus: what was sent before has been handled by it.
+    /// A round trip to the bus: what was sent before has been handled by it, and signals that it
+    /// sent before have been handed over.
     void ping();
 
     Answer send(const Message& message);
