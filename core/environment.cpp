@@ -26,6 +26,15 @@ bool Environment::isWaitingToStart() const {
            });
 }
 
+std::optional<Lease> Environment::firstLease() const {
+    std::optional<Lease> first = lease;
+    for (const Attachment& attachment : attachments) {
+        if (attachment.lease && (!first || attachment.lease->until < first->until))
+            first = attachment.lease;
+    }
+    return first;
+}
+
 bool Environment::hasLocked(const DeviceUuid& uuid) const {
     return std::any_of(locks.begin(), locks.end(), [&](const HeldLock& lock) {
         return std::find(lock.devices.begin(), lock.devices.end(), uuid) != lock.devices.end();

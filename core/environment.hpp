@@ -109,6 +109,8 @@ struct Environment {
     [[nodiscard]] std::vector<DeviceIndex> deviceIndices() const;
     /// Whether it was started by a request that still waits, and has nothing yet.
     [[nodiscard]] bool isWaitingToStart() const;
+    /// Of its lease and its attachments' the one that ends first.
+    [[nodiscard]] std::optional<Lease> firstLease() const;
     /// Whether one of its locks holds this device.
     [[nodiscard]] bool hasLocked(const DeviceUuid& uuid) const;
 

@@ -234,7 +234,7 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.processes != after.processes, EnvironmentField::Processes);
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
-    tellField(before.lease != after.lease, EnvironmentField::Expires);
+    tellField(before.firstLease() != after.firstLease(), EnvironmentField::Expires);
 }
 
 void Ledger::tellLocks(const Environment& before, const Environment& after) {

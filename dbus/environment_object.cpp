@@ -274,7 +274,7 @@ std::vector<uint32_t> EnvironmentObject::Devices() {
 
 uint64_t EnvironmentObject::Expires() {
     return readProperty([this] {
-        const auto& lease = self().lease;
+        const auto lease = self().firstLease();
         return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.clock.bootNow(),
                                                           context_.clock.wallNow()))
                      : 0;

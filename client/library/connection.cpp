@@ -20,12 +20,13 @@ namespace contract = dbus::contract;
 namespace {
 
 // The bus' own ways of saying that nobody is there to answer, or is no longer.
-constexpr std::array<std::string_view, 7> unavailableNames{
+constexpr std::array<std::string_view, 8> unavailableNames{
     "org.freedesktop.DBus.Error.ServiceUnknown",
     "org.freedesktop.DBus.Error.NameHasNoOwner",
     "org.freedesktop.DBus.Error.NoReply",
     "org.freedesktop.DBus.Error.NoServer",
     "org.freedesktop.DBus.Error.Disconnected",
+    "org.freedesktop.DBus.Error.TimedOut", // the bus started it, and it never came
     "System.Error.ENOTCONN",
     "System.Error.ECONNRESET",
 };

@@ -57,9 +57,9 @@ void extend(Context& context, const std::string& id, const ExtendArguments& argu
     if (context.printJson(
             {{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
         return;
-    print(expires ? fmt::format("Environment {} ends {} ({})\n", shown(id),
+    print(expires ? fmt::format("Environment {}: lease ends {} ({})\n", shown(id),
                                 relativeFuture(*expires, currentTime()), timestamp(*expires))
-                  : fmt::format("Environment {} has no end\n", shown(id)));
+                  : fmt::format("Environment {}: no lease, no end\n", shown(id)));
 }
 
 } // namespace

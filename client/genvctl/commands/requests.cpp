@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/commands/requests.hpp"
 
+#include "client/genvctl/stop_signals.hpp"
 #include "client/genvctl/text.hpp"
 #include "client/genvctl/turn.hpp"
 
@@ -18,6 +19,22 @@ std::string grantedText(const std::vector<std::uint32_t>& devices) {
     return fmt::format("GPU {} attached", joined(devices, ","));
 }
 
+// A grant may cross an interruption on its way. What a process would have without knowing goes.
+void giveBack(Client& client, std::uint32_t pid) {
+    for (const EnvironmentEntry& environment : client.environments()) {
+        if (std::find(environment.processes.begin(), environment.processes.end(), pid) ==
+            environment.processes.end())
+            continue;
+        try {
+            client.removeProcess(environment.id, pid);
+        } catch (const ServiceUnavailable&) {
+            throw;
+        } catch (const Error&) {
+            // It is gone already, as it is meant to be.
+        }
+    }
+}
+
 } // namespace
 
 std::string requestEnvironment(Context& context, const ActivateOptions& options) {
@@ -27,10 +44,19 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
         return std::find(environment.processes.begin(), environment.processes.end(), pid) !=
                environment.processes.end();
     };
-    return inTurn(
-        context, queueText(context.client(), isWaiting), options.timeout, leftTheQueue,
-        [&](Client& client, const Waiting& waiting) { return client.activate(options, waiting); },
-        [&](const std::string& id) { return grantedText(context.client().environment(id).devices); });
+    try {
+        return inTurn(
+            context, queueText(context.client(), isWaiting), options.timeout, leftTheQueue,
+            [&](Client& client, const Waiting& waiting) {
+                return client.activate(options, waiting);
+            },
+            [&](const std::string& id) {
+                return grantedText(context.client().environment(id).devices);
+            });
+    } catch (const Interrupted&) {
+        giveBack(context.client(), options.pid.value_or(0));
+        throw;
+    }
 }
 
 std::vector<std::uint32_t> requestDevices(Context& context, const std::string& environment,

@@ -25,7 +25,7 @@ std::string statusText(const Environment& environment) {
                                                                   joined(environment.devices, ",");
     const std::string end =
         environment.expires
-            ? fmt::format("Ends: {} ({})\n", relativeFuture(*environment.expires, currentTime()),
+            ? fmt::format("Lease ends: {} ({})\n", relativeFuture(*environment.expires, currentTime()),
                           timestamp(*environment.expires))
             : "";
     return fmt::format("Environment is active ({})\n"

@@ -33,7 +33,7 @@ struct Environment {
     std::vector<std::uint32_t> processes; ///< the root processes
     std::vector<std::string> kernels;     ///< the ids of Jupyter kernels
     std::vector<std::uint32_t> devices;   ///< the attached indices, ascending
-    std::optional<Time> expires;
+    std::optional<Time> expires; ///< when the first of its leases ends, or an attachment's
 };
 
 /// A row of the list of environments.
