@@ -134,8 +134,8 @@ void parse(CLI::App& app, int count, char** arguments) {
     }
 }
 
-// A script that runs this is to stop, too, on Ctrl-C, so it is to see the signal. A shell's function
-// has something to put right first: it hears a status, the one that shells give.
+// A script that runs this is to stop, too, on Ctrl-C, so it is to see the signal. A shell's
+// function has something to put right first: it hears a status, the one that shells give.
 int stopped(const Context& context, int signal) {
     constexpr int asShellsSay = 128;
     if (!context.shell && signal != 0)

@@ -13,8 +13,8 @@
 
 namespace genv::ctl {
 
-// CLI11 leaves the words alone that it has no place for. The place that takes none keeps a "--" from
-// ending this subcommand, and shows in the help.
+// CLI11 leaves the words alone that it has no place for. The place that takes none keeps a "--"
+// from ending this subcommand, and shows in the help.
 void takeEverythingFromTheCommandOn(CLI::App& command) {
     const CLI::Validator never([](std::string&) { return std::string("not here"); }, "");
     command.add_option("COMMAND", "What to run, and its arguments")->check(never)->type_name("");

@@ -25,8 +25,8 @@ class Table {
     /// colour.
     [[nodiscard]] std::string text(bool header, const std::string& before = {},
                                    const std::string& after = {}) const;
-    /// Shortens cells, with an ellipsis, in rows that are wider than a terminal of so many cells: at
-    /// first those that are wider than their columns, then the last one. The header stays.
+    /// Shortens cells, with an ellipsis, in rows that are wider than a terminal of so many cells:
+    /// at first those that are wider than their columns, then the last one. The header stays.
     void fit(std::size_t width);
     /// Lines as RFC 4180 has them, but for the line ends, which are Unix's.
     [[nodiscard]] std::string csv(bool header) const;

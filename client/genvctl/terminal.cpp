@@ -4,8 +4,8 @@
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/text.hpp"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -100,8 +100,8 @@ void guardStandardDescriptors() {
         if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF)
             continue;
         // The lowest that is free, and so this one.
-        [[maybe_unused]] const int opened = open(
-            "/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+        [[maybe_unused]] const int opened =
+            open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }
 }
 

@@ -2,12 +2,14 @@
 #include "client/genvctl/text.hpp"
 
 #include "core/bytes.hpp"
+#include "core/duration.hpp"
 #include "core/text.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <ctime>
@@ -66,7 +68,9 @@ std::string relativeTime(Time then, Time now) {
 }
 
 std::string relativeFuture(Time then, Time now) {
-    return "in " + largestUnit(then - now);
+    // What is left counts, so it is told more closely than what has passed.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(then - now);
+    return "in " + core::formatDuration(std::max(left, std::chrono::milliseconds{0}));
 }
 
 Time currentTime() {

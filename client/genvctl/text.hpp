@@ -21,8 +21,8 @@ std::string shown(std::string_view text);
 /// hours ago", "2 weeks ago". A moment in the future is "0 seconds ago".
 std::string relativeTime(Time then, Time now);
 
-/// How long it is until something: "in 1 hour", "in 27 minutes". A moment in the past is "in 0
-/// seconds".
+/// How long it is until something, in the two largest units: "in 1h 59min". A moment in the past is
+/// "in 0s".
 std::string relativeFuture(Time then, Time now);
 
 /// The moment now.

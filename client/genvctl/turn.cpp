@@ -25,14 +25,13 @@ std::string holdersText(Client& client, const std::vector<EnvironmentEntry>& env
     std::vector<std::string> holders;
     for (const Attachment& attachment : client.attachments()) {
         const auto user = users.find(attachment.environment);
-        const std::string who =
-            user == users.end() ? attachment.environment
-                                : fmt::format("{} ({})", user->second, attachment.environment);
-        holders.push_back(
-            brief ? fmt::format("GPU {} {} since {}", attachment.device, who,
-                                shortTimestamp(attachment.since, currentTime()))
-                  : fmt::format("GPU {} is held by {} since {}", attachment.device, who,
-                                timestamp(attachment.since)));
+        const std::string who = user == users.end()
+                                    ? attachment.environment
+                                    : fmt::format("{} ({})", user->second, attachment.environment);
+        holders.push_back(brief ? fmt::format("GPU {} {} since {}", attachment.device, who,
+                                              shortTimestamp(attachment.since, currentTime()))
+                                : fmt::format("GPU {} is held by {} since {}", attachment.device,
+                                              who, timestamp(attachment.since)));
     }
     if (holders.size() > mostHolders) {
         const std::size_t others = holders.size() - mostHolders;
@@ -49,11 +48,10 @@ TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> 
         const auto queue = client.queue();
         const auto environments = client.environments();
         const auto own = std::find_if(queue.begin(), queue.end(), [&](const QueueEntry& entry) {
-            return std::any_of(environments.begin(), environments.end(),
-                               [&](const EnvironmentEntry& environment) {
-                                   return environment.id == entry.environment &&
-                                          isWaiting(environment);
-                               });
+            return std::any_of(
+                environments.begin(), environments.end(), [&](const EnvironmentEntry& environment) {
+                    return environment.id == entry.environment && isWaiting(environment);
+                });
         });
         if (own == queue.end())
             return std::nullopt;
@@ -124,15 +122,14 @@ void TurnDisplay::end() noexcept {
 void TurnDisplay::grant(const std::function<std::string()>& what) {
     end();
     if (hasWaited_)
-        tellAside(fmt::format("{} after {}", what(),
-                              core::formatDuration(
-                                  std::chrono::duration_cast<std::chrono::milliseconds>(
-                                      std::chrono::steady_clock::now() - began_))));
+        tellAside(
+            fmt::format("{} after {}", what(),
+                        core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(
+                            std::chrono::steady_clock::now() - began_))));
 }
 
-Failure timedOut(const Error& error, std::chrono::seconds timeout) {
-    return {ExitStatus::NoDevice,
-            fmt::format("Waited {} in vain: {}", core::formatDuration(timeout), error.what()),
+Failure timedOut(std::chrono::seconds timeout) {
+    return {ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
             "\"genvctl queue\" shows who waits; \"--wait\" alone waits without a limit."};
 }
 

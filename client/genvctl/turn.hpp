@@ -47,11 +47,11 @@ class TurnDisplay {
 };
 
 /// What a wait that timed out means to the person who ran the command.
-Failure timedOut(const Error& error, std::chrono::seconds timeout);
+Failure timedOut(std::chrono::seconds timeout);
 
 /// Makes a waiting call, `call(client, waiting)`, which returns nothing when it was given up, and
-/// shows the wait. `granted(answer)` says what there was to wait for. Throws Interrupted with `undone`
-/// when it was told to stop, and Failure and Error.
+/// shows the wait. `granted(answer)` says what there was to wait for. Throws Interrupted with
+/// `undone` when it was told to stop, and Failure and Error.
 template <typename Call, typename Granted>
 auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds> timeout,
             const std::string& undone, Call call, Granted granted) {
@@ -66,7 +66,7 @@ auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds>
         }
     } catch (const Error& error) {
         if (timeout && error.name() == dbus::contract::error::timeout)
-            throw timedOut(error, *timeout);
+            throw timedOut(*timeout);
         throw;
     }
     throw Interrupted(stop.take(), undone);

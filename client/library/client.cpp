@@ -111,7 +111,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     void listenForEvents();
     std::optional<Event> nextEvent(int stopDescriptor);
     void readOwners();
-    void nameOwner(Event& event);
+    void nameOwner(Event & event);
 
     /// Runs something about an environment; what a path without an object answers becomes
     /// NoSuchEnvironment.
@@ -438,7 +438,8 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
             proxy->callMethodAsync("Activate")
                 .onInterface(client::ManagerProxy::INTERFACE_NAME)
                 .withArguments(client::toDictionary(request))
-                .uponReplyInvoke([&id, done](const sdbus::Error* error, const std::string& activated,
+                .uponReplyInvoke([&id, done](const sdbus::Error* error,
+                                             const std::string& activated,
                                              const sdbus::ObjectPath&) {
                     id = activated;
                     done(error);
@@ -475,8 +476,8 @@ Client::attach(const std::string& id, const AttachOptions& options, const Waitin
             });
         return proxy;
     };
-    const bool answered = Implementation::aboutEnvironment(
-        id, [&] { return implementation_->wait(waiting, send); });
+    const bool answered =
+        Implementation::aboutEnvironment(id, [&] { return implementation_->wait(waiting, send); });
     return answered ? std::optional(std::move(indices)) : std::nullopt;
 }
 
@@ -497,8 +498,8 @@ std::optional<Lock> Client::lock(const std::string& id, const Waiting& waiting) 
             });
         return proxy;
     };
-    const bool answered = Implementation::aboutEnvironment(
-        id, [&] { return implementation_->wait(waiting, send); });
+    const bool answered =
+        Implementation::aboutEnvironment(id, [&] { return implementation_->wait(waiting, send); });
     return answered ? std::optional(std::move(lock)) : std::nullopt;
 }
 

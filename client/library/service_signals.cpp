@@ -51,12 +51,12 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
             "',member='NameOwnerChanged',arg0='" + contract::busName + "'",
         guarded([this](sdbus::Message& message) { changeOwner(message); }));
     if (!which.empty())
-        signals_ = connection.addMatch(
-            std::string("type='signal',sender='") + contract::busName + "'," + which,
-            guarded([this](sdbus::Message& message) {
-                if (!owner_.empty() && message.getSender() == owner_)
-                    heard_(message);
-            }));
+        signals_ = connection.addMatch(std::string("type='signal',sender='") + contract::busName +
+                                           "'," + which,
+                                       guarded([this](sdbus::Message& message) {
+                                           if (!owner_.empty() && message.getSender() == owner_)
+                                               heard_(message);
+                                       }));
     owner_ = currentOwner(connection);
 }
 

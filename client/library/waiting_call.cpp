@@ -98,8 +98,8 @@ bool WaitingCall::attempt(const Send& send) {
         std::optional<std::chrono::milliseconds> longest;
         if (isQuiet)
             longest = std::chrono::ceil<std::chrono::milliseconds>(quietUntil - Clock::now());
-        stopped = !Connection::waitForArrival(connection, listening_, waiting_.stopDescriptor,
-                                              longest);
+        stopped =
+            !Connection::waitForArrival(connection, listening_, waiting_.stopDescriptor, longest);
     }
 }
 

@@ -66,9 +66,10 @@ TEST(ParseNumber, TakesWholeNumbersOnly) {
 }
 
 TEST(RelativeFuture, IsInTheLargestUnitThatFits) {
-    EXPECT_EQ(relativeFuture(now + std::chrono::hours{2}, now), "in 2 hours");
-    EXPECT_EQ(relativeFuture(now + std::chrono::seconds{1}, now), "in 1 second");
-    EXPECT_EQ(relativeFuture(now - std::chrono::hours{1}, now), "in 0 seconds");
+    EXPECT_EQ(relativeFuture(now + std::chrono::hours{2}, now), "in 2h");
+    EXPECT_EQ(relativeFuture(now + std::chrono::minutes{119}, now), "in 1h 59min");
+    EXPECT_EQ(relativeFuture(now + std::chrono::seconds{1}, now), "in 1s");
+    EXPECT_EQ(relativeFuture(now - std::chrono::hours{1}, now), "in 0s");
 }
 
 TEST(Shortened, KeepsWhatFitsAndCountsCellsNotBytes) {

@@ -66,17 +66,17 @@ void addAttach(CLI::App& app, Context& context) {
             ->type_name("I")
             ->excludes(configured)
             ->excludes(count);
-    CLI::Option* uuid = command->add_option("--uuid", arguments->request.uuid, "The one with this UUID")
-                            ->type_name("UUID")
-                            ->excludes(configured)
-                            ->excludes(count)
-                            ->excludes(index);
-    CLI::Option* model =
-        command
-            ->add_option("--model", arguments->request.model,
-                         "Only of a model whose name has this in it")
-            ->type_name("NAME")
-            ->excludes(uuid);
+    CLI::Option* uuid =
+        command->add_option("--uuid", arguments->request.uuid, "The one with this UUID")
+            ->type_name("UUID")
+            ->excludes(configured)
+            ->excludes(count)
+            ->excludes(index);
+    CLI::Option* model = command
+                             ->add_option("--model", arguments->request.model,
+                                          "Only of a model whose name has this in it")
+                             ->type_name("NAME")
+                             ->excludes(uuid);
     command
         ->add_flag("--refresh", arguments->refresh,
                    "None: only tell the shell again what is attached")

@@ -108,8 +108,8 @@ void printEvent(Context& context, const Event& event) {
     if (context.printJson(eventJson(event)))
         return;
     Table line = eventsTable();
-    line.add({timestamp(event.time), kindName(event.kind), event.environment.value_or(""), event.user,
-              detailsText(event)});
+    line.add({timestamp(event.time), kindName(event.kind), event.environment.value_or(""),
+              event.user, detailsText(event)});
     print(line.text(false));
 }
 
@@ -130,8 +130,9 @@ void events(Context& context) {
 
 void addEvents(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("events", "Show what happens, as it happens");
-    command->footer("A line each until Ctrl-C; with --json=short, an object a line. A restart of the service\n"
-                    "shows as service-ended and service-started.");
+    command->footer(
+        "A line each until Ctrl-C; with --json=short, an object a line. A restart of the service\n"
+        "shows as service-ended and service-started.");
     command->callback([&context] { context.command = [&context] { events(context); }; });
 }
 

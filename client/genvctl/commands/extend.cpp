@@ -54,8 +54,7 @@ void extend(Context& context, const std::string& id, const ExtendArguments& argu
     const ConfigurationChange change = wantedChange(context.client(), id, arguments.lifetime);
     context.authorised([&](Client& client) { client.configure(id, change); });
     const auto expires = context.client().environment(id).expires;
-    if (context.printJson(
-            {{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
+    if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
         return;
     print(expires ? fmt::format("Environment {}: lease ends {} ({})\n", shown(id),
                                 relativeFuture(*expires, currentTime()), timestamp(*expires))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // lock: a command that has the environment's devices to itself among those who share them. The
-// command takes the place of genvctl and inherits the lock's descriptor: so the lock lasts exactly as
-// long as the command, however it ends, and as what it leaves running with that descriptor open.
+// command takes the place of genvctl and inherits the lock's descriptor: so the lock lasts exactly
+// as long as the command, however it ends, and as what it leaves running with that descriptor open.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/execution.hpp"
@@ -50,8 +50,9 @@ void lock(Context& context, const std::vector<std::string>& words) {
 void addLock(CLI::App& app, Context& context) {
     CLI::App* command =
         app.add_subcommand("lock", "Run a command with this shell's GPUs to itself");
-    command->footer("Among those who share the GPUs and lock them, too, one after the other. The lock ends\n"
-                    "with the command. Outside an environment, or without GPUs, it is just run.");
+    command->footer(
+        "Among those who share the GPUs and lock them, too, one after the other. The lock ends\n"
+        "with the command. Outside an environment, or without GPUs, it is just run.");
     takeEverythingFromTheCommandOn(*command);
     command->callback([&context, command] {
         const std::vector<std::string> words = commandWords(*command);

@@ -21,13 +21,11 @@ void list(Context& context, const ListingOptions& options) {
         users.emplace(entry.id, entry.user);
 
     Json json = Json::array();
-    Table table(
-        {{"POSITION", 10}, {"ENV ID", 12}, {"USER", 16}, {"GPUS", 6}, {"SINCE", 0}});
+    Table table({{"POSITION", 10}, {"ENV ID", 12}, {"USER", 16}, {"GPUS", 6}, {"SINCE", 0}});
     for (const QueueEntry& entry : queue) {
         // One that has left since has no name here any more.
         const auto found = users.find(entry.environment);
-        const std::string user =
-            found == users.end() ? std::to_string(entry.uid) : found->second;
+        const std::string user = found == users.end() ? std::to_string(entry.uid) : found->second;
         const std::size_t position = json.size() + 1;
         json.push_back({{"position", position},
                         {"ticket", entry.ticket},

@@ -23,11 +23,11 @@ std::string statusText(const Environment& environment) {
     const std::string devices = environment.devices.empty() ? "Detached from GPUs"
                                                             : "Attached to GPUs at indices " +
                                                                   joined(environment.devices, ",");
-    const std::string end =
-        environment.expires
-            ? fmt::format("Lease ends: {} ({})\n", relativeFuture(*environment.expires, currentTime()),
-                          timestamp(*environment.expires))
-            : "";
+    const std::string end = environment.expires
+                                ? fmt::format("Lease ends: {} ({})\n",
+                                              relativeFuture(*environment.expires, currentTime()),
+                                              timestamp(*environment.expires))
+                                : "";
     return fmt::format("Environment is active ({})\n"
                        "{}\n"
                        "{}"
@@ -49,13 +49,12 @@ void status(Context& context) {
             print("Environment is not active\n");
         return;
     }
-    const bool printed = context.printJson({{"active", true},
-                                            {"id", environment->id},
-                                            {"devices", environment->devices},
-                                            {"expires", environment->expires
-                                                            ? toJson(*environment->expires)
-                                                            : Json(nullptr)},
-                                            {"config", toJson(environment->configuration)}});
+    const bool printed = context.printJson(
+        {{"active", true},
+         {"id", environment->id},
+         {"devices", environment->devices},
+         {"expires", environment->expires ? toJson(*environment->expires) : Json(nullptr)},
+         {"config", toJson(environment->configuration)}});
     if (!printed)
         print(statusText(*environment));
 }
