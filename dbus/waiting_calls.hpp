@@ -24,6 +24,13 @@ class WaitingCalls {
     [[nodiscard]] std::shared_ptr<void> remember(const std::string& busName,
                                                  std::function<void()> cancel);
 
+    /// A call that will wait, but asks others first: it goes no further once its connection left.
+    /// Until the result goes, which is to be when the call waits or is answered.
+    template <typename... Values>
+    [[nodiscard]] std::shared_ptr<void> dropWhenLeft(const Reply<Values...>& reply) {
+        return remember(reply.caller().busName, [reply] { reply.drop(); });
+    }
+
     /// A connection is gone, and what it waits for is cancelled.
     void left(const std::string& busName);
 

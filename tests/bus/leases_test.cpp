@@ -118,7 +118,8 @@ TEST_F(Leases, EndTheEnvironmentAndItsProgramsAndTellTheOwner) {
     UserProcess program(
         {.uid = alice, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
     EXPECT_EQ(activateFor(*asAlice, shell, 1).readString(), id);
-    asAlice->processUntil([&] { return told.notice("ended") != nullptr; }, "the end");
+    asAlice->processUntil([&] { return told.notice("ended") != nullptr && !told.removed.empty(); },
+                          "the end");
     EXPECT_EQ(told.removed, std::vector<std::string>{id});
     EXPECT_EQ(told.detached, std::vector<std::string>{id + " 0 expired"});
     EXPECT_EQ(told.notice("ended")->uid, alice);
@@ -140,7 +141,8 @@ TEST_F(Leases, OfAnAttachmentEndItAlone) {
                                   std::uint64_t{1})
                     .ok());
     EXPECT_EQ(expires(id), 0) << "the environment itself stays";
-    asAlice->processUntil([&] { return told.notice("detached") != nullptr; }, "the end");
+    asAlice->processUntil(
+        [&] { return told.notice("detached") != nullptr && !told.detached.empty(); }, "the end");
     EXPECT_EQ(told.detached, std::vector<std::string>{id + " 0 expired"});
     EXPECT_EQ(told.notice("detached")->details.at("reason"), "expired");
     EXPECT_EQ(program.wait(), SIGTERM);
