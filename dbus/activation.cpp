@@ -76,7 +76,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     void start() {
         requireOwnerOfId();
         if (wanted_.waiting.wait)
-            present_ = context_.waitingCalls.dropWhenLeft(reply_);
+            present_ = context_.waitingCalls.remember(reply_);
         if (wanted_.kernel) {
             context_.kernels.find(
                 wanted_.owner, *wanted_.kernel,

@@ -24,7 +24,7 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
 
     void start() {
         if (wanted_.waiting.wait)
-            present_ = context_.waitingCalls.dropWhenLeft(reply_);
+            present_ = context_.waitingCalls.remember(reply_);
         context_.users.describe(owner_.uid,
                                 reply_.later([self = shared_from_this()](const auto& owner) {
                                     self->owner_ = owner;

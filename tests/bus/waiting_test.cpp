@@ -15,6 +15,7 @@ namespace {
 using Ids = std::vector<std::string>;
 using Devices = std::vector<std::uint32_t>;
 
+constexpr const char* noReply = "org.freedesktop.DBus.Error.NoReply";
 constexpr const char* timeoutError = "org.freedesktop.DBus.Error.Timeout";
 
 // Carol has the first of two GPUs; alice and bob have an environment each.
@@ -285,6 +286,20 @@ TEST_F(Waits, AreServedWhenAHolderIsKilled) {
     EXPECT_EQ(waitingIn(*asRoot), Ids{his});
 }
 
+// As `systemctl restart` does: nobody is told that the wait is over, for it goes on.
+TEST_F(Waits, AreCutOffWithoutAnAnswerWhenTheServiceIsStopped) {
+    const UserProcess shell(alice);
+    const auto attach = wait(*asBob, his, 2);
+    const auto activation = activateAndWait(*asAlice, shell);
+    const auto rows = queueOf(*asRoot);
+    EXPECT_EQ(service.end(SIGTERM), 0);
+    EXPECT_EQ(asBob->finish(*attach).error, noReply);
+    EXPECT_EQ(asAlice->finish(*activation).error, noReply);
+    EXPECT_EQ(service.log().find("refused"), std::string::npos);
+    service.start();
+    EXPECT_EQ(queueOf(*asRoot), rows);
+}
+
 TEST_F(Waits, KeepTheirPlacesOverARestartInWhateverOrderTheyCallAgain) {
     const UserProcess shell(alice);
     const auto before = [&] {
@@ -293,9 +308,9 @@ TEST_F(Waits, KeepTheirPlacesOverARestartInWhateverOrderTheyCallAgain) {
         const auto third = wait(*asAlice, hers, 1);
         const auto rows = queueOf(*asRoot);
         service.end(SIGKILL);
-        EXPECT_EQ(asAlice->finish(*first).error, "org.freedesktop.DBus.Error.NoReply");
-        EXPECT_EQ(asBob->finish(*second).error, "org.freedesktop.DBus.Error.NoReply");
-        EXPECT_EQ(asAlice->finish(*third).error, "org.freedesktop.DBus.Error.NoReply");
+        EXPECT_EQ(asAlice->finish(*first).error, noReply);
+        EXPECT_EQ(asBob->finish(*second).error, noReply);
+        EXPECT_EQ(asAlice->finish(*third).error, noReply);
         return rows;
     }();
     const std::string id = std::to_string(shell.pid());
