@@ -75,6 +75,8 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     void start() {
         requireOwnerOfId();
+        if (wanted_.waiting.wait)
+            present_ = context_.waitingCalls.remember(reply_);
         if (wanted_.kernel) {
             context_.kernels.find(
                 wanted_.owner, *wanted_.kernel,
@@ -280,6 +282,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     std::shared_ptr<const core::ProcessPin> pin_;
     std::optional<core::Kernel> kernel_;
     core::UserInfo owner_;
+    std::shared_ptr<void> present_;
 };
 
 } // namespace

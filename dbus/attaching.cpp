@@ -23,6 +23,8 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
           wanted_(std::move(wanted)) {}
 
     void start() {
+        if (wanted_.waiting.wait)
+            present_ = context_.waitingCalls.remember(reply_);
         context_.users.describe(owner_.uid,
                                 reply_.later([self = shared_from_this()](const auto& owner) {
                                     self->owner_ = owner;
@@ -91,6 +93,7 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     const std::uint64_t sequence_;
     core::UserInfo owner_;
     const AttachOptions wanted_;
+    std::shared_ptr<void> present_;
 };
 
 } // namespace

@@ -48,10 +48,7 @@ void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
     // The ticket is known only after the answer was given away.
     const auto ticket = std::make_shared<core::Locks::Ticket>();
     const auto remembered =
-        context.waitingCalls.remember(reply.caller().busName, [&context, reply, ticket] {
-            reply.drop();
-            context.locks.cancel(*ticket);
-        });
+        context.waitingCalls.remember(reply, [&context, ticket] { context.locks.cancel(*ticket); });
     *ticket = context.locks.request(
         environment.id, reply.caller().uid,
         reply.later([reply, remembered](const core::LockEnd* lock, const core::Error* refusal) {

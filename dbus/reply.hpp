@@ -52,12 +52,18 @@ class Reply {
         state_->refuse(error, fault);
     }
 
-    /// Gives the call up: its caller is gone, and nobody is there to be answered.
-    void drop() const { state_->answered = true; }
+    /// Gives the call up: its caller is gone, and nobody is there to be answered. No part of its
+    /// handler runs any more.
+    void drop() const {
+        state_->answered = true;
+        state_->dropped = true;
+    }
 
     /// Runs a part of the handler; what it throws becomes the refusal.
     template <typename Function>
     void guarded(Function&& function) const {
+        if (state_->dropped)
+            return;
         try {
             std::forward<Function>(function)();
         } catch (...) {
@@ -102,6 +108,7 @@ class Reply {
         sdbus::Result<Values...> result;
         Call call;
         bool answered = false;
+        bool dropped = false;
     };
 
     std::shared_ptr<State> state_;

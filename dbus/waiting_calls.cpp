@@ -5,23 +5,30 @@
 
 namespace genv::dbus {
 
-std::shared_ptr<void> WaitingCalls::remember(const std::string& busName,
-                                             std::function<void()> cancel) {
+std::shared_ptr<void> WaitingCalls::remember(Waiting call) {
     const std::uint64_t number = ++last_;
-    waiting_.emplace(number, Waiting{busName, std::move(cancel)});
+    waiting_.emplace(number, std::move(call));
     return {this,
             [number](void* calls) { static_cast<WaitingCalls*>(calls)->waiting_.erase(number); }};
 }
 
 void WaitingCalls::left(const std::string& busName) {
     // What is cancelled forgets itself here.
-    std::vector<std::function<void()>> cancels;
+    std::vector<Waiting> calls;
     for (const auto& [number, waiting] : waiting_) {
         if (waiting.busName == busName)
-            cancels.push_back(waiting.cancel);
+            calls.push_back(waiting);
     }
-    for (const auto& cancel : cancels)
-        cancel();
+    for (const Waiting& call : calls) {
+        call.drop();
+        if (call.cancel)
+            call.cancel();
+    }
+}
+
+void WaitingCalls::giveUp() {
+    for (const auto& [number, waiting] : waiting_)
+        waiting.drop();
 }
 
 } // namespace genv::dbus

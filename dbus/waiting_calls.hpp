@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Calls that wait for their turn: for devices, or for a lock. A call belongs to its connection, and
-// leaves the line when that goes.
+// leaves the line when that goes; when the service ends it keeps its place.
 #pragma once
 
 #include "core/queue.hpp"
@@ -19,19 +19,29 @@ namespace genv::dbus {
 
 class WaitingCalls {
   public:
-    /// Remembers a call of a connection until the result goes; `cancel` takes it out of its line
-    /// when the connection leaves.
-    [[nodiscard]] std::shared_ptr<void> remember(const std::string& busName,
-                                                 std::function<void()> cancel);
+    /// Remembers a call until the result goes, which is to be when the call is answered or nobody
+    /// works on it any more. When its connection leaves the call is given up, and `cancel` takes it
+    /// out of its line where it stands in one.
+    template <typename... Values>
+    [[nodiscard]] std::shared_ptr<void> remember(const Reply<Values...>& reply,
+                                                 std::function<void()> cancel = {}) {
+        return remember({reply.caller().busName, [reply] { reply.drop(); }, std::move(cancel)});
+    }
 
     /// A connection is gone, and what it waits for is cancelled.
     void left(const std::string& busName);
 
+    /// The service ends. Nobody is answered, and who stands in a line stays there.
+    void giveUp();
+
   private:
     struct Waiting {
         std::string busName;
-        std::function<void()> cancel;
+        std::function<void()> drop;
+        std::function<void()> cancel; ///< empty where there is nothing to cancel
     };
+    std::shared_ptr<void> remember(Waiting call);
+
     std::map<std::uint64_t, Waiting> waiting_;
     std::uint64_t last_ = 0;
 };
@@ -42,10 +52,7 @@ template <typename... Values, typename Granted>
 void awaitDevices(core::Queue& queue, WaitingCalls& calls, const Reply<Values...>& reply,
                   core::Queue::Ticket ticket, core::UserInfo owner,
                   std::optional<std::chrono::milliseconds> timeout, Granted granted) {
-    const auto remembered = calls.remember(reply.caller().busName, [&queue, reply, ticket] {
-        reply.drop();
-        queue.cancel(ticket);
-    });
+    const auto remembered = calls.remember(reply, [&queue, ticket] { queue.cancel(ticket); });
     queue.await(ticket, std::move(owner), timeout,
                 reply.later([remembered, granted = std::move(granted)](
                                 const std::optional<core::Error>& refusal) {

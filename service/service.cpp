@@ -33,6 +33,7 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
                  std::unique_ptr<core::Gpus> gpus)
     : loop_(loop), log_(log), directories_(std::move(directories)), settings_(settings),
       store_(directories_.runtime, log), ledger_(store_, clock_, events_),
+      connection_(sdbus::createSystemBusConnection()),
       observer_(std::move(gpus), clock_, loop, &GlibLoop::post), lockPipes_(log),
       queue_(ledger_, clock_, loop, events_, log,
              [this](const core::UserInfo& user) { return settings_.limits.of(user); }),
@@ -43,7 +44,7 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
       evictor_(ledger_, observer_, terminator_, loop, log),
       enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
       eventLog_(log), shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
-      connection_(sdbus::createSystemBusConnection()), gate_(authorizer_), context_(makeContext()) {
+      gate_(authorizer_), context_(makeContext()) {
     recover();
     manager_.emplace(*connection_, context_);
     publisher_.emplace(*connection_, context_, *manager_);
@@ -58,7 +59,10 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
     lookAtGpus();
 }
 
-Service::~Service() = default;
+// Those who wait are not told that they wait no longer: their places are kept, and they call again.
+Service::~Service() {
+    waitingCalls_.giveUp();
+}
 
 dbus::Context Service::makeContext() {
     return {ledger_,

@@ -81,6 +81,13 @@ class Service {
     ProcessTable processes_;
     core::EventHub events_;
     core::Ledger ledger_;
+
+    // Calls on their way are kept by what answers them, so these outlive all that follows.
+    std::unique_ptr<sdbus::IConnection> connection_;
+    dbus::Callers callers_;
+    dbus::ListCalls listCalls_;
+    dbus::WaitingCalls waitingCalls_;
+
     GpuObserver observer_;
     LockPipes lockPipes_;
     core::Queue queue_;
@@ -95,12 +102,8 @@ class Service {
     EventLog eventLog_;
     ShellFiles shellFiles_;
 
-    std::unique_ptr<sdbus::IConnection> connection_;
     policy::PolkitAuthorizer authorizer_;
-    dbus::Callers callers_;
     dbus::Gate gate_;
-    dbus::ListCalls listCalls_;
-    dbus::WaitingCalls waitingCalls_;
     dbus::Context context_;
     std::optional<dbus::ManagerObject> manager_;
     std::optional<dbus::Publisher> publisher_;

@@ -72,6 +72,7 @@ void Service::start() {
         ::dup2(log, STDERR_FILENO);
         for (const auto& [name, value] : variables_)
             ::setenv(name.c_str(), value.c_str(), 1);
+        passDescriptors();
         ::execl(GENV_TEST_GENVD, GENV_TEST_GENVD, nullptr);
         ::_exit(127);
     }
@@ -96,6 +97,25 @@ void Service::start() {
         return answer.ok() && sd_bus_message_read(answer.message.get(), "b", &has) > 0 && has != 0;
     };
     client.processUntil(isOwned, "genvd's name");
+}
+
+// In the child: they are 3, 4, ..., and for this very process.
+void Service::passDescriptors() const {
+    if (passed_.empty())
+        return;
+    constexpr int first = 3;
+    std::vector<int> copies;
+    std::string names;
+    for (const auto& [name, fd] : passed_) {
+        // Out of the way of where they go.
+        copies.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, first + static_cast<int>(passed_.size())));
+        names += (names.empty() ? "" : ":") + name;
+    }
+    for (std::size_t i = 0; i < copies.size(); ++i)
+        ::dup2(copies[i], first + static_cast<int>(i));
+    ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+    ::setenv("LISTEN_FDS", std::to_string(copies.size()).c_str(), 1);
+    ::setenv("LISTEN_FDNAMES", names.c_str(), 1);
 }
 
 int Service::end(int signal) {

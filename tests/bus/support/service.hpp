@@ -23,6 +23,9 @@ class Service {
 
     /// Starts it and waits until it owns its name.
     void start();
+    /// Descriptors, by name, that it is passed at its next starts as systemd passes them
+    /// (sd_listen_fds_with_names(3)). They stay the caller's.
+    void pass(std::map<std::string, int> descriptors) { passed_ = std::move(descriptors); }
     /// Sends a signal and waits for its end; its exit status, or 128 + the signal that ended it.
     int end(int signal);
     /// Waits for its end.
@@ -46,7 +49,10 @@ class Service {
     [[nodiscard]] static std::filesystem::path configurationFolder();
 
   private:
+    void passDescriptors() const;
+
     std::map<std::string, std::string> variables_;
+    std::map<std::string, int> passed_;
     std::filesystem::path log_;
     pid_t pid_ = -1;
 };

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The queue as a test sees it, and notices and reasons as they are heard on the bus.
+#pragma once
+
+#include "tests/bus/support/client.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::tests {
+
+/// A row of ListQueue.
+struct Waiting {
+    std::uint64_t ticket = 0;
+    std::string environment;
+    core::Uid uid = 0;
+    std::uint32_t count = 0;
+    std::uint64_t since = 0;
+    friend bool operator==(const Waiting&, const Waiting&) = default;
+};
+std::vector<Waiting> queueOf(Client& client);
+
+/// The environments that wait, first come first.
+std::vector<std::string> waitingIn(Client& client);
+
+/// Who holds each device; a device that two hold fails the test.
+std::map<std::uint32_t, std::string> holdersOf(Client& client);
+
+/// Hears what environments and their owners are told.
+class Told {
+  public:
+    explicit Told(Client& client);
+
+    /// The reasons of Detached, "ENVIRONMENT DEVICE REASON".
+    std::vector<std::string> detached;
+    struct Notice {
+        core::Uid uid = 0;
+        std::string kind;
+        std::string environment;
+        std::map<std::string, std::string> details; ///< numbers, lists and strings as text
+    };
+    std::vector<Notice> notices;
+    [[nodiscard]] const Notice* notice(const std::string& kind) const;
+    /// EnvironmentRemoved.
+    std::vector<std::string> removed;
+    /// How often the queue changed.
+    int queueChanges = 0;
+
+  private:
+    void hear(sd_bus_message* message);
+    Slot slot_;
+};
+
+} // namespace genv::tests

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// People wait for GPUs: first come, first served, whoever leaves, whatever is refused meanwhile,
+// and over a restart of the service.
+#include "tests/bus/support/fixture.hpp"
+#include "tests/bus/support/queue.hpp"
+
+#include <signal.h>
+
+#include <fstream>
+#include <regex>
+
+namespace genv::tests {
+namespace {
+
+using Ids = std::vector<std::string>;
+using Devices = std::vector<std::uint32_t>;
+
+constexpr const char* noReply = "org.freedesktop.DBus.Error.NoReply";
+constexpr const char* timeoutError = "org.freedesktop.DBus.Error.Timeout";
+
+// Carol has the first of two GPUs; alice and bob have an environment each.
+class Waits : public BusTest {
+  protected:
+    Waits()
+        : BusTest({{"GENV_MOCK_DEVICE_COUNT", "2"}}), his(activate(*asBob, bobs)),
+          hers(activate(*asAlice, alices)), carolsId(activate(*asCarol, carols, 1)) {}
+
+    // A call of Attach that waits, and has its place in the queue or its answer when this returns.
+    std::unique_ptr<PendingCall> wait(Client& client, const std::string& id, std::uint32_t count) {
+        const std::size_t before = waitingIn(*asRoot).size();
+        auto call = client.start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 2,
+                                 "count", "u", count, "wait", "b", 1);
+        settle(client, *call, before + 1);
+        return call;
+    }
+    // A call of Activate that waits for one device more than is free.
+    std::unique_ptr<PendingCall> activateAndWait(Client& client, const UserProcess& process) {
+        const std::size_t before = waitingIn(*asRoot).size();
+        auto call = client.start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid", "u",
+                                 process.pid(), "gpus", "u", 2U, "wait", "b", 1);
+        settle(client, *call, before + 1);
+        return call;
+    }
+    void settle(Client& client, const PendingCall& call, std::size_t waiting) {
+        waitUntil(
+            [&] {
+                while (sd_bus_process(client.bus(), nullptr) > 0) {
+                }
+                return call.answered || waitingIn(*asRoot).size() == waiting;
+            },
+            "a place in the queue");
+    }
+    static bool isAnswered(Client& client, const PendingCall& call) {
+        client.ping();
+        return call.answered;
+    }
+    void freeCarols() { EXPECT_TRUE(asCarol->environment(carolsId, "Detach", "au", 0).ok()); }
+
+    UserProcess alices{alice};
+    UserProcess bobs{bob};
+    UserProcess carols{carol};
+    const std::string his;
+    const std::string hers;
+    const std::string carolsId;
+};
+
+TEST_F(Waits, AreServedInTheOrderOfAsking) {
+    const auto first = wait(*asAlice, hers, 2);
+    const auto second = wait(*asBob, his, 2);
+    EXPECT_EQ(waitingIn(*asRoot), (Ids{hers, his}));
+    freeCarols();
+    EXPECT_EQ(asAlice->finish(*first).readUnsignedList(), (Devices{0, 1}));
+    EXPECT_EQ(waitingIn(*asRoot), Ids{his});
+    EXPECT_FALSE(isAnswered(*asBob, *second));
+    EXPECT_TRUE(asAlice->environment(hers, "Detach", "au", 0).ok());
+    EXPECT_EQ(asBob->finish(*second).readUnsignedList(), (Devices{0, 1}));
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
+TEST_F(Waits, AreListedWithWhatIsMissing) {
+    ASSERT_TRUE(asAlice->environment(hers, "Attach", "a{sv}", 1, "index", "u", 1U).ok());
+    const auto call = wait(*asAlice, hers, 2);
+    const auto rows = queueOf(*asBob);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].environment, hers);
+    EXPECT_EQ(rows[0].uid, alice);
+    EXPECT_EQ(rows[0].count, 1U);
+    EXPECT_GT(rows[0].since, 0U);
+}
+
+TEST_F(Waits, OfActivateMakeTheEnvironmentAtOnceAndTakeItAlongWhenTheCallerLeaves) {
+    const UserProcess shell(alice);
+    auto client = std::make_unique<Client>(alice);
+    const auto call = activateAndWait(*client, shell);
+    EXPECT_FALSE(call->answered);
+    const std::string id = std::to_string(shell.pid());
+    EXPECT_EQ(waitingIn(*asRoot), Ids{id});
+    EXPECT_EQ(environmentCount(), "4");
+    EXPECT_EQ(asBob->property(environmentPath(id), environmentInterface, "User"), "alice");
+    client.reset();
+    waitUntil([&] { return environmentCount() == "3"; }, "the environment to go");
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
+TEST_F(Waits, OfActivateLeaveTheEnvironmentToThoseWhoJoinedIt) {
+    const UserProcess shell(alice);
+    const UserProcess other(alice);
+    auto client = std::make_unique<Client>(alice);
+    const auto call = activateAndWait(*client, shell);
+    const std::string id = std::to_string(shell.pid());
+    ASSERT_TRUE(
+        asAlice->manager("Activate", "a{sv}", 2, "pid", "u", other.pid(), "id", "s", id.c_str())
+            .ok());
+    client.reset();
+    waitUntil([&] { return waitingIn(*asRoot).empty(); }, "the wait to end");
+    EXPECT_EQ(environmentCount(), "4");
+    EXPECT_EQ(devicesOf(id), "");
+}
+
+TEST_F(Waits, EndInTimeAndLeaveNothing) {
+    const UserProcess shell(bob);
+    const auto attach =
+        asAlice->start(environmentPath(hers), environmentInterface, "Attach", "a{sv}", 3, "count",
+                       "u", 2U, "wait", "b", 1, "timeout", "t", std::uint64_t{1});
+    const auto activation =
+        asBob->start(managerPath, managerInterface, "Activate", "a{sv}", 4, "pid", "u", shell.pid(),
+                     "gpus", "u", 2U, "wait", "b", 1, "timeout", "t", std::uint64_t{1});
+    EXPECT_EQ(asAlice->finish(*attach).error, timeoutError);
+    EXPECT_EQ(asBob->finish(*activation).error, timeoutError);
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+    EXPECT_EQ(environmentCount(), "3");
+    EXPECT_EQ(holdersOf(*asRoot).size(), 1U);
+}
+
+TEST_F(Waits, OfThoseWhoLeaveHoldUpNobody) {
+    auto client = std::make_unique<Client>(alice);
+    const auto first = wait(*client, hers, 2);
+    const auto second = wait(*asBob, his, 1);
+    EXPECT_FALSE(isAnswered(*asBob, *second)) << "the free one is kept for alice";
+    client.reset();
+    EXPECT_EQ(asBob->finish(*second).readUnsignedList(), Devices{1});
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
+// The service finds the call and the end of its connection together, while the look-up of the owner
+// has yet to be made; root is asked for nothing that would notice.
+TEST_F(Waits, OfCallersThatLeaveBeforeTheyBeginAreNotBegun) {
+    constexpr core::Uid owner = 5000;
+    const UserProcess shell(owner);
+    const UserProcess other(owner);
+    auto client = std::make_unique<Client>(root);
+    ASSERT_TRUE(client->manager("Reload").ok()) << "so that the service knows the connection";
+    ::kill(service.pid(), SIGSTOP);
+    const auto call =
+        client->start(managerPath, managerInterface, "Activate", "a{sv}", 4, "pid", "u",
+                      shell.pid(), "gpus", "u", 2U, "wait", "b", 1, "uid", "u", owner);
+    client.reset();
+    asRoot->ping();
+    ::kill(service.pid(), SIGCONT);
+    // It is about the same owner, so it is answered later.
+    ASSERT_TRUE(
+        asRoot->manager("Activate", "a{sv}", 2, "pid", "u", other.pid(), "uid", "u", owner).ok());
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+    EXPECT_EQ(environmentCount(), "4");
+}
+
+TEST_F(Waits, KeepWhatIsFreeAgainstThoseWhoDoNotWaitAndNameTheHolders) {
+    const auto call = wait(*asAlice, hers, 2);
+    const Answer refused = asBob->environment(his, "Attach", "a{sv}", 1, "count", "u", 1U);
+    EXPECT_EQ(refused.error, error::deviceUnavailable);
+    EXPECT_TRUE(std::regex_search(
+        refused.text, std::regex(R"(; GPU 0 is held by carol \(environment )" + carolsId +
+                                 R"(\) since \d\d/\d\d/\d{4} \d\d:\d\d:\d\d$)")))
+        << refused.text;
+    EXPECT_EQ(devicesOf(his), "");
+}
+
+TEST_F(Waits, AreWithinTheLimitsOfTheMomentOfTheGrant) {
+    const auto call = wait(*asAlice, hers, 2);
+    std::ofstream(Service::configurationFolder() / "genvd.conf")
+        << "[Limits]\nMaxDevicesPerUser=1\n";
+    ASSERT_TRUE(asRoot->manager("Reload").ok());
+    freeCarols();
+    const Answer& refused = asAlice->finish(*call);
+    EXPECT_EQ(refused.error, error::quotaExceeded);
+    EXPECT_NE(refused.text.find("MaxDevicesPerUser"), std::string::npos) << refused.text;
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+    EXPECT_EQ(devicesOf(hers), "");
+}
+
+TEST_F(Waits, AreCountedPerUser) {
+    std::vector<std::unique_ptr<PendingCall>> calls;
+    for (int i = 0; i < 32; ++i)
+        calls.push_back(wait(*asAlice, hers, 2));
+    ASSERT_EQ(waitingIn(*asRoot).size(), 32U);
+    EXPECT_EQ(
+        asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 2U, "wait", "b", 1).error,
+        error::limitsExceeded);
+    const auto bobsCall = wait(*asBob, his, 2);
+    EXPECT_EQ(waitingIn(*asRoot).size(), 33U);
+    EXPECT_FALSE(isAnswered(*asBob, *bobsCall));
+}
+
+TEST_F(Waits, ForMoreThanTheMachineHasAreRefusedAtOnce) {
+    EXPECT_EQ(
+        asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 3U, "wait", "b", 1).error,
+        error::notEnoughDevices);
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
+TEST_F(Waits, TakeATimeoutOnlyWhereTheyWaitForSomething) {
+    EXPECT_EQ(asAlice
+                  ->environment(hers, "Attach", "a{sv}", 2, "count", "u", 2U, "timeout", "t",
+                                std::uint64_t{5})
+                  .error,
+              error::invalidArgs);
+    const UserProcess shell(alice);
+    EXPECT_EQ(
+        asAlice->manager("Activate", "a{sv}", 2, "pid", "u", shell.pid(), "wait", "b", 1).error,
+        error::invalidArgs)
+        << "no devices to wait for";
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
+TEST_F(Waits, AreAuthorisedBeforeTheyBegin) {
+    const Rule rule("no-attach", "action.id == 'dev.genv.manager.attach'", "NO");
+    const UserProcess shell(alice);
+    EXPECT_EQ(
+        asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 2U, "wait", "b", 1).error,
+        error::accessDenied);
+    EXPECT_EQ(asAlice
+                  ->manager("Activate", "a{sv}", 3, "pid", "u", shell.pid(), "gpus", "u", 2U,
+                            "wait", "b", 1)
+                  .error,
+              error::accessDenied);
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+    EXPECT_EQ(environmentCount(), "3");
+}
+
+TEST_F(Waits, AreToldWhenTheyBeginAndEnd) {
+    Told told(*asBob);
+    asBob->ping();
+    auto client = std::make_unique<Client>(alice);
+    const auto call = wait(*client, hers, 2);
+    asBob->processUntil([&] { return told.queueChanges == 1; }, "the wait to be told");
+    client.reset();
+    asBob->processUntil([&] { return told.queueChanges == 2; }, "its end to be told");
+}
+
+TEST_F(Waits, EndWithANoticeToTheOwner) {
+    Told told(*asAlice);
+    asAlice->ping();
+    const auto call = wait(*asAlice, hers, 2);
+    freeCarols();
+    ASSERT_TRUE(asAlice->finish(*call).ok());
+    asAlice->processUntil([&] { return told.notice("granted") != nullptr; }, "the notice");
+    const Told::Notice& notice = *told.notice("granted");
+    EXPECT_EQ(notice.uid, alice);
+    EXPECT_EQ(notice.environment, hers);
+    EXPECT_EQ(notice.details.at("devices"), "0,1");
+    EXPECT_TRUE(notice.details.contains("waited"));
+}
+
+TEST_F(Waits, ThatNeverLastedAreNoNews) {
+    Told told(*asAlice);
+    asAlice->ping();
+    ASSERT_TRUE(
+        asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 1U, "wait", "b", 1).ok());
+    asRoot->manager("ListQueue");
+    asAlice->ping();
+    EXPECT_EQ(told.notice("granted"), nullptr);
+}
+
+TEST_F(Waits, EndWithTheEnvironment) {
+    const auto call = wait(*asAlice, hers, 2);
+    alices.kill(SIGKILL);
+    EXPECT_EQ(asAlice->finish(*call).error, error::noSuchEnvironment);
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
+TEST_F(Waits, AreServedWhenAHolderIsKilled) {
+    const auto first = wait(*asAlice, hers, 2);
+    const auto second = wait(*asBob, his, 1);
+    carols.kill(SIGKILL);
+    EXPECT_EQ(asAlice->finish(*first).readUnsignedList(), (Devices{0, 1}));
+    EXPECT_EQ(waitingIn(*asRoot), Ids{his});
+}
+
+// As `systemctl restart` does: nobody is told that the wait is over, for it goes on.
+TEST_F(Waits, AreCutOffWithoutAnAnswerWhenTheServiceIsStopped) {
+    const UserProcess shell(alice);
+    const auto attach = wait(*asBob, his, 2);
+    const auto activation = activateAndWait(*asAlice, shell);
+    const auto rows = queueOf(*asRoot);
+    EXPECT_EQ(service.end(SIGTERM), 0);
+    EXPECT_EQ(asBob->finish(*attach).error, noReply);
+    EXPECT_EQ(asAlice->finish(*activation).error, noReply);
+    EXPECT_EQ(service.log().find("refused"), std::string::npos);
+    service.start();
+    EXPECT_EQ(queueOf(*asRoot), rows);
+}
+
+TEST_F(Waits, KeepTheirPlacesOverARestartInWhateverOrderTheyCallAgain) {
+    const UserProcess shell(alice);
+    const auto before = [&] {
+        const auto first = activateAndWait(*asAlice, shell);
+        const auto second = wait(*asBob, his, 2);
+        const auto third = wait(*asAlice, hers, 1);
+        const auto rows = queueOf(*asRoot);
+        service.end(SIGKILL);
+        EXPECT_EQ(asAlice->finish(*first).error, noReply);
+        EXPECT_EQ(asBob->finish(*second).error, noReply);
+        EXPECT_EQ(asAlice->finish(*third).error, noReply);
+        return rows;
+    }();
+    const std::string id = std::to_string(shell.pid());
+    ASSERT_EQ(before.size(), 3U);
+    EXPECT_EQ(before[0].environment, id);
+    service.start();
+    EXPECT_EQ(queueOf(*asRoot), before);
+    freeCarols();
+    EXPECT_TRUE(holdersOf(*asRoot).empty()) << "kept for the first, who has not called again yet";
+
+    const auto third = asAlice->start(environmentPath(hers), environmentInterface, "Attach",
+                                      "a{sv}", 2, "count", "u", 1U, "wait", "b", 1);
+    const auto second = asBob->start(environmentPath(his), environmentInterface, "Attach", "a{sv}",
+                                     2, "count", "u", 2U, "wait", "b", 1);
+    const auto first = asAlice->start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid",
+                                      "u", shell.pid(), "gpus", "u", 2U, "wait", "b", 1);
+    EXPECT_EQ(asAlice->finish(*first).readString(), id);
+    EXPECT_EQ(devicesOf(id), "0,1");
+    EXPECT_EQ(waitingIn(*asRoot), (Ids{his, hers}));
+    EXPECT_TRUE(asAlice->environment(id, "Deactivate").ok());
+    EXPECT_EQ(asBob->finish(*second).readUnsignedList(), (Devices{0, 1}));
+    EXPECT_EQ(waitingIn(*asRoot), Ids{hers});
+    EXPECT_TRUE(asBob->environment(his, "Detach", "au", 0).ok());
+    EXPECT_EQ(asAlice->finish(*third).readUnsignedList(), Devices{0});
+    EXPECT_EQ(waitingIn(*asRoot), Ids{}) << "each had one place";
+}
+
+} // namespace
+} // namespace genv::tests
