@@ -4,11 +4,13 @@
 #include "client/genvctl/commands/requests.hpp"
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/status_file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -21,8 +23,8 @@ struct AttachArguments {
     bool refresh = false;
 };
 
-void tellDevices(Context& context, const std::vector<std::uint32_t>& attached) {
-    ShellCode code;
+void tellDevices(Context& context, const std::vector<std::uint32_t>& attached,
+                 ShellCode code = {}) {
     code.set(deviceVariables(visibleDevices(context.client(), attached)));
     context.tellShell(code);
 }
@@ -36,7 +38,13 @@ void attach(Context& context, const AttachArguments& arguments) {
         context.client().listenForNotices(geteuid());
         AttachOptions request = arguments.request;
         arguments.waiting.apply(request);
-        tellDevices(context, requestDevices(context, id, request));
+        const std::optional<std::string> before = lastGrant(id);
+        const std::vector<std::uint32_t> attached = requestDevices(context, id, request);
+        // What is answered here is no news at the next prompt.
+        ShellCode code;
+        if (const std::optional<std::string> grant = lastGrant(id); grant && grant != before)
+            code.know(*grant);
+        tellDevices(context, attached, std::move(code));
         context.warnOfNotices(id);
     });
 }
@@ -66,17 +74,17 @@ void addAttach(CLI::App& app, Context& context) {
             ->type_name("I")
             ->excludes(configured)
             ->excludes(count);
-    CLI::Option* uuid = command->add_option("--uuid", arguments->request.uuid, "The one with this UUID")
-                            ->type_name("UUID")
-                            ->excludes(configured)
-                            ->excludes(count)
-                            ->excludes(index);
-    CLI::Option* model =
-        command
-            ->add_option("--model", arguments->request.model,
-                         "Only of a model whose name has this in it")
-            ->type_name("NAME")
-            ->excludes(uuid);
+    CLI::Option* uuid =
+        command->add_option("--uuid", arguments->request.uuid, "The one with this UUID")
+            ->type_name("UUID")
+            ->excludes(configured)
+            ->excludes(count)
+            ->excludes(index);
+    CLI::Option* model = command
+                             ->add_option("--model", arguments->request.model,
+                                          "Only of a model whose name has this in it")
+                             ->type_name("NAME")
+                             ->excludes(uuid);
     command
         ->add_flag("--refresh", arguments->refresh,
                    "None: only tell the shell again what is attached")
