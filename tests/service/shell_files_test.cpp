@@ -260,7 +260,7 @@ TEST_F(ShellFilesTest, TellWhatAWaitBrought) {
     const std::uint64_t before = see().sequence;
     events.tell(core::WaitGranted{
         "7", alice, {ledger.device(2).facts, ledger.device(1).facts}, std::chrono::minutes{5}});
-    EXPECT_EQ(see().sentences,
+    ASSERT_EQ(see().sentences,
               std::vector<std::string>{"GPUs 1,2 were granted after 5min in the queue"});
     EXPECT_GT(see().sequence, before);
     EXPECT_EQ(see().sequences.back(), see().sequence);
