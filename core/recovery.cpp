@@ -89,13 +89,16 @@ void dropConflicts(std::vector<Environment>& environments, RecoveryReport& repor
 // What a lease ended while nobody looked. Nothing is killed for it.
 void endExpired(Environment& environment, BootTime now, RecoveryReport& report) {
     if (environment.lease && environment.lease->until <= now) {
-        ++report.expired;
+        report.expired.push_back({environment.id, std::nullopt});
         environment.processes.clear();
         environment.kernels.clear();
         return;
     }
-    report.expired += std::erase_if(environment.attachments, [&](const Attachment& attachment) {
-        return attachment.lease && attachment.lease->until <= now;
+    std::erase_if(environment.attachments, [&](const Attachment& attachment) {
+        const bool isOver = attachment.lease && attachment.lease->until <= now;
+        if (isOver)
+            report.expired.push_back({environment.id, attachment.device.index});
+        return isOver;
     });
 }
 

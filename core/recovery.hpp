@@ -6,17 +6,24 @@
 #include "core/ledger.hpp"
 #include "core/ports/processes.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace genv::core {
 
-/// What recovery found, for the log.
+/// A lease that ended while the service was down.
+struct ExpiredLease {
+    EnvironmentId environment;
+    std::optional<DeviceIndex> device; ///< unset: the whole environment ended
+};
+
+/// What recovery found.
 struct RecoveryReport {
     std::size_t restored = 0;
     std::size_t ended = 0;    ///< environments whose processes are all gone
-    std::size_t expired = 0;  ///< leases of environments and attachments that ended meanwhile
     std::size_t setAside = 0; ///< documents that made no sense
+    std::vector<ExpiredLease> expired;
     std::vector<std::string>
         conflicts; ///< a line for each attachment dropped because its device was given already
 };

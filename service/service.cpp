@@ -97,13 +97,14 @@ void Service::recover() {
     if (report.restored + report.ended + report.setAside > 0)
         log_.info("found {} environments, of which {} had ended; {} leases were over; {} documents "
                   "were set aside",
-                  report.restored + report.ended, report.ended, report.expired, report.setAside);
+                  report.restored + report.ended, report.ended, report.expired.size(),
+                  report.setAside);
+    shellFiles_.start(report.expired);
     locks_.recover();
     queue_.expectClients();
 }
 
 void Service::subscribe() {
-    shellFiles_.start();
     events_.subscribe([this](const core::Event& event) { shellFiles_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { eventLog_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });

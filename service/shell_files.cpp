@@ -3,9 +3,10 @@
 
 #include "core/text.hpp"
 #include "core/visible_devices.hpp"
+#include "service/shell_sentences.hpp"
 
 #include <fcntl.h>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -39,39 +40,6 @@ std::string labelOf(const core::EnvironmentId& id) {
     return path.get() + 1;
 }
 
-// Whether somebody in the environment does not know of it anyway.
-bool isNews(const core::Cause& cause) {
-    return cause.reason != core::Reason::user() && cause.reason != core::Reason::processExit();
-}
-
-bool isByAdministrator(const core::Cause& cause) {
-    return cause.reason == core::Reason::admin();
-}
-
-// What made it so; `actor` is the name of who asked, where somebody did.
-std::string because(const core::Cause& cause, const std::string& actor) {
-    constexpr std::string_view rule = "rule:";
-    const std::string_view reason = cause.reason.text();
-    if (isByAdministrator(cause))
-        return fmt::format("by an administrator ({})", actor);
-    if (reason.substr(0, rule.size()) == rule)
-        return fmt::format("by the rule {}", reason.substr(rule.size()));
-    if (cause.reason == core::Reason::expired())
-        return "because its lease ended";
-    if (cause.reason == core::Reason::idle())
-        return "because it was idle for too long";
-    if (cause.reason == core::Reason::deviceLost())
-        return "because the driver no longer has it";
-    return fmt::format("({})", core::escaped(reason));
-}
-
-std::string describe(const std::vector<core::DeviceIndex>& devices, bool attached,
-                     const core::Cause& cause, const std::string& actor) {
-    return fmt::format("GPU{} {} {} {} {}", devices.size() == 1 ? "" : "s", fmt::join(devices, ","),
-                       devices.size() == 1 ? "was" : "were", attached ? "attached" : "taken away",
-                       because(cause, actor));
-}
-
 // Takes the number off that a line starts with, and the space behind it.
 bool readNumber(std::string_view& line, std::uint64_t& number) {
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
@@ -96,6 +64,15 @@ std::string readWhole(int folder, const char* name) {
     return text;
 }
 
+// A device's lease or, without a device, the environment's.
+std::optional<core::Lease> leaseOf(const core::Environment& environment,
+                                   const core::DeviceUuid* device) {
+    if (device == nullptr)
+        return environment.lease;
+    const core::Attachment* attachment = environment.attachmentTo(*device);
+    return attachment == nullptr ? std::nullopt : attachment->lease;
+}
+
 // Makes a whole new file in place of the one with this name; 0 or an errno.
 int replaceFile(int folder, const std::string& name, const std::string& text) {
     const Descriptor file(::openat(folder, temporaryName,
@@ -115,10 +92,17 @@ ShellFiles::ShellFiles(std::filesystem::path runtime, const core::Ledger& ledger
     : path_(std::move(runtime) / "shell"), ledger_(ledger), clock_(clock), users_(users),
       log_(log) {}
 
-void ShellFiles::start() {
+void ShellFiles::start(const std::vector<core::ExpiredLease>& expired) {
     hasInstances_ = machineHasInstances();
     if (openFolder() == 0)
         readFolder();
+    for (const core::ExpiredLease& lease : expired) {
+        const core::Cause cause = core::Cause::fact(core::Reason::expired());
+        if (lease.device)
+            note(lease.environment, false, cause, *lease.device);
+        else
+            conclude(labelOf(lease.environment), cause);
+    }
     std::set<std::string> living;
     for (const auto& [sequence, environment] : ledger_.environments())
         living.insert(labelOf(environment.id));
@@ -194,6 +178,9 @@ void ShellFiles::on(const core::EnvironmentAdded& event) {
 void ShellFiles::on(const core::EnvironmentChanged& event) {
     if (event.field == core::EnvironmentField::Devices)
         update(event.environment);
+    if (event.field == core::EnvironmentField::Devices ||
+        event.field == core::EnvironmentField::Expires)
+        dropOutdatedWarnings(event.environment);
 }
 
 void ShellFiles::on(const core::EnvironmentRemoved& event) {
@@ -203,16 +190,19 @@ void ShellFiles::on(const core::EnvironmentRemoved& event) {
         remove(label);
         return;
     }
+    conclude(label, event.cause);
+    rememberEnded(label);
+}
+
+void ShellFiles::conclude(const std::string& label, const core::Cause& cause) {
     File& file = files_[label];
+    std::erase_if(file.sentences, [](const Sentence& each) { return each.warning.has_value(); });
     file.sequence = nextSequence();
     file.began = 0;
     file.devices = "-1";
-    const core::Cause cause = event.cause;
-    say(label, file, cause, [cause](const std::string& actor) {
-        return "the environment was ended " + because(cause, actor);
-    });
+    sayWithActor(label, file, cause,
+                 [cause](const std::string& actor) { return sayEnd(cause, actor); });
     write(label, file);
-    rememberEnded(label);
 }
 
 void ShellFiles::on(const core::Attached& event) {
@@ -221,6 +211,98 @@ void ShellFiles::on(const core::Attached& event) {
 
 void ShellFiles::on(const core::Detached& event) {
     note(event.environment, false, event.cause, event.attachment.device.index);
+}
+
+// The shell that waited is answered itself and skips this; the environment's other shells are told.
+void ShellFiles::on(const core::WaitGranted& event) {
+    const std::string label = labelOf(event.environment);
+    const auto found = files_.find(label);
+    if (found == files_.end() || event.devices.empty())
+        return;
+    File& file = found->second;
+    // An administrator asked for it, and that was just said.
+    if (!file.sentences.empty() && file.sentences.back().sequence == file.sequence)
+        return;
+    std::vector<core::DeviceIndex> devices;
+    for (const core::DeviceFacts& device : event.devices)
+        devices.push_back(device.index);
+    std::sort(devices.begin(), devices.end());
+    file.sequence = nextSequence();
+    say(file, sayGrant(devices, event.waited));
+    write(label, file);
+}
+
+// One sentence for the devices whose leases end at one moment, and for all warnings of it.
+void ShellFiles::on(const core::LeaseEnding& event) {
+    const std::string label = labelOf(event.environment);
+    const core::Environment* environment = ledger_.find(event.environment);
+    const auto found = files_.find(label);
+    if (environment == nullptr || found == files_.end())
+        return;
+    Warning warning;
+    if (event.device)
+        warning.devices.insert(event.device->uuid);
+    const std::optional<core::Lease> lease =
+        leaseOf(*environment, event.device ? &event.device->uuid : nullptr);
+    if (!lease)
+        return;
+    warning.end = lease->until;
+    File& file = found->second;
+    std::erase_if(file.sentences, [&](Sentence& each) {
+        if (!each.warning || each.warning->end != warning.end ||
+            each.warning->devices.empty() != warning.devices.empty())
+            return false;
+        warning.devices.merge(each.warning->devices);
+        return true;
+    });
+    file.sequence = nextSequence();
+    std::string sentence = sayWarning(*environment, warning);
+    say(file, std::move(sentence), std::move(warning));
+    write(label, file);
+}
+
+void ShellFiles::dropOutdatedWarnings(const core::EnvironmentId& id) {
+    const std::string label = labelOf(id);
+    const core::Environment* environment = ledger_.find(id);
+    const auto found = files_.find(label);
+    if (environment == nullptr || found == files_.end())
+        return;
+    const auto stands = [&](const core::DeviceUuid* device, const Warning& warning) {
+        const std::optional<core::Lease> lease = leaseOf(*environment, device);
+        return lease && lease->until == warning.end;
+    };
+    bool changed = false;
+    std::erase_if(found->second.sentences, [&](Sentence& each) {
+        if (!each.warning)
+            return false;
+        Warning& warning = *each.warning;
+        if (warning.devices.empty()) {
+            const bool outdated = !stands(nullptr, warning);
+            changed = changed || outdated;
+            return outdated;
+        }
+        if (std::erase_if(warning.devices, [&](const core::DeviceUuid& device) {
+                return !stands(&device, warning);
+            }) == 0)
+            return false;
+        changed = true;
+        each.text = sayWarning(*environment, warning);
+        return warning.devices.empty();
+    });
+    if (changed)
+        write(label, found->second);
+}
+
+std::string ShellFiles::sayWarning(const core::Environment& environment,
+                                   const Warning& warning) const {
+    std::vector<core::DeviceIndex> devices;
+    for (const core::Attachment& attachment : environment.attachments) {
+        if (warning.devices.contains(attachment.device.uuid))
+            devices.push_back(attachment.device.index);
+    }
+    std::sort(devices.begin(), devices.end());
+    return sayLeaseEnding(devices,
+                          core::wallEnd({{}, warning.end}, clock_.bootNow(), clock_.wallNow()));
 }
 
 // Where an instance appears or the last one goes, every environment's value is another.
@@ -272,8 +354,8 @@ void ShellFiles::update(const core::EnvironmentId& id) {
     file.sequence = nextSequence();
     for (Change& change : changes_[id]) {
         std::sort(change.devices.begin(), change.devices.end());
-        say(label, file, change.cause, [change](const std::string& actor) {
-            return describe(change.devices, change.attached, change.cause, actor);
+        sayWithActor(label, file, change.cause, [change](const std::string& actor) {
+            return sayChange(change.devices, change.attached, change.cause, actor);
         });
     }
     changes_.erase(id);
@@ -285,15 +367,19 @@ void ShellFiles::updateAll() {
         update(environment.id);
 }
 
-// The name of an administrator may have to be asked for far away: until it is there, the number
-// stands for it.
-void ShellFiles::say(const std::string& label, File& file, const core::Cause& cause,
-                     const std::function<std::string(const std::string& actor)>& sentence) {
-    const std::uint64_t sequence = file.sequence;
-    file.sentences.push_back(
-        {sequence, sentence(cause.actor == 0 ? "root" : fmt::format("uid {}", cause.actor))});
+void ShellFiles::say(File& file, std::string sentence, std::optional<Warning> warning) {
+    file.sentences.push_back({file.sequence, std::move(sentence), std::move(warning)});
     if (file.sentences.size() > mostSentences)
         file.sentences.pop_front();
+}
+
+// The name of an administrator may have to be asked for far away: until it is there, the number
+// stands for it.
+void ShellFiles::sayWithActor(
+    const std::string& label, File& file, const core::Cause& cause,
+    const std::function<std::string(const std::string& actor)>& sentence) {
+    const std::uint64_t sequence = file.sequence;
+    say(file, sentence(cause.actor == 0 ? "root" : fmt::format("uid {}", cause.actor)));
     if (cause.actor == 0 || !isByAdministrator(cause))
         return;
     const std::string before = file.sentences.back().text;

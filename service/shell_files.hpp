@@ -7,7 +7,8 @@
 // Line 1: a sequence number (microseconds) that grows with every change, and when the environment
 // began (microseconds since the epoch), 0 in the file of one that has ended. Line 2: the value of
 // CUDA_VISIBLE_DEVICES. Then at most eight lines "SEQUENCE SENTENCE", the newest last: what
-// somebody else, a rule, a lease or a fault did.
+// somebody else, a rule, a lease or a fault did, what a wait brought, and which leases end soon,
+// for as long as that is so.
 //
 // Everything in a file is derived, and readable by all. A file that cannot be written costs a line
 // in the log and nothing else.
@@ -18,6 +19,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/users.hpp"
+#include "core/recovery.hpp"
 #include "service/gpu/descriptor.hpp"
 
 #include <cstddef>
@@ -26,6 +28,8 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,15 +47,22 @@ class ShellFiles {
 
     /// Brings the folder in step with the ledger, once its environments are known: a file that says
     /// the same already stays as it is, one of an environment that is gone goes.
-    void start();
+    /// What `expired` while the service was down is told.
+    void start(const std::vector<core::ExpiredLease>& expired = {});
 
     /// Hears an event of the ledger, after start().
     void onEvent(const core::Event& event);
 
   private:
+    /// That leases end soon. After a restart of the service it is a sentence like any other.
+    struct Warning {
+        core::BootTime end;
+        std::set<core::DeviceUuid> devices; ///< none: the environment's
+    };
     struct Sentence {
         std::uint64_t sequence = 0;
         std::string text;
+        std::optional<Warning> warning;
     };
     struct File {
         std::uint64_t sequence = 0;
@@ -73,6 +84,8 @@ class ShellFiles {
     void on(const core::Detached& event);
     void on(const core::DeviceAdded& event);
     void on(const core::DeviceRemoved& event);
+    void on(const core::WaitGranted& event);
+    void on(const core::LeaseEnding& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 
@@ -80,8 +93,13 @@ class ShellFiles {
               core::DeviceIndex index);
     void update(const core::EnvironmentId& id);
     void updateAll();
-    void say(const std::string& label, File& file, const core::Cause& cause,
-             const std::function<std::string(const std::string& actor)>& sentence);
+    void conclude(const std::string& label, const core::Cause& cause);
+    void say(File& file, std::string sentence, std::optional<Warning> warning = std::nullopt);
+    void sayWithActor(const std::string& label, File& file, const core::Cause& cause,
+                      const std::function<std::string(const std::string& actor)>& sentence);
+    void dropOutdatedWarnings(const core::EnvironmentId& id);
+    [[nodiscard]] std::string sayWarning(const core::Environment& environment,
+                                         const Warning& warning) const;
     [[nodiscard]] std::string devicesOf(const core::Environment& environment) const;
     [[nodiscard]] bool machineHasInstances() const;
     [[nodiscard]] std::uint64_t nextSequence();

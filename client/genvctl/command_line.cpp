@@ -36,6 +36,7 @@ struct RawOptions {
     std::string shell;
     std::uint32_t shellPid = 0;
     int shellDescriptor = -1;
+    std::string shellBegan;
 };
 
 void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
@@ -51,6 +52,7 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
     app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash", "zsh", "fish"}))->group("");
     app.add_option("--shell-pid", raw.shellPid)->group("");
     app.add_option("--shell-fd", raw.shellDescriptor)->group("");
+    app.add_option("--shell-began", raw.shellBegan)->group("");
 }
 
 void apply(const RawOptions& raw, Context& context) {
@@ -63,7 +65,8 @@ void apply(const RawOptions& raw, Context& context) {
         fcntl(raw.shellDescriptor, F_SETFD, FD_CLOEXEC) < 0)
         throw Failure(ExitStatus::Usage,
                       "--shell needs the shell's --shell-pid and an open --shell-fd");
-    context.shell = ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor};
+    context.shell =
+        ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor, raw.shellBegan};
 }
 
 void addCommands(CLI::App& app, Context& context) {

@@ -2,6 +2,7 @@
 #include "client/genvctl/context.hpp"
 
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ Client& Context::client() {
 
 std::optional<Environment> Context::activeEnvironment() {
     const auto id = environmentVariableId();
-    if (!id)
+    if (!id || isAnothers(*id))
         return std::nullopt;
     try {
         Environment environment = client().environment(*id);
@@ -28,6 +29,13 @@ std::optional<Environment> Context::activeEnvironment() {
             throw;
     }
     return std::nullopt;
+}
+
+bool Context::isAnothers(const std::string& id) const {
+    if (!shell || shell->began.empty())
+        return false;
+    const std::optional<std::string> line = firstStatusLine(id);
+    return line && !line->ends_with(' ' + shell->began);
 }
 
 const ShellLink& Context::requireShell(const std::string& name) {

@@ -31,6 +31,7 @@ struct ShellLink {
     Shell kind = Shell::Bash;
     std::uint32_t pid = 0; ///< of the shell
     int descriptor = -1;   ///< where it reads code from
+    std::string began;     ///< when its environment began, as the status file says; empty: unknown
 };
 
 class Context {
@@ -60,15 +61,21 @@ class Context {
     }
 
     /// The environment that this shell is in; nothing when it is in none, or in one that has ended.
-    /// An id is free to be taken again then, so one that is somebody else's now is none of this
-    /// shell's.
+    /// An id is free to be taken again then, so one that is another environment's now is none of
+    /// this shell's.
     std::optional<Environment> activeEnvironment();
+
+    /// The id that this shell has, whatever became of it. Throws Failure(NotInEnvironment) where it
+    /// has none.
+    static std::string currentEnvironment();
 
     /// Runs a call about the environment of this shell. Throws Failure(NotInEnvironment) where
     /// there is none any more.
     template <typename Call>
     auto inEnvironment(Call&& call) {
         const std::string id = currentEnvironment();
+        if (isAnothers(id))
+            throw endedEnvironment(id);
         try {
             return call(id);
         } catch (const Error& error) {
@@ -92,7 +99,9 @@ class Context {
     void warnOfNotices(const std::string& environment);
 
   private:
-    static std::string currentEnvironment();
+    /// Whether this shell's environment has ended and the id is another environment's by now, be
+    /// it of the same user.
+    [[nodiscard]] bool isAnothers(const std::string& id) const;
     static Failure endedEnvironment(const std::string& id);
 
     std::optional<Client> client_;

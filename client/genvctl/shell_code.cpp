@@ -86,6 +86,10 @@ void ShellCode::watch(std::string_view statusFile, std::string_view firstLine) {
     calls_.push_back({"__genv_watch", std::string(statusFile), std::string(firstLine)});
 }
 
+void ShellCode::know(std::string_view number) {
+    calls_.push_back({"__genv_know", std::string(number)});
+}
+
 std::string ShellCode::text(Shell shell) const {
     std::string text;
     for (const std::vector<std::string>& call : calls_) {

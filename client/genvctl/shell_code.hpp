@@ -46,6 +46,8 @@ class ShellCode {
     /// What the prompt reads from now on, and its first line at a time when the shell knew all of
     /// it.
     void watch(std::string_view statusFile, std::string_view firstLine);
+    /// The sentence of this number in the status file is no news to the shell.
+    void know(std::string_view number);
 
     [[nodiscard]] std::string text(Shell shell) const;
 

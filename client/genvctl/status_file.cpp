@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/status_file.hpp"
 
+#include "core/granted_sentence.hpp"
+
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
@@ -40,6 +42,19 @@ std::optional<std::string> firstStatusLine(const std::string& id) {
     if (!std::getline(file, line))
         return std::nullopt;
     return line;
+}
+
+std::optional<std::string> lastGrant(const std::string& id) {
+    const std::optional<std::string> path = statusFile(id);
+    std::optional<std::string> number;
+    if (!path)
+        return number;
+    std::ifstream file(*path);
+    for (std::string line; std::getline(file, line);) {
+        if (line.find(core::grantedAfter) != std::string::npos)
+            number = line.substr(0, line.find(' '));
+    }
+    return number;
 }
 
 } // namespace genv::ctl

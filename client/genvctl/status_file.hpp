@@ -15,4 +15,7 @@ std::optional<std::string> statusFile(const std::string& id);
 /// Its first line, which is another after each change.
 std::optional<std::string> firstStatusLine(const std::string& id);
 
+/// The number of the last sentence in it that says what a wait brought; nothing without one.
+std::optional<std::string> lastGrant(const std::string& id);
+
 } // namespace genv::ctl

@@ -10,6 +10,12 @@
 # The genvctl that printed this; it sets this on the line before.
 : "${__genv_program:=genvctl}"
 
+# What stands in PROMPT_COMMAND. A shell that inherits that without this code has no such variable and does nothing; the
+# function sees the last status.
+__genv_prompt=__genv_prompt
+# shellcheck disable=SC2016  # expanded at each prompt
+__genv_entry='"${__genv_prompt-:}"'
+
 # What an activation sets, but for PATH and PS1, which are extended.
 __genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
@@ -43,10 +49,15 @@ genvctl() { genv "$@"; }
 # Runs a command that may change this shell. Its input, output and messages are the caller's; its status is returned.
 __genv_call() {
     local __genv_code __genv_status=0 __genv_output __genv_pid=$BASHPID
+    local -a __genv_known=()
+    if [[ -n ${__genv_state[began]-} ]]; then
+        __genv_known=(--shell-began="${__genv_state[began]}")
+    fi
     { exec {__genv_output}>&1; } 2>/dev/null || exec {__genv_output}>/dev/null
     __genv_code=$(
         exec {__genv_channel}>&1 1>&"$__genv_output" {__genv_output}>&-
-        exec "$__genv_program" --shell=bash --shell-pid="$__genv_pid" --shell-fd="$__genv_channel" "$@"
+        exec "$__genv_program" --shell=bash --shell-pid="$__genv_pid" --shell-fd="$__genv_channel" \
+            "${__genv_known[@]}" "$@"
     ) || __genv_status=$?
     exec {__genv_output}>&-
     eval "$__genv_code"
@@ -121,6 +132,9 @@ __genv_watch() {
     __genv_state[began]=${2##* }
 }
 
+# __genv_know NUMBER: the sentence of this number is no news; the command that asked was told the same.
+__genv_know() { __genv_state[known]+=" $1 "; }
+
 # __genv_leave SHIMS: ends the activation. PATH and PS1 that somebody else has changed since lose only what was added.
 __genv_leave() {
     local __genv_name
@@ -177,20 +191,20 @@ __genv_hook_kind() {
 __genv_hook() {
     local __genv_kind
     __genv_hook_kind
-    if [[ $__genv_kind == fixed || " ${PROMPT_COMMAND[*]-} " == *__genv_prompt* ]]; then
+    if [[ $__genv_kind == fixed || " ${PROMPT_COMMAND[*]-} " == *"$__genv_entry"* ]]; then
         return 0
     fi
     if [[ $__genv_kind == array ]]; then
         # Before bash 5.1 only the first element is run.
         if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
-            PROMPT_COMMAND+=(__genv_prompt)
+            PROMPT_COMMAND+=("$__genv_entry")
         else
-            PROMPT_COMMAND[0]=${PROMPT_COMMAND[0]:+${PROMPT_COMMAND[0]}$'\n'}__genv_prompt
+            PROMPT_COMMAND[0]=${PROMPT_COMMAND[0]:+${PROMPT_COMMAND[0]}$'\n'}$__genv_entry
         fi
         return 0
     fi
     __genv_save PROMPT_COMMAND
-    PROMPT_COMMAND=${PROMPT_COMMAND:+$PROMPT_COMMAND$'\n'}__genv_prompt
+    PROMPT_COMMAND=${PROMPT_COMMAND:+$PROMPT_COMMAND$'\n'}$__genv_entry
     __genv_state[PROMPT_COMMAND,now]=$PROMPT_COMMAND
 }
 
@@ -201,11 +215,11 @@ __genv_unhook() {
     case $__genv_kind in
     array)
         for __genv_index in "${!PROMPT_COMMAND[@]}"; do
-            if [[ ${PROMPT_COMMAND[__genv_index]} == __genv_prompt ]]; then
+            if [[ ${PROMPT_COMMAND[__genv_index]} == "$__genv_entry" ]]; then
                 unset -v "PROMPT_COMMAND[$__genv_index]"
             else
-                __genv_text=${PROMPT_COMMAND[__genv_index]//$'\n'__genv_prompt/}
-                PROMPT_COMMAND[__genv_index]=${__genv_text//__genv_prompt/:}
+                __genv_text=${PROMPT_COMMAND[__genv_index]//$'\n'"$__genv_entry"/}
+                PROMPT_COMMAND[__genv_index]=${__genv_text//"$__genv_entry"/:}
             fi
         done
         ;;
@@ -214,8 +228,8 @@ __genv_unhook() {
             $PROMPT_COMMAND == "${__genv_state[PROMPT_COMMAND,now]}" ]]; then
             __genv_restore PROMPT_COMMAND
         else
-            PROMPT_COMMAND=${PROMPT_COMMAND//$'\n'__genv_prompt/}
-            PROMPT_COMMAND=${PROMPT_COMMAND//__genv_prompt/:}
+            PROMPT_COMMAND=${PROMPT_COMMAND//$'\n'"$__genv_entry"/}
+            PROMPT_COMMAND=${PROMPT_COMMAND//"$__genv_entry"/:}
         fi
         ;;
     esac
@@ -257,7 +271,8 @@ __genv_look() {
         __genv_lines=("0 0" -1)
     fi
     for __genv_line in "${__genv_lines[@]:2}"; do
-        if [[ $__genv_line =~ ^[0-9]+" " && ${__genv_line%% *} -gt $__genv_seen ]]; then
+        if [[ $__genv_line =~ ^[0-9]+" " && ${__genv_line%% *} -gt $__genv_seen &&
+            ${__genv_state[known]-} != *" ${__genv_line%% *} "* ]]; then
             [[ -z $__genv_say ]] || __genv_print "$__genv_say"
             __genv_say=${__genv_line#* }
         fi
@@ -269,7 +284,7 @@ __genv_look() {
         __genv_say="CUDA_VISIBLE_DEVICES is now ${__genv_lines[1]-}"
     fi
     [[ -z $__genv_say ]] || __genv_print "$__genv_say"
-    __genv_state[seen]=${__genv_lines[0]}
+    __genv_state[seen]=${__genv_lines[0]} __genv_state[known]=
     export CUDA_VISIBLE_DEVICES="${__genv_lines[1]--1}"
 }
 
@@ -314,7 +329,7 @@ __genv_deinit() {
         unset -f "$__genv_name"
     done < <(compgen -A function __genv_)
     unset -f genv genvctl
-    unset -v __genv_program __genv_names __genv_state __genv_value
+    unset -v __genv_program __genv_prompt __genv_entry __genv_names __genv_state __genv_value
 }
 
 if [[ ${#__genv_state[@]} -eq 0 ]]; then

@@ -30,8 +30,12 @@ end
 function __genv_call
     set -l __genv_code
     set -l __genv_status
+    set -l __genv_options
+    if set -q __genv_began
+        set __genv_options --shell-began=$__genv_began
+    end
     begin
-        command $__genv_program --shell=fish --shell-pid=$fish_pid --shell-fd=3 $argv 3>&1 1>&4 | read -lz __genv_lines
+        command $__genv_program --shell=fish --shell-pid=$fish_pid --shell-fd=3 $__genv_options $argv 3>&1 1>&4 | read -lz __genv_lines
         set __genv_status $pipestatus[1]
         set __genv_code $__genv_lines
     end 4>&1
@@ -96,6 +100,10 @@ function __genv_watch
     set -g __genv_began (string split ' ' -- $argv[2])[-1]
 end
 
+function __genv_know
+    set -ga __genv_known $argv[1]
+end
+
 function __genv_leave
     __genv_unwrap
     for __genv_name in $__genv_names
@@ -120,6 +128,7 @@ function __genv_leave
     set -eg __genv_file
     set -eg __genv_seen
     set -eg __genv_began
+    set -eg __genv_known
     return 0
 end
 
@@ -201,6 +210,7 @@ function __genv_look
         set -l __genv_words (string split -m 1 ' ' -- $__genv_line)
         string match -qr '^[0-9]+$' -- $__genv_words[1]; or continue
         test $__genv_words[1] -gt $__genv_since; or continue
+        contains -- $__genv_words[1] $__genv_known; and continue
         test -z "$__genv_say"; or __genv_print $__genv_say
         set __genv_say $__genv_words[2]
     end
@@ -213,6 +223,7 @@ function __genv_look
     end
     test -z "$__genv_say"; or __genv_print $__genv_say
     set -g __genv_seen $__genv_lines[1]
+    set -eg __genv_known
     set -gx CUDA_VISIBLE_DEVICES $__genv_lines[2]
 end
 
@@ -258,6 +269,7 @@ function __genv_deinit
     set -eg __genv_file
     set -eg __genv_seen
     set -eg __genv_began
+    set -eg __genv_known
     set -eg __genv_program
     set -eg __genv_names
     functions -e genv genvctl (functions --all --names | string match '__genv_*')

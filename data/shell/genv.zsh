@@ -34,7 +34,7 @@ genvctl() { genv "$@" }
 
 __genv_call() {
     emulate -L zsh
-    local __genv_code __genv_pid=$$
+    local __genv_code __genv_pid=$$ __genv_began=${__genv_state[began]-}
     integer __genv_status=0 __genv_output
     # In a subshell $$ is still the shell's.
     if zmodload -F zsh/system p:sysparams 2>/dev/null; then
@@ -49,7 +49,8 @@ __genv_call() {
         integer __genv_channel
         exec {__genv_channel}>&1 1>&$__genv_output
         exec {__genv_output}>&-
-        exec "$__genv_program" --shell=zsh --shell-pid=$__genv_pid --shell-fd=$__genv_channel "$@"
+        exec "$__genv_program" --shell=zsh --shell-pid=$__genv_pid --shell-fd=$__genv_channel \
+            ${__genv_began:+--shell-began=$__genv_began} "$@"
     ) || __genv_status=$?
     exec {__genv_output}>&-
     eval "$__genv_code"
@@ -118,6 +119,11 @@ __genv_watch() {
     __genv_state[file]=$1
     __genv_state[seen]=$2
     __genv_state[began]=${2##* }
+}
+
+__genv_know() {
+    emulate -L zsh
+    __genv_state[known]+=" $1 "
 }
 
 __genv_leave() {
@@ -219,7 +225,8 @@ __genv_look() {
         __genv_lines=("0 0" -1)
     fi
     for __genv_line in "${(@)__genv_lines[3,-1]}"; do
-        if [[ $__genv_line == <->\ * ]] && (( ${__genv_line%% *} > __genv_seen )); then
+        if [[ $__genv_line == <->\ * && ${__genv_state[known]-} != *" ${__genv_line%% *} "* ]] &&
+            (( ${__genv_line%% *} > __genv_seen )); then
             [[ -z $__genv_say ]] || __genv_print "$__genv_say"
             __genv_say=${__genv_line#* }
         fi
@@ -232,6 +239,7 @@ __genv_look() {
     fi
     [[ -z $__genv_say ]] || __genv_print "$__genv_say"
     __genv_state[seen]=${__genv_lines[1]}
+    __genv_state[known]=""
     typeset -gx CUDA_VISIBLE_DEVICES="${__genv_lines[2]--1}"
 }
 

@@ -90,12 +90,14 @@ TEST(ShellCode, CallsTheFunctionsOfTheShellCode) {
     code.set(
         {{"GENV_GPUS", "2"}, {"GENV_ENVIRONMENT_NAME", "it's"}, {"GENV_GPU_MEMORY", std::nullopt}});
     code.watch("/run/genv/shell/_37", "99 5");
+    code.know("99");
     const std::string expected = "__genv_leave '/shims'\n"
                                  "__genv_enter '(genv) ' '/a b/shims'\n"
                                  "__genv_set 'GENV_GPUS' '2'\n"
                                  "__genv_set 'GENV_ENVIRONMENT_NAME' 'it'\\''s'\n"
                                  "__genv_unset 'GENV_GPU_MEMORY'\n"
-                                 "__genv_watch '/run/genv/shell/_37' '99 5'\n";
+                                 "__genv_watch '/run/genv/shell/_37' '99 5'\n"
+                                 "__genv_know '99'\n";
     EXPECT_EQ(code.text(Shell::Bash), expected);
     EXPECT_EQ(code.text(Shell::Zsh), expected);
     EXPECT_NE(code.text(Shell::Fish).find("'it\\'s'"), std::string::npos);

@@ -304,11 +304,15 @@ TEST_F(Recovery, EndsWhatALeaseEndedMeanwhile) {
                   {false, std::chrono::hours{1}});
     attachIndices("20", {1});
     clock.pass(std::chrono::minutes{59});
-    EXPECT_EQ(restart()->report.expired, 0U);
+    EXPECT_EQ(restart()->report.expired.size(), 0U);
     clock.pass(std::chrono::minutes{1});
     clock.wall -= std::chrono::hours{5}; // somebody sets it, which moves no lease
     const auto again = restart();
-    EXPECT_EQ(again->report.expired, 2U);
+    ASSERT_EQ(again->report.expired.size(), 2U);
+    EXPECT_EQ(again->report.expired[0].environment, "10");
+    EXPECT_FALSE(again->report.expired[0].device) << "all of it";
+    EXPECT_EQ(again->report.expired[1].environment, "20");
+    EXPECT_EQ(again->report.expired[1].device, 0U);
     EXPECT_EQ(again->ledger.find("10"), nullptr);
     EXPECT_EQ(again->ledger.get("20").deviceIndices(), Indices{1});
     EXPECT_FALSE(store.documents.contains("10"));

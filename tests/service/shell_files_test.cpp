@@ -64,6 +64,27 @@ class ShellFilesTest : public tests::LedgerTest {
             std::distance(std::filesystem::directory_iterator(folder.path() / "shell"), {}));
     }
 
+    void attachFor(const std::string& id, std::vector<core::DeviceIndex> indices,
+                   std::chrono::seconds lifetime) {
+        ledger.attach(id, planned(id, {core::IndicesWanted{std::move(indices)}, {}, {}, false}),
+                      alice, {false, lifetime});
+    }
+    void activateFor(const std::string& id, std::chrono::seconds lifetime) {
+        auto environment = newEnvironment(id, alice, static_cast<core::Pid>(std::stoul(id)));
+        environment.lifetime = lifetime;
+        ledger.activate(std::move(environment), std::nullopt, alice);
+    }
+    /// As core/leases does at its time.
+    void warn(const std::string& id, std::optional<core::DeviceIndex> index) {
+        std::optional<core::DeviceFacts> device;
+        if (index)
+            device = ledger.device(*index).facts;
+        events.tell(core::LeaseEnding{id, alice, device, std::chrono::minutes{10}});
+    }
+    [[nodiscard]] std::string inTime(std::chrono::seconds time) const {
+        return core::formatLocalTime(clock.wallNow() + time);
+    }
+
     tests::TemporaryFolder folder;
     tests::FakeUsers users;
     tests::SilentLog log;
@@ -231,6 +252,105 @@ TEST_F(ShellFilesTest, AreMadeRightAtStart) {
     EXPECT_EQ(count(), 1U);
     EXPECT_EQ(see().devices, "0");
     EXPECT_EQ(see().began, core::toMicroseconds(ledger.get("7").created));
+}
+
+TEST_F(ShellFilesTest, TellWhatAWaitBrought) {
+    activate("7", alice);
+    attachIndices("7", {2, 1});
+    const std::uint64_t before = see().sequence;
+    events.tell(core::WaitGranted{
+        "7", alice, {ledger.device(2).facts, ledger.device(1).facts}, std::chrono::minutes{5}});
+    ASSERT_EQ(see().sentences,
+              std::vector<std::string>{"GPUs 1,2 were granted after 5min in the queue"});
+    EXPECT_GT(see().sequence, before);
+    EXPECT_EQ(see().sequences.back(), see().sequence);
+    EXPECT_EQ(see().devices, "1,2");
+}
+
+TEST_F(ShellFilesTest, TellOnceWhatAnAdministratorWaitedFor) {
+    activate("7", alice);
+    ledger.attach("7", planned("7", {core::CountWanted{1}, {}, {}, false}), tests::root);
+    events.tell(core::WaitGranted{"7", alice, {ledger.device(0).facts}, std::chrono::minutes{5}});
+    EXPECT_EQ(see().sentences,
+              std::vector<std::string>{"GPU 0 was attached by an administrator (root)"});
+}
+
+TEST_F(ShellFilesTest, WarnOfALeaseThatEndsSoon) {
+    activateFor("7", std::chrono::minutes{60});
+    attachFor("7", {0, 1}, std::chrono::minutes{30});
+    attachFor("7", {2}, std::chrono::minutes{20});
+    warn("7", 1);
+    warn("7", 0);
+    const std::string pair = "the lease of GPUs 0,1 ends at " + inTime(std::chrono::minutes{30}) +
+                             "; \"genv extend\" prolongs it";
+    EXPECT_EQ(see().sentences, std::vector<std::string>{pair}) << "what ends at once is one";
+    warn("7", 2);
+    warn("7", std::nullopt);
+    const std::string one = "the lease of GPU 2 ends at " + inTime(std::chrono::minutes{20}) +
+                            "; \"genv extend\" prolongs it";
+    const std::string all = "this environment ends at " + inTime(std::chrono::minutes{60}) +
+                            "; \"genv extend\" prolongs it";
+    EXPECT_EQ(see().sentences, (std::vector<std::string>{pair, one, all}));
+
+    clock.pass(std::chrono::minutes{9});
+    const std::uint64_t before = see().sequence;
+    warn("7", 0);
+    warn("7", 1);
+    EXPECT_EQ(see().sentences, (std::vector<std::string>{one, all, pair})) << "said again";
+    EXPECT_GT(see().sequences.back(), before);
+}
+
+TEST_F(ShellFilesTest, WarnOfNothingThatIsNoLongerSo) {
+    activateFor("7", std::chrono::minutes{60});
+    attachFor("7", {0, 1}, std::chrono::minutes{30});
+    const std::string ends =
+        " ends at " + inTime(std::chrono::minutes{30}) + "; \"genv extend\" prolongs it";
+    warn("7", 0);
+    warn("7", 1);
+    warn("7", std::nullopt);
+    ledger.detach("7", {0}, alice);
+    EXPECT_EQ(see().sentences.front(), "the lease of GPU 1" + ends);
+    const std::uint64_t sequence = see().sequence;
+    core::ConfigurationChange change;
+    change.lifetime = std::chrono::hours{5};
+    ledger.configure("7", change, alice);
+    EXPECT_TRUE(see().sentences.empty()) << "it was extended";
+    EXPECT_EQ(see().sequence, sequence);
+
+    warn("7", 1);
+    EXPECT_EQ(see().sentences.size(), 1U);
+    ledger.takeAway("7", "GPU-1", core::Cause::fact(Reason::expired()));
+    EXPECT_EQ(see().sentences,
+              std::vector<std::string>{"GPU 1 was taken away because its lease ended"});
+    warn("7", std::nullopt);
+    ledger.end("7", core::Cause::fact(Reason::expired()));
+    EXPECT_EQ(see().sentences.back(), "the environment was ended because its lease ended");
+    EXPECT_EQ(see().sentences.size(), 2U);
+}
+
+TEST_F(ShellFilesTest, TellWhatALeaseEndedWhileTheServiceWasDown) {
+    activate("7", alice);
+    activateFor("8", std::chrono::minutes{30});
+    attachFor("7", {0, 2}, std::chrono::minutes{30});
+    attachIndices("7", {0, 1, 2});
+    clock.pass(std::chrono::hours{1});
+
+    core::EventHub silent;
+    core::Ledger again(store, clock, silent);
+    const core::RecoveryReport report = core::recover(again, store, processes, clock.bootNow());
+    ShellFiles next(folder.path(), again, clock, users, log);
+    next.start(report.expired);
+    EXPECT_EQ(see().devices, "1");
+    EXPECT_EQ(see().sentences,
+              std::vector<std::string>{"GPUs 0,2 were taken away because their lease ended"});
+    EXPECT_EQ(see("_38").began, 0U);
+    EXPECT_EQ(see("_38").sentences,
+              std::vector<std::string>{"the environment was ended because its lease ended"});
+    const std::string living = textOf("_37");
+    const std::string ended = textOf("_38");
+    next.start();
+    EXPECT_EQ(textOf("_37"), living) << "it is said once";
+    EXPECT_EQ(textOf("_38"), ended);
 }
 
 TEST_F(ShellFilesTest, UseUuidsWhereAnyDeviceIsAnInstance) {

@@ -132,26 +132,28 @@ void activate(Context& context, const ActivateArguments& arguments) {
     context.warnOfNotices(id);
 }
 
+void leave(Context& context, const std::string& id, std::uint32_t pid) {
+    try {
+        context.authorised([&](Client& client) { client.removeProcess(id, pid); });
+    } catch (const Error& error) {
+        if (error.name() == names::noSuchProcess)
+            throw Failure(ExitStatus::Failed,
+                          fmt::format("This shell did not activate environment {}", id),
+                          "Leave it with \"exit\", and deactivate in the shell that did.");
+        if (error.name() != names::noSuchEnvironment)
+            throw;
+    }
+}
+
+// One that has ended already leaves only the shell to be put right.
 void deactivate(Context& context) {
     const ShellLink& shell = context.requireShell("deactivate");
-    context.inEnvironment([&](const std::string& id) {
-        try {
-            // An id that is somebody else's by now is none of this shell's.
-            if (context.activeEnvironment())
-                context.authorised([&](Client& client) { client.removeProcess(id, shell.pid); });
-        } catch (const Error& error) {
-            if (error.name() == names::noSuchProcess)
-                throw Failure(ExitStatus::Failed,
-                              fmt::format("This shell did not activate environment {}", id),
-                              "Leave it with \"exit\", and deactivate in the shell that did.");
-            // One that has ended already leaves only the shell to be put right.
-            if (error.name() != names::noSuchEnvironment)
-                throw;
-        }
-        ShellCode code;
-        code.leave(shimsFolder());
-        context.tellShell(code);
-    });
+    const std::string id = Context::currentEnvironment();
+    if (context.activeEnvironment())
+        leave(context, id, shell.pid);
+    ShellCode code;
+    code.leave(shimsFolder());
+    context.tellShell(code);
 }
 
 } // namespace

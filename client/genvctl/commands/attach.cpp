@@ -4,11 +4,13 @@
 #include "client/genvctl/commands/requests.hpp"
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/status_file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -21,8 +23,8 @@ struct AttachArguments {
     bool refresh = false;
 };
 
-void tellDevices(Context& context, const std::vector<std::uint32_t>& attached) {
-    ShellCode code;
+void tellDevices(Context& context, const std::vector<std::uint32_t>& attached,
+                 ShellCode code = {}) {
     code.set(deviceVariables(visibleDevices(context.client(), attached)));
     context.tellShell(code);
 }
@@ -36,7 +38,13 @@ void attach(Context& context, const AttachArguments& arguments) {
         context.client().listenForNotices(geteuid());
         AttachOptions request = arguments.request;
         arguments.waiting.apply(request);
-        tellDevices(context, requestDevices(context, id, request));
+        const std::optional<std::string> before = lastGrant(id);
+        const std::vector<std::uint32_t> attached = requestDevices(context, id, request);
+        // What is answered here is no news at the next prompt.
+        ShellCode code;
+        if (const std::optional<std::string> grant = lastGrant(id); grant && grant != before)
+            code.know(*grant);
+        tellDevices(context, attached, std::move(code));
         context.warnOfNotices(id);
     });
 }
