@@ -225,6 +225,15 @@ TEST_F(LocksOverARestart, DoNotOutliveTheirEnvironment) {
     EXPECT_TRUE(store.received().empty()) << "what nobody knows is given back";
 }
 
+TEST_F(LocksOverARestart, StayWhenTheServiceIsStoppedAndWaitersAreCutOff) {
+    const SharedDescriptor alicesLock = lock(*asAlice, hers);
+    const auto bobsCall = ask(*asBob, his);
+    EXPECT_EQ(service.end(SIGTERM), 0);
+    EXPECT_EQ(asBob->finish(*bobsCall).error, "org.freedesktop.DBus.Error.NoReply");
+    startAgain(store.kept());
+    EXPECT_EQ(lockedBy(), hers);
+}
+
 TEST_F(LocksOverARestart, AreGoneWithoutSystemdAndItSaysSo) {
     const SharedDescriptor alicesLock = lock(*asAlice, hers);
     service.end(SIGKILL);

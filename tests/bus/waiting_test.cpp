@@ -338,5 +338,22 @@ TEST_F(Waits, KeepTheirPlacesOverARestartInWhateverOrderTheyCallAgain) {
     EXPECT_EQ(waitingIn(*asRoot), Ids{}) << "each had one place";
 }
 
+TEST_F(Waits, OfActivateThatWereCalledAgainStillTakeTheEnvironmentAlong) {
+    const UserProcess shell(alice);
+    const auto cutOff = activateAndWait(*asAlice, shell);
+    const std::string id = std::to_string(shell.pid());
+    service.restart(SIGKILL);
+    auto client = std::make_unique<Client>(alice);
+    const auto again = client->start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid",
+                                     "u", shell.pid(), "gpus", "u", 2U, "wait", "b", 1);
+    // The answers of polkit come in the order of the questions, so it waits again after this.
+    EXPECT_TRUE(client->environment(id, "Configure", "a{sv}as", 0, 0).ok());
+    EXPECT_EQ(waitingIn(*asRoot), Ids{id});
+    EXPECT_EQ(environmentCount(), "4");
+    client.reset();
+    waitUntil([&] { return environmentCount() == "3"; }, "the environment to go");
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+}
+
 } // namespace
 } // namespace genv::tests
