@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A call that waits its turn in the service. It has a connection of its own, because disconnecting
-// is how a wait is given up; the client's connection hears meanwhile what changes. A service that is
-// restarted keeps the place for those who call again.
+// is how a wait is given up; the client's connection hears meanwhile what changes. A service that
+// is restarted keeps the place for those who call again.
 #pragma once
 
 #include "client/library/connection.hpp"

@@ -33,7 +33,7 @@ struct Environment {
     std::vector<std::uint32_t> processes; ///< the root processes
     std::vector<std::string> kernels;     ///< the ids of Jupyter kernels
     std::vector<std::uint32_t> devices;   ///< the attached indices, ascending
-    std::optional<Time> expires; ///< when the first of its leases ends, or an attachment's
+    std::optional<Time> expires;          ///< when the first of its leases ends, or an attachment's
 };
 
 /// A row of the list of environments.
@@ -119,8 +119,8 @@ struct Event {
     std::string user; ///< the environment's owner; empty where it is not known
     std::optional<std::uint32_t> device;
     std::optional<std::uint32_t> pid;
-    std::string reason;                ///< of Detached and ProcessTerminated
-    std::optional<std::uint32_t> uid;  ///< whom a notice is for
+    std::string reason;                 ///< of Detached and ProcessTerminated
+    std::optional<std::uint32_t> uid;   ///< whom a notice is for
     std::optional<genv::Notice> notice; ///< what a notice says
 };
 
@@ -146,7 +146,7 @@ struct AttachOptions {
     std::optional<std::string> uuid;
     std::optional<std::string> model; ///< part of the model's name; with count or alone
     bool overSubscribe = false;
-    bool wait = false; ///< where devices are taken: until they are free
+    bool wait = false;                            ///< where devices are taken: until they are free
     std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
     std::optional<std::chrono::seconds> lifetime; ///< these devices are given back then
 };
