@@ -50,10 +50,10 @@ class WaitingCalls {
 /// the reply's.
 template <typename... Values, typename Granted>
 void awaitDevices(core::Queue& queue, WaitingCalls& calls, const Reply<Values...>& reply,
-                  core::Queue::Ticket ticket, core::UserInfo owner,
+                  core::Queue::Ticket ticket, const core::UserInfo& owner,
                   std::optional<std::chrono::milliseconds> timeout, Granted granted) {
     const auto remembered = calls.remember(reply, [&queue, ticket] { queue.cancel(ticket); });
-    queue.await(ticket, std::move(owner), timeout,
+    queue.await(ticket, owner, timeout,
                 reply.later([remembered, granted = std::move(granted)](
                                 const std::optional<core::Error>& refusal) {
                     if (refusal)

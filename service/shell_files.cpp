@@ -87,10 +87,9 @@ int replaceFile(int folder, const std::string& name, const std::string& text) {
 
 } // namespace
 
-ShellFiles::ShellFiles(std::filesystem::path runtime, const core::Ledger& ledger,
+ShellFiles::ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
                        const core::Clock& clock, core::Users& users, core::Log& log)
-    : path_(std::move(runtime) / "shell"), ledger_(ledger), clock_(clock), users_(users),
-      log_(log) {}
+    : path_(runtime / "shell"), ledger_(ledger), clock_(clock), users_(users), log_(log) {}
 
 void ShellFiles::start(const std::vector<core::ExpiredLease>& expired) {
     hasInstances_ = machineHasInstances();

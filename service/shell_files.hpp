@@ -42,8 +42,8 @@ class ShellFiles {
     /// So many files of environments that somebody ended are kept.
     static constexpr std::size_t mostEnded = 256;
 
-    ShellFiles(std::filesystem::path runtime, const core::Ledger& ledger, const core::Clock& clock,
-               core::Users& users, core::Log& log);
+    ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
+               const core::Clock& clock, core::Users& users, core::Log& log);
 
     /// Brings the folder in step with the ledger, once its environments are known: a file that says
     /// the same already stays as it is, one of an environment that is gone goes.

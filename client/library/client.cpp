@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "genv/client.hpp"
 
-#include "client/library/connection.hpp"
+#include "client/library/client_implementation.hpp"
 #include "client/library/conversions.hpp"
 #include "client/library/proxies.hpp"
-#include "client/library/repeated_enforcement.hpp"
-#include "client/library/service_signals.hpp"
-#include "client/library/waiting_call.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <limits>
-#include <string_view>
 
 namespace genv {
 
@@ -26,16 +21,6 @@ namespace {
 
 constexpr const char* propertiesInterface = "org.freedesktop.DBus.Properties";
 constexpr const char* objectManagerInterface = "org.freedesktop.DBus.ObjectManager";
-// What a path without an object answers: that environment, or that device, does not exist.
-constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
-
-// So many ended environments are remembered with their owners.
-constexpr std::size_t mostOwners = 4096;
-
-std::string managerSignals() {
-    return std::string("interface='") + client::ManagerProxy::INTERFACE_NAME + "'";
-}
-
 /// What is left of a time that a call may wait, when the call has to be made again.
 class TimeLeft {
   public:
@@ -65,229 +50,6 @@ client::Dictionary allProperties(sdbus::IProxy& proxy, const char* interface) {
 }
 
 } // namespace
-
-/// The connection, the manager's proxy, which most calls go to, and the notices heard.
-class [[gnu::visibility("hidden")]] Client::Implementation {
-  public:
-    Implementation()
-        : managerObject_(connection_.proxy(contract::managerPath)), manager_(*managerObject_) {}
-
-    client::Connection& connection() {
-        return connection_;
-    }
-    sdbus::IProxy& managerObject() {
-        return *managerObject_;
-    }
-
-    /// Runs a call on the manager.
-    template <typename Call>
-    auto onManager(Patience patience, Call && call) {
-        return connection_.call(patience, [&] { return call(manager_); });
-    }
-
-    /// Runs a call on an environment by its path, without asking first whether it exists.
-    template <typename Call>
-    auto onEnvironment(Patience patience, const std::string& id, Call&& call) {
-        return onObject(client::environmentPath(id), contract::error::noSuchEnvironment,
-                        "there is no environment \"" + id + "\"", patience,
-                        std::forward<Call>(call));
-    }
-
-    template <typename Call>
-    auto onDevice(Patience patience, std::uint32_t index, Call && call) {
-        const std::string number = std::to_string(index);
-        return onObject(std::string(contract::devicePathPrefix) + "/" + number,
-                        contract::error::noSuchDevice,
-                        "there is no device " + number + " on this machine", patience,
-                        std::forward<Call>(call));
-    }
-
-    void listenForNotices(std::uint32_t uid);
-    std::vector<Notice> takeNotices();
-    std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
-                                                     std::chrono::seconds interval);
-    std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);
-    bool wait(const Waiting& waiting, const client::WaitingCall::Send& send);
-    void listenForEvents();
-    std::optional<Event> nextEvent(int stopDescriptor);
-    void readOwners();
-    void nameOwner(Event & event);
-
-    /// Runs something about an environment; what a path without an object answers becomes
-    /// NoSuchEnvironment.
-    template <typename Call>
-    static auto aboutEnvironment(const std::string& id, Call&& call) {
-        return aboutObject(contract::error::noSuchEnvironment,
-                           "there is no environment \"" + id + "\"", std::forward<Call>(call));
-    }
-
-  private:
-    template <typename Call>
-    auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
-                  Patience patience, Call&& call) {
-        return aboutObject(missingName, missingText, [&] {
-            return connection_.call(patience, [&] {
-                const auto proxy = connection_.proxy(path);
-                return std::forward<Call>(call)(*proxy);
-            });
-        });
-    }
-
-    template <typename Call>
-    static auto aboutObject(const char* missingName, const std::string& missingText, Call&& call) {
-        try {
-            return std::forward<Call>(call)();
-        } catch (const Error& error) {
-            if (error.name() == unknownObject)
-                throw Error(missingName, missingText);
-            throw;
-        }
-    }
-
-    client::Connection connection_;
-    std::unique_ptr<sdbus::IProxy> managerObject_;
-    client::ManagerProxy manager_;
-    std::vector<Notice> notices_;
-    std::unique_ptr<client::ServiceSignals> noticeSubscription_;
-    std::deque<Event> events_;
-    /// Who owns which environment: a signal names the environment only, and one that has ended
-    /// cannot be asked about any more.
-    std::map<std::string, std::string> owners_;
-    bool ownersAreOld_ = false;
-    std::unique_ptr<client::ServiceSignals> ownerSubscription_;
-    std::unique_ptr<client::ServiceSignals> eventSubscription_;
-    std::unique_ptr<client::RepeatedEnforcement> repeatedEnforcement_;
-};
-
-void Client::Implementation::listenForNotices(std::uint32_t uid) {
-    connection_.call(Patience::Usual, [&] {
-        noticeSubscription_ = std::make_unique<client::ServiceSignals>(
-            connection_, managerSignals() + ",member='Notice'",
-            [this, uid](sdbus::Message& signal) {
-                auto [to, notice] = client::toNotice(signal);
-                if (to == uid)
-                    notices_.push_back(std::move(notice));
-            });
-    });
-}
-
-void Client::Implementation::listenForEvents() {
-    connection_.call(Patience::Usual, [&] {
-        eventSubscription_ = std::make_unique<client::ServiceSignals>(
-            connection_, managerSignals(),
-            [this](sdbus::Message& signal) {
-                if (auto event = client::toEvent(signal))
-                    events_.push_back(*std::move(event));
-            },
-            [this](bool isThere) {
-                ownersAreOld_ = ownersAreOld_ || isThere;
-                Event event;
-                event.kind = isThere ? Event::Kind::ServiceStarted : Event::Kind::ServiceEnded;
-                event.time = client::now();
-                events_.push_back(std::move(event));
-            });
-        ownerSubscription_ = std::make_unique<client::ServiceSignals>(
-            connection_,
-            std::string("interface='") + objectManagerInterface + "',member='InterfacesAdded'",
-            [this](sdbus::Message& signal) {
-                sdbus::ObjectPath path;
-                std::map<std::string, client::Dictionary> interfaces;
-                signal >> path >> interfaces;
-                const auto found = interfaces.find(client::EnvironmentProxy::INTERFACE_NAME);
-                if (found != interfaces.end())
-                    owners_[client::environmentId(path)] =
-                        found->second.at("User").get<std::string>();
-            });
-        readOwners();
-    });
-}
-
-void Client::Implementation::readOwners() {
-    for (auto& row : manager_.ListEnvironments())
-        owners_.insert_or_assign(std::move(row.get<0>()), std::move(row.get<2>()));
-    ownersAreOld_ = false;
-}
-
-void Client::Implementation::nameOwner(Event& event) {
-    if (!event.environment)
-        return;
-    if (ownersAreOld_ || !owners_.contains(*event.environment)) {
-        try {
-            readOwners();
-        } catch (const sdbus::Error&) {
-            // The service has ended again, and the next event says so.
-        }
-        connection_.handleArrived(); // the properties of one that began and ended meanwhile
-    }
-    const auto found = owners_.find(*event.environment);
-    if (found != owners_.end())
-        event.user = found->second;
-    // Its notices come after it has ended; an id that is taken again is told with its owner.
-    if (event.kind == Event::Kind::EnvironmentRemoved && owners_.size() > mostOwners)
-        owners_.erase(*event.environment);
-}
-
-std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
-    if (!eventSubscription_)
-        throw Error(contract::error::failed, "no events were asked for");
-    return connection_.call(Patience::Usual, [&]() -> std::optional<Event> {
-        for (;;) {
-            connection_.handleArrived();
-            if (!events_.empty()) {
-                Event event = std::move(events_.front());
-                events_.pop_front();
-                nameOwner(event);
-                return event;
-            }
-            if (!connection_.waitForArrival(stopDescriptor))
-                return std::nullopt;
-        }
-    });
-}
-
-bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send) {
-    const bool answered = client::WaitingCall(connection_, waiting).run(send);
-    // What the service told before it answered on the other connection is on its way to this one,
-    // and in front of this answer.
-    connection_.call(Patience::Usual, [&] {
-        managerObject_->callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
-    });
-    return answered;
-}
-
-std::vector<Notice> Client::Implementation::takeNotices() {
-    // The service tells before it replies, and the bus keeps the order: what the calls caused has
-    // arrived.
-    connection_.call(Patience::Usual, [&] { connection_.handleArrived(); });
-    return std::exchange(notices_, {});
-}
-
-std::vector<EnforcementAction>
-Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
-                                          std::chrono::seconds interval) {
-    client::Dictionary dictionary = client::toDictionary(options);
-    dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
-    repeatedEnforcement_.reset();
-    return connection_.call(Patience::Endless, [&] {
-        auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
-        auto actions = client::toActions(enforcement->begin(dictionary));
-        repeatedEnforcement_ = std::move(enforcement);
-        return actions;
-    });
-}
-
-std::optional<std::vector<EnforcementAction>>
-Client::Implementation::nextEnforcement(int stopDescriptor) {
-    if (!repeatedEnforcement_)
-        throw Error(contract::error::failed, "no repeated enforcement was asked for");
-    return connection_.call(Patience::Usual,
-                            [&]() -> std::optional<std::vector<EnforcementAction>> {
-                                const auto actions = repeatedEnforcement_->next(stopDescriptor);
-                                if (!actions)
-                                    return std::nullopt;
-                                return client::toActions(*actions);
-                            });
-}
 
 Client::Client() : implementation_(std::make_unique<Implementation>()) {}
 Client::Client(Client&& other) noexcept = default;

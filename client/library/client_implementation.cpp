@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/client_implementation.hpp"
+
+namespace genv {
+
+namespace contract = dbus::contract;
+using client::Patience;
+
+void Client::Implementation::listenForNotices(std::uint32_t uid) {
+    connection_.call(Patience::Usual, [&] {
+        noticeSubscription_ = std::make_unique<client::ServiceSignals>(
+            connection_,
+            std::string("interface='") + client::ManagerProxy::INTERFACE_NAME + "',member='Notice'",
+            [this, uid](sdbus::Message& signal) {
+                auto [to, notice] = client::toNotice(signal);
+                if (to == uid)
+                    notices_.push_back(std::move(notice));
+            });
+    });
+}
+
+void Client::Implementation::listenForEvents() {
+    connection_.call(Patience::Usual, [&] {
+        events_ = std::make_unique<client::EventStream>(connection_, manager_);
+    });
+}
+
+std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
+    if (!events_)
+        throw Error(contract::error::failed, "no events were asked for");
+    return connection_.call(Patience::Usual, [&] { return events_->next(stopDescriptor); });
+}
+
+bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send) {
+    const bool answered = client::WaitingCall(connection_, waiting).run(send);
+    // What the service told before it answered on the other connection is on its way to this one,
+    // and in front of this answer.
+    connection_.call(Patience::Usual, [&] {
+        managerObject_->callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
+    });
+    return answered;
+}
+
+std::vector<Notice> Client::Implementation::takeNotices() {
+    // The service tells before it replies, and the bus keeps the order: what the calls caused has
+    // arrived.
+    connection_.call(Patience::Usual, [&] { connection_.handleArrived(); });
+    return std::exchange(notices_, {});
+}
+
+std::vector<EnforcementAction>
+Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
+                                          std::chrono::seconds interval) {
+    client::Dictionary dictionary = client::toDictionary(options);
+    dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
+    repeatedEnforcement_.reset();
+    return connection_.call(Patience::Endless, [&] {
+        auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
+        auto actions = client::toActions(enforcement->begin(dictionary));
+        repeatedEnforcement_ = std::move(enforcement);
+        return actions;
+    });
+}
+
+std::optional<std::vector<EnforcementAction>>
+Client::Implementation::nextEnforcement(int stopDescriptor) {
+    if (!repeatedEnforcement_)
+        throw Error(contract::error::failed, "no repeated enforcement was asked for");
+    return connection_.call(Patience::Usual,
+                            [&]() -> std::optional<std::vector<EnforcementAction>> {
+                                const auto actions = repeatedEnforcement_->next(stopDescriptor);
+                                if (!actions)
+                                    return std::nullopt;
+                                return client::toActions(*actions);
+                            });
+}
+
+} // namespace genv

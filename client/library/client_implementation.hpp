@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a client is behind its interface: the connection, the manager's proxy, which most calls go
+// to, and what it listens to.
+#pragma once
+
+#include "client/library/connection.hpp"
+#include "client/library/conversions.hpp"
+#include "client/library/event_stream.hpp"
+#include "client/library/proxies.hpp"
+#include "client/library/repeated_enforcement.hpp"
+#include "client/library/service_signals.hpp"
+#include "client/library/waiting_call.hpp"
+#include "dbus/contract/names.hpp"
+#include "genv/client.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace genv {
+
+class [[gnu::visibility("hidden")]] Client::Implementation {
+  public:
+    Implementation()
+        : managerObject_(connection_.proxy(dbus::contract::managerPath)),
+          manager_(*managerObject_) {}
+
+    client::Connection& connection() {
+        return connection_;
+    }
+    sdbus::IProxy& managerObject() {
+        return *managerObject_;
+    }
+
+    /// Runs a call on the manager.
+    template <typename Call>
+    auto onManager(client::Patience patience, Call && call) {
+        return connection_.call(patience, [&] { return call(manager_); });
+    }
+
+    /// Runs a call on an environment by its path, without asking first whether it exists.
+    template <typename Call>
+    auto onEnvironment(client::Patience patience, const std::string& id, Call&& call) {
+        return onObject(client::environmentPath(id), dbus::contract::error::noSuchEnvironment,
+                        "there is no environment \"" + id + "\"", patience,
+                        std::forward<Call>(call));
+    }
+
+    template <typename Call>
+    auto onDevice(client::Patience patience, std::uint32_t index, Call && call) {
+        const std::string number = std::to_string(index);
+        return onObject(std::string(dbus::contract::devicePathPrefix) + "/" + number,
+                        dbus::contract::error::noSuchDevice,
+                        "there is no device " + number + " on this machine", patience,
+                        std::forward<Call>(call));
+    }
+
+    void listenForNotices(std::uint32_t uid);
+    std::vector<Notice> takeNotices();
+    std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
+                                                     std::chrono::seconds interval);
+    std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);
+    bool wait(const Waiting& waiting, const client::WaitingCall::Send& send);
+    void listenForEvents();
+    std::optional<Event> nextEvent(int stopDescriptor);
+
+    /// Runs something about an environment; what a path without an object answers becomes
+    /// NoSuchEnvironment.
+    template <typename Call>
+    static auto aboutEnvironment(const std::string& id, Call&& call) {
+        return aboutObject(dbus::contract::error::noSuchEnvironment,
+                           "there is no environment \"" + id + "\"", std::forward<Call>(call));
+    }
+
+  private:
+    template <typename Call>
+    auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
+                  client::Patience patience, Call&& call) {
+        return aboutObject(missingName, missingText, [&] {
+            return connection_.call(patience, [&] {
+                const auto proxy = connection_.proxy(path);
+                return std::forward<Call>(call)(*proxy);
+            });
+        });
+    }
+
+    template <typename Call>
+    static auto aboutObject(const char* missingName, const std::string& missingText, Call&& call) {
+        try {
+            return std::forward<Call>(call)();
+        } catch (const Error& error) {
+            // What a path without an object answers.
+            if (error.name() == "org.freedesktop.DBus.Error.UnknownObject")
+                throw Error(missingName, missingText);
+            throw;
+        }
+    }
+
+    client::Connection connection_;
+    std::unique_ptr<sdbus::IProxy> managerObject_;
+    client::ManagerProxy manager_;
+    std::vector<Notice> notices_;
+    std::unique_ptr<client::ServiceSignals> noticeSubscription_;
+    std::unique_ptr<client::EventStream> events_;
+    std::unique_ptr<client::RepeatedEnforcement> repeatedEnforcement_;
+};
+
+} // namespace genv

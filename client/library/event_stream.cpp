@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/event_stream.hpp"
+
+#include "client/library/conversions.hpp"
+
+#include <utility>
+
+namespace genv::client {
+
+namespace {
+
+// So many ended environments are remembered with their owners.
+constexpr std::size_t mostOwners = 4096;
+
+constexpr const char* newObjects =
+    "interface='org.freedesktop.DBus.ObjectManager',member='InterfacesAdded'";
+
+} // namespace
+
+EventStream::EventStream(Connection& connection, ManagerProxy& manager)
+    : connection_(connection), manager_(manager),
+      eventSignals_(
+          connection, std::string("interface='") + ManagerProxy::INTERFACE_NAME + "'",
+          [this](sdbus::Message& signal) {
+              if (auto event = toEvent(signal))
+                  events_.push_back(*std::move(event));
+          },
+          [this](bool isThere) { hearService(isThere); }),
+      ownerSignals_(connection, newObjects, [this](sdbus::Message& signal) { hearOwner(signal); }) {
+    readOwners();
+}
+
+void EventStream::hearService(bool isThere) {
+    ownersAreOld_ = ownersAreOld_ || isThere;
+    Event event;
+    event.kind = isThere ? Event::Kind::ServiceStarted : Event::Kind::ServiceEnded;
+    event.time = now();
+    events_.push_back(std::move(event));
+}
+
+void EventStream::hearOwner(sdbus::Message& interfacesAdded) {
+    sdbus::ObjectPath path;
+    std::map<std::string, Dictionary> interfaces;
+    interfacesAdded >> path >> interfaces;
+    const auto found = interfaces.find(EnvironmentProxy::INTERFACE_NAME);
+    if (found != interfaces.end())
+        owners_[environmentId(path)] = found->second.at("User").get<std::string>();
+}
+
+void EventStream::readOwners() {
+    for (auto& row : manager_.ListEnvironments())
+        owners_.insert_or_assign(std::move(row.get<0>()), std::move(row.get<2>()));
+    ownersAreOld_ = false;
+}
+
+void EventStream::nameOwner(Event& event) {
+    if (!event.environment)
+        return;
+    if (ownersAreOld_ || !owners_.contains(*event.environment)) {
+        try {
+            readOwners();
+        } catch (const sdbus::Error&) {
+            // The service has ended again, and the next event says so.
+        }
+        connection_.handleArrived(); // the properties of one that began and ended meanwhile
+    }
+    const auto found = owners_.find(*event.environment);
+    if (found != owners_.end())
+        event.user = found->second;
+    // Its notices come after it has ended; an id that is taken again is told with its owner.
+    if (event.kind == Event::Kind::EnvironmentRemoved && owners_.size() > mostOwners)
+        owners_.erase(*event.environment);
+}
+
+std::optional<Event> EventStream::next(int stopDescriptor) {
+    for (;;) {
+        connection_.handleArrived();
+        if (!events_.empty()) {
+            Event event = std::move(events_.front());
+            events_.pop_front();
+            nameOwner(event);
+            return event;
+        }
+        if (!connection_.waitForArrival(stopDescriptor))
+            return std::nullopt;
+    }
+}
+
+} // namespace genv::client
