@@ -40,6 +40,10 @@ struct Cause {
     static Cause request(Uid actor, Uid owner) {
         return {actor == owner ? Reason::user() : Reason::admin(), actor, actor != owner};
     }
+    /// Whether it is news to the owner, who neither did it nor ended the processes.
+    [[nodiscard]] bool isNews() const {
+        return reason != Reason::user() && reason != Reason::processExit();
+    }
     /// Something that simply happened.
     static Cause fact(Reason reason) { return {std::move(reason), 0}; }
 };

@@ -17,11 +17,6 @@ std::uint64_t wholeSeconds(std::chrono::microseconds time) {
     return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
-// Whether the owner does not know of it anyway.
-bool isNews(const core::Cause& cause) {
-    return cause.reason != core::Reason::user() && cause.reason != core::Reason::processExit();
-}
-
 } // namespace
 
 void Notices::onEvent(const core::Event& event) {
@@ -30,7 +25,7 @@ void Notices::onEvent(const core::Event& event) {
 
 void Notices::on(const core::Attached& event) {
     const core::Device* device = context_.ledger.devices().findUuid(event.attachment.device.uuid);
-    if (isNews(event.cause))
+    if (event.cause.isNews())
         tell(event.owner, "attached", event.environment, event.cause.actor,
              describe(event.attachment.device));
     if (device == nullptr)
@@ -51,7 +46,7 @@ void Notices::on(const core::Attached& event) {
 }
 
 void Notices::on(const core::Detached& event) {
-    if (!isNews(event.cause))
+    if (!event.cause.isNews())
         return;
     Details details = describe(event.attachment.device);
     details["reason"] = sdbus::Variant{event.cause.reason.text()};
@@ -59,7 +54,7 @@ void Notices::on(const core::Detached& event) {
 }
 
 void Notices::on(const core::EnvironmentRemoved& event) {
-    if (isNews(event.cause))
+    if (event.cause.isNews())
         tell(event.owner, "ended", event.environment, event.cause.actor,
              {{"reason", sdbus::Variant{event.cause.reason.text()}}});
 }
@@ -77,7 +72,7 @@ void Notices::on(const core::DeviceChanged& event) {
 }
 
 void Notices::on(const core::ProcessTerminated& event) {
-    if (!isNews(event.cause))
+    if (!event.cause.isNews())
         return;
     tell(event.owner, "process-terminated", event.environment.value_or(""), event.cause.actor,
          {{"pid", sdbus::Variant{event.pid}},

@@ -185,7 +185,7 @@ void ShellFiles::on(const core::EnvironmentChanged& event) {
 void ShellFiles::on(const core::EnvironmentRemoved& event) {
     changes_.erase(event.environment);
     const std::string label = labelOf(event.environment);
-    if (!isNews(event.cause)) {
+    if (!event.cause.isNews()) {
         remove(label);
         return;
     }
@@ -320,7 +320,7 @@ void ShellFiles::note(const core::EnvironmentId& id, bool attached, const core::
     const core::Environment* environment = ledger_.find(id);
     const auto file = files_.find(labelOf(id));
     // A new environment's devices are in its first file already, and are no news to anybody.
-    if (!isNews(cause) || environment == nullptr || file == files_.end() ||
+    if (!cause.isNews() || environment == nullptr || file == files_.end() ||
         file->second.devices == devicesOf(*environment))
         return;
     std::vector<Change>& changes = changes_[id];

@@ -41,10 +41,6 @@ const char* was(const std::vector<core::DeviceIndex>& devices) {
 
 } // namespace
 
-bool isNews(const core::Cause& cause) {
-    return cause.reason != core::Reason::user() && cause.reason != core::Reason::processExit();
-}
-
 bool isByAdministrator(const core::Cause& cause) {
     return cause.reason == core::Reason::admin();
 }

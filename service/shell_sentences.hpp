@@ -13,8 +13,6 @@
 
 namespace genv::service {
 
-/// Whether somebody in the environment does not know of it anyway.
-bool isNews(const core::Cause& cause);
 bool isByAdministrator(const core::Cause& cause);
 
 // `actor` is the name of who asked, where somebody did; devices are ascending.

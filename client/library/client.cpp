@@ -20,7 +20,6 @@ using client::Patience;
 namespace {
 
 constexpr const char* propertiesInterface = "org.freedesktop.DBus.Properties";
-constexpr const char* objectManagerInterface = "org.freedesktop.DBus.ObjectManager";
 /// What is left of a time that a call may wait, when the call has to be made again.
 class TimeLeft {
   public:
@@ -77,14 +76,7 @@ std::vector<EnvironmentEntry> Client::environments() {
 }
 
 std::vector<Environment> Client::environmentDetails() {
-    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
-        client::ManagedObjects objects;
-        implementation_->managerObject()
-            .callMethod("GetManagedObjects")
-            .onInterface(objectManagerInterface)
-            .storeResultsTo(objects);
-        return client::toEnvironments(objects);
-    });
+    return client::toEnvironments(implementation_->managedObjects());
 }
 
 Environment Client::environment(const std::string& id) {
@@ -152,14 +144,7 @@ std::vector<QueueEntry> Client::queue() {
 }
 
 std::map<std::uint32_t, std::string> Client::lockHolders() {
-    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
-        client::ManagedObjects objects;
-        implementation_->managerObject()
-            .callMethod("GetManagedObjects")
-            .onInterface(objectManagerInterface)
-            .storeResultsTo(objects);
-        return client::toLockHolders(objects);
-    });
+    return client::toLockHolders(implementation_->managedObjects());
 }
 
 std::string Client::snapshot() {

@@ -6,6 +6,16 @@ namespace genv {
 namespace contract = dbus::contract;
 using client::Patience;
 
+client::ManagedObjects Client::Implementation::managedObjects() {
+    return connection_.call(Patience::Usual, [&] {
+        client::ManagedObjects objects;
+        managerObject_->callMethod("GetManagedObjects")
+            .onInterface("org.freedesktop.DBus.ObjectManager")
+            .storeResultsTo(objects);
+        return objects;
+    });
+}
+
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
     connection_.call(Patience::Usual, [&] {
         noticeSubscription_ = std::make_unique<client::ServiceSignals>(

@@ -58,6 +58,9 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
                         std::forward<Call>(call));
     }
 
+    /// Every object of the service with its properties.
+    client::ManagedObjects managedObjects();
+
     void listenForNotices(std::uint32_t uid);
     std::vector<Notice> takeNotices();
     std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,

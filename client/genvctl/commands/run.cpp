@@ -59,6 +59,10 @@ std::string start(Context& context, const RunArguments& arguments) {
     options.attach = options.configuration.gpus.value_or(0) > 0 && !arguments.model;
     options.overSubscribe = arguments.overSubscribe;
     arguments.waiting.apply(options);
+    // A lifetime begins when there are devices, not with the wait for them.
+    const bool waitsForModel = arguments.model && options.wait;
+    if (waitsForModel)
+        options.lifetime.reset();
     options.wait = options.wait && *options.attach;
     const std::string id = requestEnvironment(context, options);
     if (arguments.model) {
@@ -68,7 +72,8 @@ std::string start(Context& context, const RunArguments& arguments) {
         devices.model = arguments.model;
         devices.overSubscribe = arguments.overSubscribe;
         arguments.waiting.apply(devices);
-        devices.lifetime.reset(); // the environment's is enough
+        if (!waitsForModel)
+            devices.lifetime.reset(); // the environment's is enough
         requestDevices(context, id, devices);
     }
     return id;
