@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shims/real_program.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace genv::shims {
+
+namespace {
+
+constexpr int notExecutable = 126;
+constexpr int notFound = 127;
+
+bool isProgram(const std::filesystem::path& file) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
+}
+
+bool isSameFolder(const std::filesystem::path& one, const std::filesystem::path& other) {
+    std::error_code error;
+    return std::filesystem::equivalent(one, other, error);
+}
+
+} // namespace
+
+bool isBypassed() {
+    const char* bypass = std::getenv("GENV_BYPASS");
+    return bypass != nullptr && std::strcmp(bypass, "1") == 0;
+}
+
+std::optional<std::string> environmentId() {
+    const char* id = std::getenv("GENV_ENVIRONMENT_ID");
+    if (id == nullptr || *id == '\0')
+        return std::nullopt;
+    return id;
+}
+
+std::string ownFolder() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+std::optional<std::string> findRealProgram(const std::string& name,
+                                           const std::string& shimsFolder) {
+    const char* path = std::getenv("PATH");
+    if (path == nullptr)
+        return std::nullopt;
+    std::string_view folders = path;
+    for (bool isLast = false; !isLast;) {
+        const std::size_t colon = folders.find(':');
+        isLast = colon == std::string_view::npos;
+        // An empty folder is the current one, as execvp(3) has it.
+        const std::string_view first = folders.substr(0, colon);
+        const std::filesystem::path folder = first.empty() ? "." : first;
+        if (isProgram(folder / name) && !isSameFolder(folder, shimsFolder))
+            return folder / name;
+        if (!isLast)
+            folders.remove_prefix(colon + 1);
+    }
+    return std::nullopt;
+}
+
+void executeReal(const std::string& name, const std::vector<std::string>& arguments) {
+    const auto program = findRealProgram(name, ownFolder());
+    if (!program) {
+        fmt::print(stderr,
+                   "genv: there is no {0} behind genv's on PATH. Install it, or add its folder to "
+                   "PATH.\n",
+                   name);
+        std::exit(notFound);
+    }
+    std::vector<char*> words{const_cast<char*>(name.c_str())}; // execv() changes none
+    for (const std::string& argument : arguments)
+        words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    execv(program->c_str(), words.data());
+    fmt::print(stderr, "genv: {}: {}\n", *program, std::strerror(errno));
+    std::exit(notExecutable);
+}
+
+} // namespace genv::shims

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What somebody inside an environment is to see of the machine: its devices, how much of their
+// memory is its own, and its processes. It comes from the service alone, since an ordinary user can
+// read neither other users' processes nor those of a container that root runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv {
+class Client;
+}
+
+namespace genv::shims {
+
+/// A compute process of the environment on one device.
+struct VisibleProcess {
+    std::uint32_t pid = 0;
+    std::optional<std::uint64_t> usedMemoryBytes; ///< unset: the driver does not know
+};
+
+/// An attached device.
+struct VisibleDevice {
+    std::uint32_t index = 0; ///< the machine's
+    std::string uuid;        ///< starts with "MIG-" for an instance
+    std::uint64_t totalMemoryBytes = 0;
+    std::optional<std::uint64_t> shareBytes; ///< unset: the whole device
+    std::vector<VisibleProcess> processes;
+
+    /// The memory that the environment may use.
+    [[nodiscard]] std::uint64_t capacityBytes() const {
+        return shareBytes.value_or(totalMemoryBytes);
+    }
+    /// What its processes use; nothing where that is unknown of one of them.
+    [[nodiscard]] std::optional<std::uint64_t> usedMemoryBytes() const;
+};
+
+/// Attached devices, by index; empty when detached.
+using View = std::vector<VisibleDevice>;
+
+/// Which devices an environment holds, without their processes. Throws genv::Error.
+View readDevices(Client& client, const std::string& environment);
+
+/// The same with their processes, from a sample of the driver at most a second old. Throws
+/// genv::Error.
+View readView(Client& client, const std::string& environment);
+
+} // namespace genv::shims
