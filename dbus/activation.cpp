@@ -78,13 +78,13 @@ class Activation : public std::enable_shared_from_this<Activation> {
         if (wanted_.waiting.wait)
             present_ = context_.waitingCalls.remember(reply_);
         if (wanted_.kernel) {
-            context_.kernels.find(
-                wanted_.owner, *wanted_.kernel,
-                later([this](const std::optional<core::ProcessIdentity>& process) {
-                    kernel_ =
-                        pinKernel(context_.processes, *wanted_.kernel, process, wanted_.owner);
-                    learnOwner();
-                }));
+            context_.kernels.find(wanted_.owner, *wanted_.kernel, reply_.caller().pid,
+                                  later([this, present = context_.listCalls.enter(actor())](
+                                            const core::Kernels::Found& found) {
+                                      kernel_ = pinKernel(context_.processes, *wanted_.kernel,
+                                                          found, wanted_.owner);
+                                      learnOwner();
+                                  }));
             return;
         }
         pin_ = pinProcess();

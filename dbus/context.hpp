@@ -28,7 +28,8 @@
 
 namespace genv::dbus {
 
-/// Counts the calls of each user that wait for a sample, and refuses one too many.
+/// Counts the calls of each user that wait for a sample, or for a search of all processes, and
+/// refuses one too many.
 class ListCalls {
   public:
     /// Counts a call for as long as the result lives. Throws core::Error(LimitsExceeded).

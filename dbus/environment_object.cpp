@@ -174,15 +174,16 @@ void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) 
                        const auto id = environment.id;
                        const auto sequence = environment.sequence;
                        context.kernels.find(
-                           environment.uid, kernel,
-                           reply.later([&context, reply, kernel, id, sequence](
-                                           const std::optional<core::ProcessIdentity>& process) {
+                           environment.uid, kernel, reply.caller().pid,
+                           reply.later([&context, reply, kernel, id, sequence,
+                                        present = context.listCalls.enter(reply.caller().uid)](
+                                           const core::Kernels::Found& found) {
                                const core::Environment& now =
                                    sameEnvironment(context.ledger, id, sequence);
                                const core::Uid actor = reply.caller().uid;
-                               core::Kernel found =
-                                   pinKernel(context.processes, kernel, process, now.uid);
-                               context.ledger.addKernel(id, std::move(found), actor);
+                               core::Kernel pinned =
+                                   pinKernel(context.processes, kernel, found, now.uid);
+                               context.ledger.addKernel(id, std::move(pinned), actor);
                                reply.send();
                            }));
                    });

@@ -118,12 +118,17 @@ void claimInto(policy::Target& target, const core::Placement& placement, bool ov
 }
 
 core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
-                       std::optional<core::ProcessIdentity> process, core::Uid owner) {
-    if (!process)
+                       const core::Kernels::Found& found, core::Uid owner) {
+    if (found.empty())
         core::fail(core::ErrorCode::NoSuchProcess,
                    "no process of the environment's owner runs the kernel {}", kernel);
-    auto pin = processes.pin(process->pid);
-    if (pin->facts().identity != *process)
+    if (found.size() > 1)
+        core::fail(core::ErrorCode::NoSuchProcess,
+                   "processes {} and {} were both started with kernel-{}.json, and which one is "
+                   "the kernel cannot be told; give the pid of the one it is",
+                   found[0].pid, found[1].pid, kernel);
+    auto pin = processes.pin(found.front().pid);
+    if (pin->facts().identity != found.front())
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
                    kernel);
     return {kernel, core::adopt(std::move(pin), owner, owner)};

@@ -5,6 +5,7 @@
 #include "core/environment.hpp"
 #include "core/ledger.hpp"
 #include "core/placement.hpp"
+#include "core/ports/kernels.hpp"
 #include "dbus/options.hpp"
 #include "policy/question.hpp"
 
@@ -47,9 +48,10 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
 /// Says in a target what devices a placement claims.
 void claimInto(policy::Target& target, const core::Placement& placement, bool overSubscribe);
 
-/// Pins the process that was found for a kernel. Throws core::Error(NoSuchProcess) when none was.
+/// Pins the process that was found for a kernel. Throws core::Error(NoSuchProcess) when none was,
+/// or more than one.
 core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
-                       std::optional<core::ProcessIdentity> process, core::Uid owner);
+                       const core::Kernels::Found& found, core::Uid owner);
 
 /// The pids of the root processes.
 std::vector<core::Pid> rootPids(const core::Environment& environment);

@@ -83,6 +83,7 @@ void addCommands(CLI::App& app, Context& context) {
     addEnvs(app, context);
     addEvents(app, context);
     addRun(app, context);
+    addJupyter(app, context);
     addHome(app, context);
     addShell(app, context);
     addLimits(app, context);

@@ -70,6 +70,11 @@ const std::vector<TableEntry>& table() {
         {"genvctl limits", "USER", {User}},
         {"genvctl terminate", "PID", {ComputeProcess}},
         {"genvctl policy check", "FILE", {File}},
+        {"genvctl jupyter", "--kernel", {Free}},
+        {"genvctl jupyter", "--display-name", {Free}},
+        {"genvctl jupyter", "--from", {File}},
+        {"genvctl jupyter", "--prefix", {File}},
+        {"genvctl jupyter uninstall", "NAME", {Free}},
         {"genvctl", "COMMAND", {Command}},
     };
     return entries;

@@ -2,6 +2,7 @@
 #include "client/genvctl/project.hpp"
 
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/files.hpp"
 #include "client/genvctl/text.hpp"
 #include "core/bytes.hpp"
 #include "core/error.hpp"
@@ -71,26 +72,6 @@ std::optional<std::string> readField(const std::filesystem::path& folder, Field 
     if (first == std::string::npos)
         return std::nullopt;
     return text.substr(first, text.find_last_not_of(whiteSpace) - first + 1);
-}
-
-// A temporary file and a rename, so that a reader sees the old or the new value and a link is
-// replaced, not followed.
-void writeField(const std::filesystem::path& folder, Field field, const std::string& value) {
-    const std::string file = folder / fieldName(field);
-    std::string temporary = fmt::format("{}.XXXXXX", file);
-    const Descriptor descriptor(mkostemp(temporary.data(), O_CLOEXEC));
-    if (descriptor.number() < 0)
-        failed(file, "cannot be saved", errno);
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (write(descriptor.number(), value.data(), value.size()) !=
-            static_cast<ssize_t>(value.size()) ||
-        fchmod(descriptor.number(), 0666 & ~mask) < 0 ||
-        rename(temporary.c_str(), file.c_str()) < 0) {
-        const int error = errno;
-        unlink(temporary.c_str());
-        failed(file, "cannot be saved", error);
-    }
 }
 
 // The working folder by the name the shell has for it.
@@ -198,7 +179,7 @@ void saveProject(const std::filesystem::path& folder, const Configuration& confi
                  const std::vector<Field>& fields) {
     for (const Field field : fields) {
         if (const auto text = fieldText(configuration, field)) {
-            writeField(folder, field, *text);
+            replaceFile(folder / fieldName(field), *text);
             continue;
         }
         const std::string file = folder / fieldName(field);

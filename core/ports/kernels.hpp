@@ -6,8 +6,8 @@
 #include "core/process.hpp"
 
 #include <functional>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace genv::core {
 
@@ -15,11 +15,15 @@ class Kernels {
   public:
     virtual ~Kernels() = default;
 
+    /// The processes that may be a kernel: one is it, several cannot be told apart.
+    using Found = std::vector<ProcessIdentity>;
+
     /// Looks for the process of a user, with all its uids, that was started with the connection
-    /// file of this kernel (kernel-<id>.json as the last part of an argument). Always answers,
-    /// never before this returns.
-    virtual void find(Uid owner, const std::string& kernel,
-                      std::function<void(std::optional<ProcessIdentity>)> answer) = 0;
+    /// file of this kernel (kernel-<id>.json as the last part of an argument). `asking`, the
+    /// process that wants to know, is the kernel where it was started so itself; 0 is none. Always
+    /// answers, never before this returns.
+    virtual void find(Uid owner, const std::string& kernel, Pid asking,
+                      std::function<void(Found)> answer) = 0;
 };
 
 } // namespace genv::core

@@ -9,3 +9,30 @@
 #include "genv/waiting.hpp"
 
 static_assert(genv::ActivateOptions{}.overSubscribe == false);
+
+// What programs have compiled in. From the first release on, a change of any of these is another
+// library: SOVERSION in client/CMakeLists.txt, GENV_1 in exports.map, and data/doc/libgenv.md.
+#if defined(__x86_64__) && defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
+static_assert(sizeof(genv::Configuration) == 64);
+static_assert(sizeof(genv::Environment) == 232);
+static_assert(sizeof(genv::EnvironmentEntry) == 144);
+static_assert(sizeof(genv::Device) == 80);
+static_assert(sizeof(genv::Attachment) == 104);
+static_assert(sizeof(genv::DeviceUse) == 24);
+static_assert(sizeof(genv::ComputeProcess) == 72);
+static_assert(sizeof(genv::ServiceStatus) == 40);
+static_assert(sizeof(genv::Notice) == 112);
+static_assert(sizeof(genv::QueueEntry) == 56);
+static_assert(sizeof(genv::Event) == 264);
+static_assert(sizeof(genv::ActivateOptions) == 200);
+static_assert(sizeof(genv::AttachOptions) == 136);
+static_assert(sizeof(genv::EnforceOptions) == 152);
+static_assert(sizeof(genv::EnforcementAction) == 200);
+static_assert(sizeof(genv::Limit) == 24);
+static_assert(sizeof(genv::ConfigurationChange) == 112);
+static_assert(sizeof(genv::Waiting) == 40);
+static_assert(sizeof(genv::Lock) == 4);
+static_assert(sizeof(genv::Error) == 48);
+static_assert(sizeof(genv::ServiceUnavailable) == 48);
+static_assert(sizeof(genv::Client) == 8);
+#endif

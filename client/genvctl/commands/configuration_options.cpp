@@ -6,7 +6,15 @@
 namespace genv::ctl {
 
 void ConfigurationOptions::addTo(CLI::App& command) {
+    addNameTo(command);
+    addDevicesTo(command);
+}
+
+void ConfigurationOptions::addNameTo(CLI::App& command) {
     command.add_option("--name", name, "The environment's name")->type_name("NAME");
+}
+
+void ConfigurationOptions::addDevicesTo(CLI::App& command) {
     command.add_option("--gpus", gpus, "How many GPUs to attach")->type_name("N");
     command
         .add_option("--gpu-memory", gpuMemory,

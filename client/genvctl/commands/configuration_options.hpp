@@ -18,8 +18,12 @@ struct ConfigurationOptions {
     std::optional<std::string> gpuMemory;
     std::optional<std::string> gpus;
 
-    /// Adds --name, --gpu-memory and --gpus. This object must outlive the parsing.
+    /// Adds --name, --gpus and --gpu-memory. This object must outlive the parsing.
     void addTo(CLI::App& command);
+    /// Adds only --name.
+    void addNameTo(CLI::App& command);
+    /// Adds all but --name.
+    void addDevicesTo(CLI::App& command);
 
     /// Whether any of them was given.
     [[nodiscard]] bool isGiven() const { return name || gpuMemory || gpus; }

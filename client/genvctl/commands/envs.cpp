@@ -13,32 +13,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 namespace genv::ctl {
 
 namespace {
 
-Json environmentsJson(const std::vector<EnvironmentEntry>& entries) {
+Json environmentsJson(const std::vector<Environment>& all) {
     Json environments = Json::array();
-    for (const EnvironmentEntry& entry : entries)
-        environments.push_back({{"id", entry.id},
-                                {"uid", entry.uid},
-                                {"user", entry.user},
-                                {"name", orNull(entry.name)},
-                                {"created", toJson(entry.created)},
-                                {"pids", entry.processes}});
+    for (const Environment& environment : all)
+        environments.push_back({{"id", environment.id},
+                                {"uid", environment.uid},
+                                {"user", environment.user},
+                                {"name", orNull(environment.configuration.name)},
+                                {"created", toJson(environment.created)},
+                                {"pids", environment.processes},
+                                {"kernels", environment.kernels}});
     return environments;
 }
 
+// The kernels of the environments that have no other process, by the environment's id: one cell
+// has room for the one or the other, and the list itself has no kernels.
+std::map<std::string, std::vector<std::string>>
+kernelsOf(Context& context, const std::vector<EnvironmentEntry>& entries) {
+    std::map<std::string, std::vector<std::string>> kernels;
+    if (std::all_of(entries.begin(), entries.end(),
+                    [](const EnvironmentEntry& entry) { return !entry.processes.empty(); }))
+        return kernels;
+    for (const Environment& environment : context.client().environmentDetails()) {
+        for (const std::string& kernel : environment.kernels)
+            kernels[environment.id].push_back("kernel-" + kernel);
+    }
+    return kernels;
+}
+
 void list(Context& context, const ListingOptions& options) {
-    const auto entries = context.client().environments();
-    if (context.printJson(environmentsJson(entries)))
+    if (context.options.json != JsonMode::Off) {
+        context.printJson(environmentsJson(context.client().environmentDetails()));
         return;
+    }
+    const auto entries = context.client().environments();
+    auto kernels = kernelsOf(context, entries);
     Table table({{"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 21}, {"PID(S)", 0}});
     for (const EnvironmentEntry& entry : entries)
         table.add({entry.id, fmt::format("{}({})", entry.user, entry.uid), entry.name.value_or(""),
-                   options.time(entry.created), joined(entry.processes, " ")});
+                   options.time(entry.created),
+                   entry.processes.empty() ? joined(kernels[entry.id], " ")
+                                           : joined(entry.processes, " ")});
     options.print(context, table);
 }
 

@@ -40,9 +40,13 @@ void giveBack(Client& client, std::uint32_t pid) {
 std::string requestEnvironment(Context& context, const ActivateOptions& options) {
     if (!options.wait)
         return context.authorised([&](Client& client) { return client.activate(options); });
-    const auto isWaiting = [pid = options.pid.value_or(0)](const EnvironmentEntry& environment) {
-        return std::find(environment.processes.begin(), environment.processes.end(), pid) !=
-               environment.processes.end();
+    const auto isWaiting = [&](const EnvironmentEntry& entry) {
+        const auto keeps = [](const auto& all, const auto& one) {
+            return std::find(all.begin(), all.end(), one) != all.end();
+        };
+        if (options.kernel)
+            return keeps(context.client().environment(entry.id).kernels, *options.kernel);
+        return keeps(entry.processes, options.pid.value_or(0));
     };
     try {
         return inTurn(
@@ -54,7 +58,8 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
                 return grantedText(context.client().environment(id).devices);
             });
     } catch (const Interrupted&) {
-        giveBack(context.client(), options.pid.value_or(0));
+        if (options.pid)
+            giveBack(context.client(), *options.pid);
         throw;
     }
 }

@@ -10,7 +10,8 @@
 
 namespace genv::ctl {
 
-/// Client::activate() for the process among the options. Throws Failure, Error and Interrupted.
+/// Client::activate() for the process among the options, or for the kernel that this process is.
+/// Throws Failure, Error and Interrupted.
 std::string requestEnvironment(Context& context, const ActivateOptions& options);
 
 /// Client::attach(). Throws Failure, Error and Interrupted.

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// jupyter: kernels that run in an environment of their own. "install" derives a kernelspec from
+// another; Jupyter then starts "jupyter run", which takes the GPUs and becomes the kernel in the
+// same process, so that interrupting, restarting and ending it work as ever and the environment
+// ends with it.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/own_environment.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/execution.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/kernelspec.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// How long Jupyter's server, console and nbconvert wait for a kernel unless they are told
+// otherwise.
+constexpr std::chrono::seconds jupytersPatience{60};
+
+// Which of Jupyter's folders.
+struct Place {
+    bool user = false;
+    bool active = false;
+    std::optional<std::string> prefix;
+
+    void addTo(CLI::App& command) {
+        CLI::Option* own = command.add_flag("--user", user, "In your own folder");
+        CLI::Option* environment =
+            command.add_flag("--sys-prefix", active, "In the active virtual or conda environment")
+                ->excludes(own);
+        command.add_option("--prefix", prefix, "Below this folder, such as /usr/local")
+            ->type_name("FOLDER")
+            ->excludes(own)
+            ->excludes(environment);
+    }
+    [[nodiscard]] std::optional<fs::path> folder() const {
+        if (user)
+            return userKernelFolder();
+        if (active)
+            return activeKernelFolder();
+        if (prefix)
+            return kernelFolderBelow(*prefix);
+        return std::nullopt;
+    }
+};
+
+struct InstallArguments {
+    OwnEnvironmentOptions environment;
+    std::optional<std::string> name;
+    std::optional<std::string> displayName;
+    std::string kernel = "python3";
+    std::optional<std::string> from;
+    Place place;
+    bool force = false;
+};
+
+std::string ownPath() {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    return error ? "genvctl" : program.native();
+}
+
+Kernelspec baseOf(const InstallArguments& arguments) {
+    Kernelspec base =
+        loadKernelspec(arguments.from ? fs::path(*arguments.from)
+                                      : findKernelspec(kernelspecName(arguments.kernel)));
+    if (isDerived(base.document))
+        throw Failure(
+            ExitStatus::Usage,
+            fmt::format("{} is itself a kernelspec that genvctl derived", base.folder.native()),
+            "Name the one that it was derived from.");
+    return base;
+}
+
+std::string displayName(const InstallArguments& arguments, const Kernelspec& base,
+                        const std::string& name) {
+    if (arguments.displayName)
+        return *arguments.displayName;
+    const Configuration wanted = arguments.environment.configuration.read();
+    const std::string own = base.document.value("display_name", Json(name)).is_string()
+                                ? base.document.value("display_name", name)
+                                : name;
+    const std::uint32_t gpus = wanted.gpus.value_or(1);
+    const std::string share =
+        wanted.gpuMemoryBytes ? fmt::format(", {}", amount(*wanted.gpuMemoryBytes)) : "";
+    return fmt::format("{} ({} GPU{}{})", own, gpus, gpus == 1 ? "" : "s", share);
+}
+
+void warnOfPatience(const OwnEnvironmentOptions& environment) {
+    ActivateOptions options;
+    environment.waiting.apply(options);
+    if (options.wait && options.timeout.value_or(std::chrono::seconds::max()) >= jupytersPatience)
+        warn(fmt::format("Jupyter gives up on a kernel that waits longer than {}s",
+                         jupytersPatience.count()),
+             "Wait less, such as --wait=50s, or give Jupyter more patience: genvctl(1) tells how.");
+}
+
+void warnOfProgram(const Json& document, std::size_t at) {
+    const std::string program = document["argv"][at];
+    if (program.find('/') == std::string::npos)
+        warn(fmt::format("The kernel is the \"{}\" that is first on Jupyter's PATH", program),
+             "If that is not the one, install it from a kernelspec with a whole path: --from.");
+}
+
+void install(Context& context, const InstallArguments& arguments) {
+    arguments.environment.check();
+    const Kernelspec base = baseOf(arguments);
+    const std::string name = kernelspecName(
+        arguments.name ? *arguments.name : base.folder.filename().native() + "-genv");
+    const fs::path folder = arguments.place.folder().value_or(userKernelFolder()) / name;
+
+    std::vector<std::string> launcher{ownPath(), "jupyter", "run", "--name", name};
+    const std::vector<std::string> words = arguments.environment.words();
+    if (!arguments.environment.configuration.gpus)
+        launcher.insert(launcher.end(), {"--gpus", "1"});
+    launcher.insert(launcher.end(), words.begin(), words.end());
+    const std::string shownName = displayName(arguments, base, name);
+    const Json document = derivedKernelspec(base, launcher, shownName);
+    installKernelspec(folder, document, base, arguments.force);
+
+    warnOfPatience(arguments.environment);
+    warnOfProgram(document, launcher.size() + 1);
+    if (context.printJson(
+            {{"name", name}, {"display_name", shownName}, {"folder", folder.native()}}))
+        return;
+    print(fmt::format("The kernel \"{}\" is now in\n  {}\nChoose it in a notebook, or run: jupyter "
+                      "console --kernel {}\nRemove it with: genvctl jupyter uninstall {}\n",
+                      shown(shownName), shown(folder.native()), name, name));
+}
+
+void uninstall(const std::string& given, const Place& place) {
+    const std::string name = kernelspecName(given);
+    const auto chosen = place.folder();
+    const fs::path folder = chosen ? *chosen / name : findKernelspec(name);
+    std::error_code none;
+    if (!fs::exists(folder, none))
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("There is no kernelspec {}", folder.native()));
+    removeKernelspec(folder);
+    print(fmt::format("Removed {}\n", shown(folder.native())));
+}
+
+void addInstall(CLI::App& jupyter, Context& context) {
+    CLI::App* command = jupyter.add_subcommand(
+        "install", "Add a kernel to Jupyter that runs in an environment of its own");
+    const auto arguments = std::make_shared<InstallArguments>();
+    command->add_option("--name", arguments->name, "The kernelspec's name (default: KERNEL-genv)")
+        ->type_name("NAME");
+    command->add_option("--display-name", arguments->displayName, "What people see")
+        ->type_name("TEXT");
+    CLI::Option* kernel =
+        command->add_option("--kernel", arguments->kernel, "The kernel to run (default: python3)")
+            ->type_name("KERNEL");
+    command->add_option("--from", arguments->from, "The same, by the folder of its kernelspec")
+        ->type_name("FOLDER")
+        ->excludes(kernel);
+    arguments->environment.addDevicesTo(*command);
+    arguments->place.addTo(*command);
+    command->add_flag("--force", arguments->force,
+                      "Replace a kernelspec of that name that genvctl did not write");
+    command->footer("Without --gpus each kernel takes one GPU.");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { install(context, *arguments); };
+    });
+}
+
+void addUninstall(CLI::App& jupyter, Context& context) {
+    CLI::App* command =
+        jupyter.add_subcommand("uninstall", "Remove a kernel that \"install\" added");
+    const auto name = std::make_shared<std::string>();
+    const auto place = std::make_shared<Place>();
+    command->add_option("NAME", *name, "The kernelspec's name")->required()->type_name("");
+    place->addTo(*command);
+    command->callback(
+        [&context, name, place] { context.command = [name, place] { uninstall(*name, *place); }; });
+}
+
+void addRunKernel(CLI::App& jupyter, Context& context) {
+    CLI::App* command =
+        jupyter.add_subcommand("run", "Run a kernel in an environment of its own, as Jupyter does");
+    const auto options = std::make_shared<OwnEnvironmentOptions>();
+    options->addTo(*command);
+    takeEverythingFromTheCommandOn(*command);
+    command->callback([&context, options, command] {
+        const std::vector<std::string> words = commandWords(*command);
+        context.command = [&context, options, words] {
+            // A file of another name is no reason to have no kernel.
+            enterOwnEnvironment(context, *options, kernelIdAmong(words));
+            execute(words);
+        };
+    });
+}
+
+} // namespace
+
+void addJupyter(CLI::App& app, Context& context) {
+    CLI::App* jupyter =
+        app.add_subcommand("jupyter", "Run Jupyter's kernels in environments of their own");
+    jupyter->require_subcommand(1);
+    addInstall(*jupyter, context);
+    addUninstall(*jupyter, context);
+    addRunKernel(*jupyter, context);
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/commands/own_environment.hpp"
+
+#include "client/genvctl/commands/requests.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/variables.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace genv::ctl {
+
+namespace {
+
+void setVariables(const std::vector<Variable>& variables) {
+    for (const auto& [name, value] : variables) {
+        if (value)
+            setenv(name.c_str(), value->c_str(), 1);
+        else
+            unsetenv(name.c_str());
+    }
+}
+
+std::string usualPath() {
+    std::string path(confstr(_CS_PATH, nullptr, 0), '\0');
+    confstr(_CS_PATH, path.data(), path.size());
+    path.resize(path.empty() ? 0 : path.size() - 1); // the closing zero
+    return path;
+}
+
+void putShimsFirst() {
+    const char* path = std::getenv("PATH");
+    // Without one, as a cron job or a unit may be, commands are looked for where they always are.
+    const std::string folders = path != nullptr ? path : usualPath();
+    setenv("PATH", fmt::format("{}:{}", shimsFolder(), folders).c_str(), 1);
+}
+
+std::string start(Context& context, const OwnEnvironmentOptions& wanted,
+                  const std::optional<std::string>& kernel) {
+    ActivateOptions options;
+    options.configuration = wanted.configuration.read();
+    if (wanted.model && !options.configuration.gpus)
+        options.configuration.gpus = 1;
+    if (kernel)
+        options.kernel = kernel;
+    else
+        options.pid = static_cast<std::uint32_t>(getpid());
+    options.attach = options.configuration.gpus.value_or(0) > 0 && !wanted.model;
+    options.overSubscribe = wanted.overSubscribe;
+    wanted.waiting.apply(options);
+    // A lifetime begins when there are devices, not with the wait for them.
+    const bool waitsForModel = wanted.model && options.wait;
+    if (waitsForModel)
+        options.lifetime.reset();
+    options.wait = options.wait && *options.attach;
+    const std::string id = requestEnvironment(context, options);
+    if (wanted.model) {
+        // Starting an environment knows no models.
+        AttachOptions devices;
+        devices.count = options.configuration.gpus;
+        devices.model = wanted.model;
+        devices.overSubscribe = wanted.overSubscribe;
+        wanted.waiting.apply(devices);
+        if (!waitsForModel)
+            devices.lifetime.reset(); // the environment's is enough
+        requestDevices(context, id, devices);
+    }
+    return id;
+}
+
+} // namespace
+
+void OwnEnvironmentOptions::addTo(CLI::App& command) {
+    configuration.addNameTo(command);
+    addDevicesTo(command);
+}
+
+void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
+    configuration.addDevicesTo(command);
+    command.add_option("--model", model, "Only GPUs of a model with this in its name")
+        ->type_name("NAME");
+    command.add_flag("-o,--over-subscribe", overSubscribe, "Take also GPUs that others hold");
+    waiting.addTo(command, "End the environment");
+}
+
+void OwnEnvironmentOptions::check() const {
+    static_cast<void>(configuration.read());
+    ActivateOptions unused;
+    waiting.apply(unused);
+}
+
+std::vector<std::string> OwnEnvironmentOptions::words() const {
+    std::vector<std::string> words;
+    const auto put = [&](const char* option, const std::optional<std::string>& value) {
+        if (value)
+            words.insert(words.end(), {option, *value});
+    };
+    put("--gpus", configuration.gpus);
+    put("--gpu-memory", configuration.gpuMemory);
+    put("--model", model);
+    if (overSubscribe)
+        words.emplace_back("--over-subscribe");
+    if (!waiting.wait.empty())
+        words.push_back("--wait=" + waiting.wait);
+    put("--lifetime", waiting.lifetime);
+    return words;
+}
+
+void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                         const std::optional<std::string>& kernel) {
+    context.client().listenForNotices(geteuid());
+    const std::string id = start(context, options, kernel);
+    const Environment environment = context.client().environment(id);
+    setVariables(
+        environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    putShimsFirst();
+    context.warnOfNotices(id);
+}
+
+} // namespace genv::ctl

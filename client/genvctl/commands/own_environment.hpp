@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An environment for this very process and what it becomes: of "run" and of "jupyter run".
+#pragma once
+
+#include "client/genvctl/commands/configuration_options.hpp"
+#include "client/genvctl/commands/waiting_options.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+class Context;
+
+struct OwnEnvironmentOptions {
+    ConfigurationOptions configuration;
+    std::optional<std::string> model;
+    bool overSubscribe = false;
+    WaitingOptions waiting;
+
+    /// Adds all of them to a command. This object must outlive the parsing.
+    void addTo(CLI::App& command);
+    /// All but the environment's name.
+    void addDevicesTo(CLI::App& command);
+    /// Throws Failure(Usage) for a value that makes no sense.
+    void check() const;
+    /// Those that were given, but for the name, as words of a command line.
+    [[nodiscard]] std::vector<std::string> words() const;
+};
+
+/// Starts an environment with its devices that lives as long as this process, and sets this
+/// process's variables by it. With the id of a Jupyter kernel, this process is that kernel and was
+/// started with its connection file. Where the devices cannot be had, the end of this process ends
+/// the environment. Throws Failure, Error and Interrupted.
+void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                         const std::optional<std::string>& kernel = {});
+
+} // namespace genv::ctl
