@@ -50,9 +50,23 @@ std::optional<fs::path> activePrefix() {
     return std::nullopt;
 }
 
-bool isKernelspec(const fs::path& folder) {
+std::string inLowerCase(std::string text) {
+    for (char& c : text)
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
+// To Jupyter the case of the folder's name is nothing.
+std::optional<fs::path> kernelspecIn(const fs::path& folder, const std::string& name) {
+    std::error_code error;
     std::error_code none;
-    return fs::exists(folder / fileName, none);
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const fs::path& path = entry->path();
+        if (inLowerCase(path.filename().native()) == name && fs::exists(path / fileName, none))
+            return path;
+    }
+    return std::nullopt;
 }
 
 bool isLogo(const fs::path& file) {
@@ -196,8 +210,8 @@ std::vector<fs::path> kernelFolders() {
 fs::path findKernelspec(const std::string& name) {
     std::string searched;
     for (const fs::path& folder : kernelFolders()) {
-        if (isKernelspec(folder / name))
-            return folder / name;
+        if (const auto found = kernelspecIn(folder, name))
+            return *found;
         searched += (searched.empty() ? "" : ", ") + folder.native();
     }
     throw Failure(ExitStatus::Failed, fmt::format("There is no kernelspec \"{}\"", name),
@@ -228,10 +242,7 @@ std::string kernelspecName(const std::string& name) {
         throw Failure(ExitStatus::Usage,
                       fmt::format("\"{}\" cannot be a kernelspec's name", core::escaped(name)),
                       "It has 1 to 64 letters, digits, \"-\", \"_\" and \".\", no \".\" first.");
-    std::string lower;
-    for (const char c : name)
-        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
+    return inLowerCase(name);
 }
 
 bool isDerived(const Json& document) {

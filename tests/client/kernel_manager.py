@@ -4,6 +4,7 @@
 standard input, a JSON list with the name of a method and its arguments a line; answers each with a line of JSON."""
 
 import json
+import os
 import sys
 
 from jupyter_client import KernelManager
@@ -74,10 +75,13 @@ class Server:
 
 
 def main():
+    # What a kernel writes to its standard output is no answer.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     server = Server()
     for line in sys.stdin:
         name, *arguments = json.loads(line)
-        print(json.dumps(getattr(server, name)(*arguments)), flush=True)
+        print(json.dumps(getattr(server, name)(*arguments)), file=answers, flush=True)
     for key in list(server.managers):
         server.shutdown(key)
 
