@@ -64,9 +64,10 @@ void replaceFile(const std::filesystem::path& file, std::string_view text) {
     }
 }
 
-std::string readFile(const std::filesystem::path& file, std::size_t most) {
+std::string readFile(const std::filesystem::path& file, std::size_t most, Links links) {
     // A pipe or a terminal in its place must not make this wait.
-    const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                                                       (links == Links::Refused ? O_NOFOLLOW : 0)));
     struct stat status {};
     if (descriptor.number() < 0 || fstat(descriptor.number(), &status) < 0)
         failed(file, "cannot be read", errno);

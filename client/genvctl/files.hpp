@@ -12,8 +12,10 @@ namespace genv::ctl {
 /// a link is replaced, not followed. Throws Failure.
 void replaceFile(const std::filesystem::path& file, std::string_view text);
 
-/// Reads a file through links. Throws Failure for one that is not there, no regular file, or has
-/// more bytes than this.
-std::string readFile(const std::filesystem::path& file, std::size_t most);
+enum class Links { Followed, Refused };
+/// Reads a file. Throws Failure for one that is not there, no regular file, or has more bytes than
+/// this.
+std::string readFile(const std::filesystem::path& file, std::size_t most,
+                     Links links = Links::Followed);
 
 } // namespace genv::ctl

@@ -69,9 +69,11 @@ std::optional<fs::path> kernelspecIn(const fs::path& folder, const std::string& 
     return std::nullopt;
 }
 
+// A link is none: root, who may read what it leads to, copies for everybody.
 bool isLogo(const fs::path& file) {
     std::error_code none;
-    return file.filename().native().starts_with("logo") && fs::is_regular_file(file, none);
+    return file.filename().native().starts_with("logo") &&
+           fs::is_regular_file(fs::symlink_status(file, none));
 }
 
 std::vector<fs::path> logosIn(const fs::path& folder) {
@@ -157,7 +159,7 @@ bool makeFolder(const fs::path& folder) {
 void write(const fs::path& folder, const Json& document, const Kernelspec& base) {
     std::vector<fs::path> old = logosIn(folder);
     for (const fs::path& logo : logosIn(base.folder)) {
-        replaceFile(folder / logo.filename(), readFile(logo, largestLogo));
+        replaceFile(folder / logo.filename(), readFile(logo, largestLogo, Links::Refused));
         std::erase(old, folder / logo.filename());
     }
     std::error_code none;
@@ -282,7 +284,7 @@ void installKernelspec(const fs::path& folder, const Json& document, const Kerne
     const bool isNew = makeFolder(folder);
     try {
         write(folder, document, base);
-    } catch (const Failure&) {
+    } catch (...) {
         std::error_code none;
         if (isNew)
             fs::remove_all(folder, none);

@@ -29,7 +29,8 @@ std::filesystem::path kernelFolderBelow(const std::filesystem::path& prefix);
 /// The one of the virtual or conda environment that is active in the shell. Throws Failure.
 std::filesystem::path activeKernelFolder();
 
-/// The kernelspec that Jupyter would use by this name, which is in lower case. Throws Failure where there is none.
+/// The kernelspec that Jupyter would use by this name, which is in lower case. Throws Failure where
+/// there is none.
 std::filesystem::path findKernelspec(const std::string& name);
 /// Throws Failure for a folder without a kernelspec that makes sense.
 Kernelspec loadKernelspec(const std::filesystem::path& folder);

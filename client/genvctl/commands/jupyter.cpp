@@ -108,7 +108,8 @@ void warnOfPatience(const OwnEnvironmentOptions& environment) {
 
 void warnOfProgram(const Json& document, std::size_t at) {
     const std::string program = document["argv"][at];
-    if (program.find('/') == std::string::npos)
+    // Every other program that is named without its folder is found so by Jupyter, too.
+    if (program.starts_with("python") && program.find('/') == std::string::npos)
         warn(fmt::format("The kernel is the \"{}\" that is first on Jupyter's PATH", program),
              "If that is not the one, install it from a kernelspec with a whole path: --from.");
 }
