@@ -115,8 +115,7 @@ const VisibleDevice& resolve(const std::string& name, const Attached& attached) 
     if (found != nullptr)
         return *found;
     if (name.find(':') != std::string::npos && !isUuid)
-        throw Refusal(fmt::format("\"{}\" cannot be compared with what is attached; give the UUID "
-                                  "of the MIG instance",
+        throw Refusal(fmt::format("\"{}\" cannot be checked; name the MIG instance by its UUID",
                                   printable(name)),
                       listOf(attached));
     throw Refusal(fmt::format("Device {} is not attached to environment {}", printable(name),
@@ -126,11 +125,9 @@ const VisibleDevice& resolve(const std::string& name, const Attached& attached) 
 
 std::vector<const VisibleDevice*> firstOf(const Attached& attached, std::uint64_t count) {
     if (count != all && count > attached.devices.size())
-        throw Refusal(
-            fmt::format("Requested {} devices but only {} are attached to environment", count,
-                        attached.devices.size()),
-            "Ask for fewer, or attach more: \"genv attach --count N\" or \"genv attach --index "
-            "I\".");
+        throw Refusal(fmt::format("Requested {} devices but only {} are attached to environment",
+                                  count, attached.devices.size()),
+                      "Ask for fewer, or attach more, as with \"genv attach --index I\".");
     std::vector<const VisibleDevice*> devices;
     for (const VisibleDevice& device : attached.devices) {
         if (devices.size() < count)
@@ -221,7 +218,7 @@ std::optional<std::vector<std::string>> splitFields(std::string_view line) {
 
 std::string dockerGpus(const std::string& value, const Attached& attached) {
     const Request request = readRequest(value);
-    if (request.count == 0U || (request.devices && meansNone(*request.devices)))
+    if (request.devices && meansNone(*request.devices))
         return value;
     const bool isCdi = std::find(request.others.begin(), request.others.end(), "driver=cdi") !=
                        request.others.end();

@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
 namespace {
 
+using genv::shims::printable;
 using genv::shims::Refusal;
 
 constexpr int refused = 125;
@@ -25,14 +27,14 @@ std::string baseName(const std::string& path) {
 genv::shims::View attachedDevices(const std::string& environment) {
     try {
         genv::Client client;
+        client.environment(environment); // one that has ended holds nothing, and is worth a word
         return genv::shims::readDevices(client, environment);
     } catch (const genv::Error& error) {
-        throw Refusal(fmt::format("What is attached to environment {} cannot be found out, so "
-                                  "nothing with GPUs is started: {}",
-                                  genv::shims::printable(environment),
-                                  genv::shims::printable(error.what())),
-                      "\"systemctl status genvd\" tells about the service; containers without GPUs "
-                      "need none.");
+        const bool isThere = dynamic_cast<const genv::ServiceUnavailable*>(&error) == nullptr;
+        throw Refusal(fmt::format("No GPU for environment {}: {}", printable(environment),
+                                  printable(error.what())),
+                      isThere ? "\"genv deactivate\" and \"genv activate\" start another one."
+                              : "Nothing was started. Containers without GPUs need no service.");
     }
 }
 
@@ -45,9 +47,8 @@ bool namesEnvironment(const std::string& path) {
     const std::string name = "GENV_ENVIRONMENT_ID";
     for (std::string line; std::getline(lines, line);) {
         line.erase(0, std::min(line.find_first_not_of(" \t"), line.size()));
-        if (line.starts_with(name) &&
-            line.find_first_of("=\r \t", name.size()) ==
-                (line.size() > name.size() ? name.size() : std::string::npos))
+        const char next = line.size() > name.size() ? line[name.size()] : '=';
+        if (line.starts_with(name) && (next == '=' || next == '\r'))
             return true;
     }
     return false;

@@ -23,30 +23,26 @@ bool mayAskForGpus(const std::string& word) {
            word.find("nvidia.com/gpu") != std::string::npos;
 }
 
-void refuseUnclear(const Words& words, const GivenOptions& given, const Surroundings& where) {
+void refuseUnclear(const Words& words, const GivenOptions& given) {
     const auto rest = words.begin() + static_cast<std::ptrdiff_t>(given.end);
     if (!given.unclear || std::none_of(rest, words.end(), mayAskForGpus))
         return;
-    const char* engine = where.engine == Engine::Docker ? "docker" : "podman";
-    throw Refusal(fmt::format("\"{}\" is no option of {} that genv knows, so what GPUs are asked "
-                              "for behind it cannot be read",
-                              printable(*given.unclear), engine),
+    throw Refusal(fmt::format("\"{}\" is unknown, so the GPUs asked for behind it cannot be read",
+                              printable(*given.unclear)),
                   fmt::format("Write its value with \"=\" ({}=VALUE; =true for a switch).",
                               printable(*given.unclear)));
 }
 
 // Reads on from `at`, which then is the word behind the options. Whether that is a command.
-bool skipOptions(const Words& words, std::size_t& at, const OptionTable& table,
-                 const Surroundings& where) {
+bool skipOptions(const Words& words, std::size_t& at, const OptionTable& table) {
     const GivenOptions given = readOptions(words, at, table);
-    refuseUnclear(words, given, where);
+    refuseUnclear(words, given);
     at = given.end;
     return !given.unclear && at < words.size();
 }
 
-std::optional<Command> findComposeCommand(const Words& words, std::size_t at,
-                                          const Surroundings& where) {
-    if (!skipOptions(words, at, composeOptions, where))
+std::optional<Command> findComposeCommand(const Words& words, std::size_t at) {
+    if (!skipOptions(words, at, composeOptions))
         return std::nullopt;
     if (words[at] == "run")
         return Command{&composeRunOptions, at + 1, false};
@@ -55,15 +51,15 @@ std::optional<Command> findComposeCommand(const Words& words, std::size_t at,
     return std::nullopt;
 }
 
-std::optional<Command> findCommand(const Words& words, const Surroundings& where) {
+std::optional<Command> findCommand(const Words& words) {
     std::size_t at = 0;
-    if (!skipOptions(words, at, globalOptions, where))
+    if (!skipOptions(words, at, globalOptions))
         return std::nullopt;
     if (words[at] == "compose")
-        return findComposeCommand(words, at + 1, where);
+        return findComposeCommand(words, at + 1);
     if (words[at] == "container") {
         ++at;
-        if (!skipOptions(words, at, globalOptions, where))
+        if (!skipOptions(words, at, globalOptions))
             return std::nullopt;
     }
     if (words[at] == "run" || words[at] == "create")
@@ -178,12 +174,12 @@ class Rewriter {
 } // namespace
 
 Words rewrite(const Words& arguments, const Surroundings& surroundings) {
-    const std::optional<Command> command = findCommand(arguments, surroundings);
+    const std::optional<Command> command = findCommand(arguments);
     if (!command)
         return arguments;
     const GivenOptions given = readOptions(arguments, command->begin, *command->options);
     if (command->makesContainer)
-        refuseUnclear(arguments, given, surroundings);
+        refuseUnclear(arguments, given);
     return Rewriter(arguments, *command, given, surroundings).rewrite();
 }
 

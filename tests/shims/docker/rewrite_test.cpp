@@ -129,14 +129,13 @@ TEST_F(Rewrite, KnowsAMigInstanceByItsUuid) {
                Words{"--device=nvidia.com/gpu=1", "--device=nvidia.com/gpu=MIG-ccc", "image"}));
     for (const Words& words : {Words{"run", "--gpus", "device=0:1", "image"},
                                Words{"run", "--device", "nvidia.com/gpu=0:1", "image"}})
-        EXPECT_EQ(refusal(words), "\"0:1\" cannot be compared with what is attached; give the UUID "
-                                  "of the MIG instance");
+        EXPECT_EQ(refusal(words), "\"0:1\" cannot be checked; name the MIG instance by its UUID");
 }
 
 TEST_F(Rewrite, RefusesWhatItCannotRead) {
-    for (const char* value :
-         {"", "some", "-2", "1,2", "all,1", "1,device=1", "device=1,device=3", "\"device=1",
-          "\"device=1\"x", "de\"vice=1", "\nall", "all\n", "1,", "0x1", "1 ", "all,count=1"})
+    for (const char* value : {"", "some", "-2", "1,2", "all,1", "1,device=1", "device=1,device=3",
+                              "\"device=1", "\"device=1\"x", "de\"vice=1", "\nall", "all\n",
+                              "capabilities=utility\n", "1,", "0x1", "1 ", "all,count=1"})
         EXPECT_TRUE(gpusRefusal(value).ends_with("cannot be read")) << value;
     EXPECT_EQ(gpusRefusal("\x1b[2J\xff"), "\"--gpus \\x1b[2J\\xff\" cannot be read");
 }
@@ -296,11 +295,12 @@ TEST_F(Rewrite, StopsAtAnOptionThatItDoesNotKnow) {
          {Words{"run", "--new", "--gpus", "all", "image"}, Words{"run", "--new", "x", "--gpus=1"},
           Words{"run", "--gpus", "1", "--new", "x", "--device", "nvidia.com/gpu=all", "image"},
           Words{"--new", "x", "run", "--gpus", "all", "image"}}) {
-        EXPECT_EQ(refusal(words), "\"--new\" is no option of docker that genv knows, so what GPUs "
-                                  "are asked for behind it cannot be read");
+        EXPECT_EQ(refusal(words),
+                  "\"--new\" is unknown, so the GPUs asked for behind it cannot be read");
         EXPECT_EQ(hint, "Write its value with \"=\" (--new=VALUE; =true for a switch).");
     }
-    EXPECT_TRUE(refusal({"run", "-tX", "--gpus", "all", "image"}).starts_with("\"-tX\" is no"));
+    EXPECT_TRUE(
+        refusal({"run", "-tX", "--gpus", "all", "image"}).starts_with("\"-tX\" is unknown"));
     EXPECT_EQ(docker({"--new", "run", "image"}), (Words{"--new", "run", "image"}));
 }
 
