@@ -26,6 +26,7 @@ constexpr const char* mark = "genv"; ///< among the metadata
 constexpr std::size_t largestSpec = 1U << 20U;
 constexpr std::size_t largestLogo = 4U << 20U;
 constexpr std::size_t mostLogos = 16;
+constexpr int mostNested = 64;
 
 std::optional<std::string> variable(const char* name) {
     const char* value = std::getenv(name);
@@ -225,7 +226,15 @@ Kernelspec loadKernelspec(const fs::path& folder) {
     if (!spec.folder.has_filename())
         spec.folder = spec.folder.parent_path(); // "folder/"
     try {
-        spec.document = Json::parse(readFile(spec.folder / fileName, largestSpec));
+        spec.document =
+            Json::parse(readFile(spec.folder / fileName, largestSpec),
+                        [&](int depth, Json::parse_event_t, const Json&) {
+                            if (depth > mostNested) // each copy of it would go as deep
+                                throw Failure(ExitStatus::Failed,
+                                              fmt::format("{} is nested too deep",
+                                                          (spec.folder / fileName).native()));
+                            return true;
+                        });
     } catch (const Json::exception& error) {
         throw Failure(
             ExitStatus::Failed,
