@@ -49,7 +49,7 @@ class Env:
     uid: int
     creation: str
     username: Optional[str]
-    config: Config = field(default_factory=Config)
+    config: Env.Config = field(default_factory=Config)
     pids: List[int] = field(default_factory=list)
     kernel_ids: List[str] = field(default_factory=list)
 
@@ -138,7 +138,7 @@ class Device:
 
     index: int
     total_memory: str
-    attachments: List[Attachment] = field(default_factory=list)
+    attachments: List[Device.Attachment] = field(default_factory=list)
 
     @property
     def eids(self) -> List[str]:
@@ -230,7 +230,7 @@ class Process:
         gpu_memory: Optional[str]
 
     pid: int
-    used_gpu_memory: List[Usage] = field(default_factory=list)
+    used_gpu_memory: List[Process.Usage] = field(default_factory=list)
     eid: Optional[str] = None
 
     @property

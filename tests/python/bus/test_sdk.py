@@ -167,7 +167,7 @@ class TestOthers:
     def test_another_users_environment_is_refused(self, world):
         alice = world.hold("alice", "gpus=1")
         refusal = f"NoSuchEnvironment: Not running in an active environment: environment {alice.eid} has ended"
-        assert world.run("bob", f"""
+        assert world.run("bob", """
             say(refused(genv.sdk.attach, gpus=1))
             say(refused(genv.sdk.configure, genv.Env.Config(name="his")))
             say(refused(genv.sdk.detach))

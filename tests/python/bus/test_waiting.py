@@ -3,11 +3,10 @@
 
 import select
 import signal
-import time
 
 import pytest
 
-from conftest import DEADLINE_SECONDS, until
+from conftest import until
 
 
 def await_queue(world, eids):
@@ -131,7 +130,16 @@ class TestBetweenCalls:
 
 
 class TestLocks:
+    # Says when the call for the lock is on its way, which nothing else tells of one that waits.
     SHARE = """
+        from genv import contract
+        from genv.connection import Connection
+        reply = Connection._reply
+        def told(self, method, *arguments):
+            if method == contract.LOCK:
+                say("asked")
+            return reply(self, method, *arguments)
+        Connection._reply = told
         with genv.sdk.activate():
             genv.sdk.attach(index=0, allow_over_subscription=True)
             say("attached")
@@ -149,32 +157,31 @@ class TestLocks:
             assert program.line() == "attached"
         return programs
 
-    def test_one_after_the_other(self, world):
+    def one_waits_for_the_other(self, world):
         alice, bob = self.two(world)
         alice.tell()
-        assert alice.line() == "locked"
+        assert (alice.line(), alice.line()) == ("asked", "locked")
         bob.tell()
-        # He waits: the service answers everybody else meanwhile.
+        assert bob.line() == "asked"
         for _ in range(20):
-            world.holders()
+            world.holders()  # the service answers others, so what came before has been looked at
+        return alice, bob
+
+    def test_one_after_the_other(self, world):
+        alice, bob = self.one_waits_for_the_other(world)
         assert not select.select([bob.process.stdout], [], [], 0)[0]
         alice.tell()
         assert (alice.line(), bob.line()) == ("free", "locked")
 
     def test_a_dead_holder_holds_nothing(self, world):
-        alice, bob = self.two(world)
-        alice.tell()
-        alice.line()
-        bob.tell()
+        alice, bob = self.one_waits_for_the_other(world)
         alice.process.kill()
         assert bob.line() == "locked"
 
     def test_a_lock_and_a_wait_for_one_survive_a_crash_of_the_service(self, world):
-        alice, bob = self.two(world)
-        alice.tell()
-        alice.line()
-        bob.tell()
+        alice, bob = self.one_waits_for_the_other(world)
         world.restart(signal.SIGKILL)
+        assert bob.line() == "asked"
         alice.tell()
         assert (alice.line(), bob.line()) == ("free", "locked")
 
@@ -220,14 +227,8 @@ class TestLocks:
         """) == ["locked again"]
 
     def test_control_c_ends_a_wait_for_a_lock(self, world):
-        alice, bob = self.two(world)
-        alice.tell()
-        alice.line()
-        bob.tell()
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while bob.process.poll() is None and time.monotonic() < deadline:
-            bob.interrupt()
-            world.holders()
+        alice, bob = self.one_waits_for_the_other(world)
+        bob.interrupt()
         status, _, err = bob.finish()
         assert status == -signal.SIGINT and "KeyboardInterrupt" in err
         assert world.holders()[0] == [str(alice.process.pid)]
