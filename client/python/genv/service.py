@@ -4,16 +4,23 @@
 from __future__ import annotations
 
 import os
+import random
+import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from genv import contract, memory
 from genv.connection import Connection
-from genv.errors import UNKNOWN_OBJECT, Error, Failed, InvalidArgs, NoSuchEnvironment, NoSuchProcess
+from genv.errors import UNKNOWN_OBJECT, Error, Failed, InvalidArgs, LimitsExceeded, NoSuchEnvironment, NoSuchProcess
 
 #: A value with its signature, as an option of a call is sent.
 Variant = Tuple[str, Any]
 Options = Dict[str, Variant]
+
+# How long a call that the service has no room for is made again, and the pauses in between, in seconds.
+_PATIENCE_WITH_CAPS = 2.0
+_FIRST_PAUSE = 0.01
+_LONGEST_PAUSE = 0.2
 
 _LARGEST = {"u": (1 << 32) - 1, "t": (1 << 64) - 1}
 
@@ -77,8 +84,21 @@ def memory_variant(amount: Union[str, int], what: str) -> Variant:
 
 
 def change(connection: Connection, path: str, method: contract.Method, *arguments: Any) -> Any:
-    """A call that changes something. It waits as long as the service does: a person may be typing a password."""
-    return connection.call(path, method, *arguments, patience=None, interactive=_Interaction.allowed)
+    """A call that changes something. It waits as long as the service does: a person may be typing a password.
+
+    The service looks at a few such calls of a user at once. What many threads or processes ask for together is asked
+    for again a little later.
+    """
+    pause = _FIRST_PAUSE
+    until = time.monotonic() + _PATIENCE_WITH_CAPS
+    while True:
+        try:
+            return connection.call(path, method, *arguments, patience=None, interactive=_Interaction.allowed)
+        except LimitsExceeded:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(pause * random.uniform(0.5, 1))
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def gone(eid: str) -> NoSuchEnvironment:

@@ -21,6 +21,43 @@ class TestThreads:
                 say(variable("CUDA_VISIBLE_DEVICES"), len(os.listdir("/proc/self/fd")) < 10)
         """) == ["{1} [0, 1, 2] 0,1,2", "1 True"]
 
+    def test_more_than_the_service_looks_at_at_once_have_their_turn(self, world):
+        assert world.run("alice", """
+            everybody = threading.Barrier(24)
+            turns = []
+            def work():
+                everybody.wait()
+                with genv.sdk.lock():
+                    turns.append(genv.sdk.attached())
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1)):
+                threads = [threading.Thread(target=work) for _ in range(24)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+            say(len(turns))
+        """) == ["24"]
+
+    def test_a_cap_of_the_service_is_an_exception(self, world):
+        assert world.run("alice", """
+            from genv import service
+            service._PATIENCE_WITH_CAPS = 0.1
+            children = []
+            reading, writing = os.pipe()
+            for _ in range(64):
+                child = os.fork()
+                if child == 0:
+                    with genv.sdk.activate():
+                        os.write(writing, b"x")
+                        signal.pause()
+                    os._exit(0)
+                children.append(child)
+                os.read(reading, 1)
+            say(refused(genv.sdk.activate().__enter__).partition(":")[0])
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+        """) == ["LimitsExceeded"]
+
     def test_only_one_of_them_activates(self, world):
         assert world.run("alice", """
             results = []
