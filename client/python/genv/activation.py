@@ -13,12 +13,12 @@ import os
 import threading
 import warnings
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar, cast
+from typing import Any, Callable, Optional, Tuple, Type, TypeVar, cast
 
 from genv import contract, project, service, variables, waiting
 from genv.connection import Connection
 from genv.entities import Env
-from genv.errors import AlreadyActive, Error, NoSuchEnvironment, NotActive, ServiceUnavailable
+from genv.errors import AlreadyActive, AlreadyExists, Error, NoSuchEnvironment, NotActive, ServiceUnavailable
 from genv.service import EnvironmentState, Options
 from genv.waiting import Span
 
@@ -30,7 +30,8 @@ class _Process:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.activating = False
+        # From the beginning of an activation to the end of what it activated.
+        self.activated = False
         # When the environment that this process started began: one that comes later under its id is another.
         self.created: Optional[int] = None
 
@@ -40,7 +41,6 @@ _process = _Process()
 
 def _after_fork() -> None:
     _process.lock = threading.RLock()
-    _process.activating = False
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -61,6 +61,19 @@ def current(connection: Connection, eid: str) -> EnvironmentState:
     if not is_own or _process.created not in (None, environment.created):
         raise service.gone(eid)
     return environment
+
+
+# A shell may be left with the id of one that has ended.
+def _is_active() -> bool:
+    eid = variables.environment_id()
+    if eid is None:
+        return False
+    try:
+        with Connection() as connection:
+            current(connection, eid)
+            return True
+    except NoSuchEnvironment:
+        return False
 
 
 def refresh(*, devices: bool = False, configuration: bool = False) -> EnvironmentState:
@@ -156,9 +169,9 @@ class Activation:
     def __enter__(self) -> str:
         """Starts or joins it, and returns its id."""
         with _process.lock:
-            if _process.activating or variables.environment_id() is not None:
+            if _process.activated or _is_active():
                 raise AlreadyActive("Already running in an active environment")
-            _process.activating = True
+            _process.activated = True
         try:
             eid = self._begin()
             try:
@@ -166,9 +179,10 @@ class Activation:
             except BaseException:
                 self._leave_quietly(eid)
                 raise
-            return eid
-        finally:
-            _process.activating = False
+        except BaseException:
+            _process.activated = False
+            raise
+        return eid
 
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
@@ -183,6 +197,7 @@ class Activation:
         finally:
             with _process.lock:
                 _process.created = None
+                _process.activated = False
                 variables.put(self._before)
 
     # -- beginning
@@ -239,9 +254,23 @@ class Activation:
     @staticmethod
     def _activate(options: Options, timeout: Optional[Span]) -> str:
         left = waiting.TimeLeft(timeout)
+        attempts = 0
+
+        def arguments() -> Tuple[Options]:
+            nonlocal attempts
+            attempts += 1
+            return (left.put_into(options),)
+
         try:
-            eid, _ = waiting.call(contract.MANAGER_PATH, contract.ACTIVATE, lambda: (left.put_into(options),))
+            eid, _ = waiting.call(contract.MANAGER_PATH, contract.ACTIVATE, arguments)
             return str(eid)
+        except AlreadyExists:
+            # A service that ended between the deed and the answer has done what is asked for again.
+            with Connection() as connection:
+                started = service.environments_of_this_process(connection)
+            if attempts > 1 and started:
+                return started[0]
+            raise
         except Error:
             raise
         except BaseException:

@@ -17,12 +17,14 @@ reads it once, when it is first used: attach before that.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, ContextManager, List, Optional
 
 from genv import activation, contract, locking, project, service, variables, waiting
 from genv.activation import Activation
 from genv.connection import Connection
 from genv.entities import Env
+from genv.errors import Error
 from genv.service import Options
 from genv.waiting import Span
 
@@ -173,7 +175,15 @@ def attach(
     def arguments() -> Any:
         return (left.put_into(options),)
 
-    (indices,) = waiting.call_environment(active_eid, contract.ATTACH, arguments)
+    try:
+        (indices,) = waiting.call_environment(active_eid, contract.ATTACH, arguments)
+    except Error:
+        raise
+    except BaseException:
+        # A grant may cross Ctrl-C on its way.
+        with contextlib.suppress(Error):
+            activation.refresh(devices=True)
+        raise
     activation.refresh(devices=True)
     return sorted(indices)
 

@@ -169,10 +169,14 @@ def leave(connection: Connection, eid: str) -> None:
         pass
 
 
-def leave_all(connection: Connection) -> None:
-    """Takes this process out of every environment that has it: a grant may cross an interruption on its way."""
+def environments_of_this_process(connection: Connection) -> List[str]:
+    """The ids of the user's environments that have this process as a root process: one at most."""
     pid = own_process_id(connection)
     (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_ENVIRONMENTS)
-    for row in rows:
-        if pid in row[5] and row[1] == os.geteuid():
-            leave(connection, row[0])
+    return [row[0] for row in rows if pid in row[5] and row[1] == os.geteuid()]
+
+
+def leave_all(connection: Connection) -> None:
+    """Takes this process out of every environment that has it: a grant may cross an interruption on its way."""
+    for eid in environments_of_this_process(connection):
+        leave(connection, eid)

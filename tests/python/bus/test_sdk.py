@@ -127,6 +127,30 @@ class TestActivation:
         assert "has ended" in alice.expect_success()[0]
         assert world.holders() == {0: ["again"], 1: ["again"]}
 
+    def test_an_id_of_one_that_has_ended_is_no_reason_not_to_begin(self, world):
+        assert world.run("alice", """
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1)) as eid:
+                say(genv.sdk.eid() == eid, genv.sdk.attached())
+            say(genv.sdk.eid())
+        """, GENV_ENVIRONMENT_ID="ended") == ["True [0]", "ended"]
+
+    def test_an_answer_that_was_lost_is_no_second_environment(self, world):
+        assert world.run("alice", """
+            from genv import contract, errors
+            from genv.connection import Connection
+            reply = Connection._reply
+            answers = []
+            def losing(self, method, *arguments):
+                answer = reply(self, method, *arguments)
+                if method == contract.ACTIVATE and not answers:
+                    answers.append(answer)
+                    raise genv.ServiceUnavailable("it ended", errors.NO_REPLY)
+                return answer
+            Connection._reply = losing
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1)) as eid:
+                say(eid == answers[0][0], genv.snapshot().envs.eids == [eid], genv.sdk.attached())
+        """) == ["True True [0]"]
+
     def test_without_the_service_it_says_so(self, world):
         world.stop()
         (line,) = world.run("alice", "say(refused(genv.sdk.activate().__enter__))")
