@@ -144,7 +144,6 @@ class Activation:
         self._lifetime = lifetime
         self._active: Optional[str] = None
         self._before: variables.Values = {}
-        self._pid = 0
 
     def __call__(self, function: Function) -> Function:
         """Each call of the function gets an environment of its own."""
@@ -192,8 +191,7 @@ class Activation:
         if eid is None:
             return
         try:
-            if os.getpid() == self._pid:
-                self._leave_quietly(eid)
+            self._leave_quietly(eid)  # a forked child is no root process of it
         finally:
             with _process.lock:
                 _process.created = None
@@ -292,7 +290,6 @@ class Activation:
             variables.put(values)
             _process.created = environment.created
             self._active = eid
-            self._pid = os.getpid()
 
     # Where that cannot be done the environment ends with the process, and what ran in it has not failed.
     @staticmethod

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Threads and processes: an operation has a connection of its own, and a child that is forked keeps none."""
 
+import os
+import signal
+
 from conftest import until
+
+
+def sockets_of(pid):
+    folder = f"/proc/{pid}/fd"
+    return [name for name in os.listdir(folder) if os.readlink(f"{folder}/{name}").startswith("socket:")]
 
 
 class TestThreads:
@@ -126,22 +134,27 @@ class TestChildren:
     def test_a_child_does_not_keep_a_wait_of_its_parent_alive(self, world):
         alice = world.hold("alice")
         bob = world.program("bob", """
-            reading, writing = os.pipe()
             def fork():
                 sys.stdin.readline()
-                if os.fork() == 0:
-                    os.close(writing)
-                    os.read(reading, 1)
+                child = os.fork()
+                if child == 0:
+                    signal.pause()
                     os._exit(0)
-                say("forked")
+                say(child)
             threading.Thread(target=fork, daemon=True).start()
             with genv.sdk.activate(eid="bobs"):
                 genv.sdk.attach(gpus=1, wait=True)
         """)
         until(world.queue, "bob")
         bob.tell()
-        bob.line()
+        child = int(bob.line())
         bob.process.kill()
+        bob.process.wait()
+        # His environment ends with him; his call ends with his connection.
+        try:
+            until(lambda: not sockets_of(child), "the end of the connection")
+        finally:
+            os.kill(child, signal.SIGKILL)
         until(lambda: not world.queue(), "the end of the wait")
         alice.expect_success()
 

@@ -73,6 +73,30 @@ class TestWaiting:
         await_queue(world, [])
         until(lambda: world.ctl("alice", "envs", "query", "--query", "eid").split() == [alice.eid], "bob's end")
 
+    def test_control_c_that_crosses_a_grant_leaves_nothing(self, world):
+        assert world.run("bob", """
+            from genv import contract
+            from genv.connection import Connection
+            reply = Connection._reply
+            def interrupted(self, method, *arguments):
+                answer = reply(self, method, *arguments)
+                if method in (contract.ACTIVATE, contract.ATTACH):
+                    os.kill(os.getpid(), signal.SIGINT)
+                return answer
+            Connection._reply = interrupted
+            try:
+                genv.sdk.activate(config=genv.Env.Config(gpus=1), wait=True).__enter__()
+            except KeyboardInterrupt:
+                say(genv.snapshot().envs.eids, genv.sdk.active())
+            Connection._reply = reply
+            with genv.sdk.activate():
+                Connection._reply = interrupted
+                try:
+                    genv.sdk.attach(gpus=1, wait=True)
+                except KeyboardInterrupt:
+                    say(genv.sdk.attached(), variable("CUDA_VISIBLE_DEVICES"))
+        """) == ["[] False", "[0] 0"]
+
     def test_control_c_while_the_service_is_away(self, world):
         world.hold("alice")
         bob = world.program("bob", WAIT_FOR_AN_ENVIRONMENT)

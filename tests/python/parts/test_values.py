@@ -211,5 +211,6 @@ class TestMessages:
             socket.send_fds(bus, [message.serialise(serial=1)], [writing])
             os.close(writing)
             assert opened.next_signal(5).member == "Told"
+            os.set_blocking(reading, False)
             assert os.read(reading, 1) == b""
         os.close(reading)
