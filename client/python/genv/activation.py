@@ -41,6 +41,8 @@ _process = _Process()
 
 def _after_fork() -> None:
     _process.lock = threading.RLock()
+    # What another thread of the parent had begun is not this process's.
+    _process.activated = _process.activated and variables.environment_id() is not None
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -201,6 +203,8 @@ class Activation:
     # -- beginning
 
     def _begin(self) -> str:
+        if self._eid is not None:
+            service.variant("s", self._eid, "eid")
         if self._eid is not None and self._exists(self._eid):
             if self._config is not None:
                 warnings.warn(

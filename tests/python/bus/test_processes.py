@@ -158,6 +158,27 @@ class TestChildren:
         until(lambda: not world.queue(), "the end of the wait")
         alice.expect_success()
 
+    def test_a_child_forked_while_its_parent_activates_may_activate(self, world):
+        alice = world.hold("alice")
+        bob = world.program("bob", """
+            def fork():
+                sys.stdin.readline()
+                child = os.fork()
+                if child == 0:
+                    with genv.sdk.activate(eid="childs"):
+                        say(genv.snapshot().envs["childs"].pids == [os.getpid()])
+                    os._exit(0)
+                os.waitpid(child, 0)
+            threading.Thread(target=fork, daemon=True).start()
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1), wait=True):
+                say(genv.sdk.attached())
+        """)
+        until(world.queue, "bob")
+        bob.tell()
+        assert bob.line() == "True"
+        alice.expect_success()
+        assert bob.expect_success() == ["[0]"]
+
     def test_a_childs_exception_comes_through(self, world):
         assert world.run("alice", """
             import pickle

@@ -244,9 +244,9 @@ class TestOthers:
         assert world.run("bob", """
             for name in ("a\\nb", "\\x1b[31m", "\\0", "\\udc80", "x" * 65, ""):
                 say(refused(genv.sdk.activate(config=genv.Env.Config(name=name)).__enter__).partition(":")[0])
-            for eid in ("../x", "a b", "\\0"):
+            for eid in ("../x", "a b", "\\0", "\\udc80", 5):
                 say(refused(genv.sdk.activate(eid=eid).__enter__).partition(":")[0])
-        """) == ["InvalidArgs"] * 9
+        """) == ["InvalidArgs"] * 11
 
 
 class TestRequests:
