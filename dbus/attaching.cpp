@@ -40,10 +40,7 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     void claim() {
         const auto self = shared_from_this();
         Claim claim;
-        claim.plan = [self] {
-            return planFor(self->context_, self->wanted_.request, &self->environment(),
-                           self->wanted_.waiting.wait, self->owner_.uid, self->reply_.caller().uid);
-        };
+        claim.plan = [self] { return self->plan(); };
         claim.target = [self](const auto& placement) { return self->target(*placement); };
         claim.stillHolds = [self](const core::Placement& placement) {
             return self->context_.queue.stillHolds(placement, &self->environment());
@@ -53,6 +50,14 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
             self->apply(*placement, exempt);
         };
         carryOut(context_, reply_, claim);
+    }
+
+    [[nodiscard]] std::optional<core::Placement> plan() const {
+        auto placement = planFor(context_, wanted_.request, &environment(), wanted_.waiting.wait,
+                                 owner_.uid, reply_.caller().uid);
+        if (placement && wanted_.atLeast)
+            placement->detach.clear();
+        return placement;
     }
 
     [[nodiscard]] policy::Target target(const core::Placement& placement) const {

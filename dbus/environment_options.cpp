@@ -37,6 +37,7 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
     core::AttachRequest& request = wanted.request;
     request.model = options.takeName("model");
     request.overSubscribe = options.takeFlag("over-subscribe");
+    wanted.atLeast = options.takeFlag("at-least");
     request.share = environment.configuration.gpuMemory;
     wanted.waiting = takeWaitOptions(options);
     options.finish();
@@ -45,6 +46,8 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
         core::fail(core::ErrorCode::InvalidArgs, "give only one of count, index, indices and uuid");
     if (request.model && (indices || uuid))
         core::fail(core::ErrorCode::InvalidArgs, "model goes with count or index only");
+    if (wanted.atLeast && (index || indices || uuid))
+        core::fail(core::ErrorCode::InvalidArgs, "at-least goes with count only");
     if (index)
         request.wanted = core::IndicesWanted{{*index}};
     else if (indices)

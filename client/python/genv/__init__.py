@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""genv from Python: the environment of this process (genv.sdk), what everybody has (genv.snapshot()), and what happens
+(genv.events()).
+
+Everything works in every thread, and in processes that are forked or spawned: an operation opens a connection of its
+own and closes it. Every failure is a genv.Error, which is a RuntimeError, named after the error on the bus.
+"""
+
+from __future__ import annotations
+
+from genv import contract, entities, errors, sdk
+from genv.connection import Connection as _Connection
+from genv.entities import Device, Devices, Env, Envs, Process, Processes, Report, Snapshot
+from genv.errors import (
+    AccessDenied,
+    AlreadyActive,
+    AlreadyExists,
+    Busy,
+    DeviceUnavailable,
+    Error,
+    Failed,
+    InteractiveAuthorizationRequired,
+    InvalidArgs,
+    LimitsExceeded,
+    NoSuchDevice,
+    NoSuchEnvironment,
+    NoSuchProcess,
+    NotActive,
+    NotAttached,
+    NotEnoughDevices,
+    NotSupported,
+    QuotaExceeded,
+    ServiceUnavailable,
+    StorageFailed,
+    Timeout,
+)
+from genv.listening import (
+    Attached,
+    Detached,
+    EnvironmentAdded,
+    EnvironmentRemoved,
+    Event,
+    Events,
+    Notice,
+    ProcessTerminated,
+    QueueChanged,
+    ServiceEnded,
+    ServiceStarted,
+    events,
+)
+from genv.serialization import JSONDecoder, JSONEncoder, snapshot_from as _snapshot_from
+from genv.service import allow_interaction
+from genv.version import __version__
+
+__all__ = [
+    "AccessDenied",
+    "AlreadyActive",
+    "AlreadyExists",
+    "Attached",
+    "Busy",
+    "Detached",
+    "Device",
+    "DeviceUnavailable",
+    "Devices",
+    "Env",
+    "EnvironmentAdded",
+    "EnvironmentRemoved",
+    "Envs",
+    "Error",
+    "Event",
+    "Events",
+    "Failed",
+    "InteractiveAuthorizationRequired",
+    "InvalidArgs",
+    "JSONDecoder",
+    "JSONEncoder",
+    "LimitsExceeded",
+    "NoSuchDevice",
+    "NoSuchEnvironment",
+    "NoSuchProcess",
+    "NotActive",
+    "NotAttached",
+    "NotEnoughDevices",
+    "NotSupported",
+    "Notice",
+    "Process",
+    "ProcessTerminated",
+    "Processes",
+    "QueueChanged",
+    "QuotaExceeded",
+    "Report",
+    "ServiceEnded",
+    "ServiceStarted",
+    "ServiceUnavailable",
+    "Snapshot",
+    "StorageFailed",
+    "Timeout",
+    "__version__",
+    "allow_interaction",
+    "entities",
+    "errors",
+    "events",
+    "sdk",
+    "snapshot",
+]
+
+
+def snapshot() -> Snapshot:
+    """Everything at once: the environments, the devices with who holds them, and the processes that use them.
+
+    It is from the service, and less than a second old. Raises ServiceUnavailable, and Failed for an answer that is none.
+    """
+    with _Connection() as connection:
+        (text,) = connection.call(contract.MANAGER_PATH, contract.SNAPSHOT)
+    try:
+        return _snapshot_from(text)
+    except ValueError as error:
+        raise Failed(f"the service's snapshot cannot be read: {error}") from error

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The environment of this process: how it begins, how its variables are kept right, and how it ends.
+
+A process has one at most, whatever its threads do. A forked child lives in its parent's, and never ends that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import threading
+import warnings
+from types import TracebackType
+from typing import Any, Callable, Optional, Tuple, Type, TypeVar, cast
+
+from genv import contract, project, service, variables, waiting
+from genv.connection import Connection
+from genv.entities import Env
+from genv.errors import AlreadyActive, AlreadyExists, Error, NoSuchEnvironment, NotActive, ServiceUnavailable
+from genv.service import EnvironmentState, Options
+from genv.waiting import Span
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Process:
+    """What there is once in a process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        # From the beginning of an activation to the end of what it activated.
+        self.activated = False
+        # When the environment that this process started began: one that comes later under its id is another.
+        self.created: Optional[int] = None
+
+
+_process = _Process()
+
+
+def _after_fork() -> None:
+    _process.lock = threading.RLock()
+    # What another thread of the parent had begun is not this process's.
+    _process.activated = _process.activated and variables.environment_id() is not None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def require() -> str:
+    """The id of the environment of this process. Raises NotActive."""
+    eid = variables.environment_id()
+    if eid is None:
+        raise NotActive("Not running in an active environment")
+    return eid
+
+
+def current(connection: Connection, eid: str) -> EnvironmentState:
+    """The environment of this process. Raises NoSuchEnvironment where it has ended, also where the id is another's."""
+    environment = service.environment(connection, eid)
+    is_own = environment.uid == os.geteuid() or os.geteuid() == 0
+    if not is_own or _process.created not in (None, environment.created):
+        raise service.gone(eid)
+    return environment
+
+
+# A shell may be left with the id of one that has ended.
+def _is_active() -> bool:
+    eid = variables.environment_id()
+    if eid is None:
+        return False
+    try:
+        with Connection() as connection:
+            current(connection, eid)
+            return True
+    except NoSuchEnvironment:
+        return False
+
+
+def refresh(*, devices: bool = False, configuration: bool = False) -> EnvironmentState:
+    """Makes these variables what the environment is now, and returns it.
+
+    One thread after the other, each with what it reads then: so the last state wins, not the last thread.
+    """
+    eid = require()
+    with _process.lock, Connection() as connection:
+        environment = current(connection, eid)
+        if devices:
+            variables.put(variables.of_devices(service.visible_devices(connection, environment.devices)))
+        if configuration:
+            variables.put(variables.of_configuration(environment))
+        return environment
+
+
+def _options(config: Env.Config) -> Options:
+    options: Options = {}
+    if config.name is not None:
+        options["name"] = service.variant("s", config.name, "name")
+    if config.gpus is not None:
+        options["gpus"] = service.variant("u", config.gpus, "gpus")
+    if config.gpu_memory is not None:
+        options["gpu-memory"] = service.memory_variant(config.gpu_memory, "gpu_memory")
+    return options
+
+
+def configure(connection: Connection, eid: str, config: Env.Config) -> None:
+    """Gives an environment this configuration: what is None is unset."""
+    options = _options(config)
+    unset = [name for name in ("name", "gpus", "gpu-memory") if name not in options]
+    service.about_environment(connection, eid, contract.CONFIGURE, options, unset)
+
+
+# A folder that makes no sense is no reason to have no environment.
+def _project_configuration() -> Env.Config:
+    try:
+        folder = project.home()
+        return Env.Config() if folder is None else project.load(folder)
+    except Error as error:
+        warnings.warn(str(error), RuntimeWarning, stacklevel=5)
+        return Env.Config()
+
+
+class Activation:
+    """An environment of this process from entering to leaving; also a decorator. Made by genv.sdk.activate()."""
+
+    def __init__(
+        self,
+        eid: Optional[str],
+        config: Optional[Env.Config],
+        load: bool,
+        attach: bool,
+        allow_over_subscription: bool,
+        wait: bool,
+        timeout: Optional[Span],
+        lifetime: Optional[Span],
+    ) -> None:
+        self._arguments = (eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime)
+        self._eid = eid
+        self._config = config
+        self._load = load
+        self._attach = attach
+        self._over_subscribe = allow_over_subscription
+        self._wait = wait
+        self._timeout = timeout
+        self._lifetime = lifetime
+        self._active: Optional[str] = None
+        self._before: variables.Values = {}
+
+    def __call__(self, function: Function) -> Function:
+        """Each call of the function gets an environment of its own."""
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("a generator leaves and comes back; use genv.sdk.activate() as a context manager in it")
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def inside(*arguments: Any, **named: Any) -> Any:
+                with Activation(*self._arguments):
+                    return await function(*arguments, **named)
+
+            return cast(Function, inside)
+
+        @functools.wraps(function)
+        def plainly_inside(*arguments: Any, **named: Any) -> Any:
+            with Activation(*self._arguments):
+                return function(*arguments, **named)
+
+        return cast(Function, plainly_inside)
+
+    def __enter__(self) -> str:
+        """Starts or joins it, and returns its id."""
+        with _process.lock:
+            if _process.activated or _is_active():
+                raise AlreadyActive("Already running in an active environment")
+            _process.activated = True
+        try:
+            eid = self._begin()
+            try:
+                self._enter(eid)
+            except BaseException:
+                self._leave_quietly(eid)
+                raise
+        except BaseException:
+            _process.activated = False
+            raise
+        return eid
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        """Leaves it; it ends with its last process. Every variable is what it was before."""
+        eid, self._active = self._active, None
+        if eid is None:
+            return
+        try:
+            self._leave_quietly(eid)  # a forked child is no root process of it
+        finally:
+            with _process.lock:
+                _process.created = None
+                _process.activated = False
+                variables.put(self._before)
+
+    # -- beginning
+
+    def _begin(self) -> str:
+        if self._eid is not None:
+            service.variant("s", self._eid, "eid")
+        if self._eid is not None and self._exists(self._eid):
+            if self._config is not None:
+                warnings.warn(
+                    f"Environment {self._eid} exists already and keeps its configuration", RuntimeWarning, stacklevel=4
+                )
+            return self._activate({"id": service.variant("s", self._eid, "eid"), "attach": ("b", False)}, None)
+        if self._config is not None or not self._load:
+            return self._start(self._config or Env.Config())
+        saved = _project_configuration()
+        try:
+            return self._start(saved)
+        except ServiceUnavailable:
+            raise
+        except Error as error:
+            if not saved.gpus or not self._attach:
+                raise
+            # What only the project's folder asks for is worth a warning.
+            eid = self._start(saved, without=True)
+            warnings.warn(
+                f"The environment is active without the {saved.gpus} GPU(s) that .genv asks for: {error}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return eid
+
+    @staticmethod
+    def _exists(eid: str) -> bool:
+        with Connection() as connection:
+            try:
+                service.environment(connection, eid)
+                return True
+            except NoSuchEnvironment:
+                return False
+
+    def _start(self, config: Env.Config, without: bool = False) -> str:
+        attach = bool(config.gpus) and self._attach and not without
+        options: Options = {**_options(config), "attach": ("b", attach)}
+        if self._eid is not None:
+            options["id"] = service.variant("s", self._eid, "eid")
+        if self._over_subscribe:
+            options["over-subscribe"] = ("b", True)
+        if self._lifetime is not None:
+            options["lifetime"] = service.variant("t", waiting.seconds(self._lifetime, "lifetime"), "lifetime")
+        if not (self._wait and attach):
+            return self._activate(options, None)
+        return self._activate({**options, "wait": ("b", True)}, self._timeout)
+
+    # The root process is the caller, as the bus knows it: its pid here may be another one, in a container.
+    @staticmethod
+    def _activate(options: Options, timeout: Optional[Span]) -> str:
+        left = waiting.TimeLeft(timeout)
+        attempts = 0
+
+        def arguments() -> Tuple[Options]:
+            nonlocal attempts
+            attempts += 1
+            return (left.put_into(options),)
+
+        try:
+            eid, _ = waiting.call(contract.MANAGER_PATH, contract.ACTIVATE, arguments)
+            return str(eid)
+        except AlreadyExists:
+            # A service that ended between the deed and the answer has done what is asked for again.
+            with Connection() as connection:
+                started = service.environments_of_this_process(connection)
+            if attempts > 1 and started:
+                return started[0]
+            raise
+        except Error:
+            raise
+        except BaseException:
+            # A grant may cross Ctrl-C on its way. What this process would have without knowing goes.
+            with contextlib.suppress(Error), Connection() as connection:
+                service.leave_all(connection)
+            raise
+
+    def _enter(self, eid: str) -> None:
+        with _process.lock:
+            self._before = variables.saved()
+            with Connection() as connection:
+                environment = service.environment(connection, eid)
+                values = {
+                    **variables.of_activation(eid),
+                    **variables.of_configuration(environment),
+                    **variables.of_devices(service.visible_devices(connection, environment.devices)),
+                }
+            variables.put(values)
+            _process.created = environment.created
+            self._active = eid
+
+    # Where that cannot be done the environment ends with the process, and what ran in it has not failed.
+    @staticmethod
+    def _leave_quietly(eid: str) -> None:
+        try:
+            with Connection() as connection:
+                service.leave(connection, eid)
+        except Error as error:
+            warnings.warn(
+                f"Environment {eid} could not be left and ends with this process: {error}", RuntimeWarning, stacklevel=4
+            )

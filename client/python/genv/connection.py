@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A connection to the system bus, blocking, for one thread.
+
+Each operation of the package has one of its own, which it closes: so threads never share one, and whatever ends an
+operation, Ctrl-C too, tells the service that its caller has left. A child that is forked meanwhile closes its copies
+at once; they would keep a waiting call of the parent alive.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional, Tuple
+
+from genv import contract, wire
+from genv.address import system_bus_sockets
+from genv.errors import NO_REPLY, NO_SERVER, ServiceUnavailable, error_for
+
+#: How long the bus may take to greet, and the service to answer what it answers at once, in seconds.
+USUAL_PATIENCE = 25.0
+
+_MOST_DESCRIPTORS = 256
+_DESCRIPTOR_BYTES = 4
+_CHUNK_BYTES = 1 << 18
+# Messages that may pile up beside the reply that is awaited; more come only from somebody who means harm.
+_MOST_KEPT = 65536
+
+# By the number of the descriptor; changed by single steps only, so that a fork finds it whole.
+_open_sockets: Dict[int, socket.socket] = {}
+
+
+def _close_inherited() -> None:
+    for inherited in list(_open_sockets.values()):
+        inherited.close()
+    _open_sockets.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
+
+
+class Deadline:
+    """A moment that may be never."""
+
+    def __init__(self, seconds: Optional[float]) -> None:
+        self._at = None if seconds is None else time.monotonic() + seconds
+
+    def milliseconds_left(self) -> Optional[int]:
+        """For poll(): None means without limit; rounded up, so that 0 means that it is over."""
+        if self._at is None:
+            return None
+        return max(0, int((self._at - time.monotonic()) * 1000 + 0.999))
+
+
+def _connected() -> socket.socket:
+    failure: Optional[BaseException] = None
+    for path in system_bus_sockets():
+        try:
+            return wire.connect(path, USUAL_PATIENCE)
+        except (OSError, ValueError) as error:
+            failure = error
+    raise ServiceUnavailable(f"the system bus cannot be reached: {failure}", NO_SERVER) from failure
+
+
+class Connection:
+    """One connection; a context manager that closes it. Raises ServiceUnavailable where there is no bus."""
+
+    def __init__(self) -> None:
+        self._socket = _connected()
+        self._number = self._socket.fileno()
+        _open_sockets[self._number] = self._socket
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+        self._serial = 0
+        self._buffer = bytearray()
+        self._descriptors: List[int] = []
+        self._signals: Deque[wire.Message] = deque(maxlen=_MOST_KEPT)
+        try:
+            (self.unique_name,) = self.call_bus(contract.HELLO)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptors"):
+            self.close()
+
+    def close(self) -> None:
+        """Leaves the bus, at once and for every copy of the connection. More than once is no error."""
+        if _open_sockets.get(self._number) is self._socket:
+            del _open_sockets[self._number]
+            self.wake()
+        self._socket.close()
+        self._close_descriptors(self._descriptors)
+
+    def wake(self) -> None:
+        """Makes whoever waits on this connection, in another thread, find it at its end."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the bus has left already
+
+    @staticmethod
+    def _close_descriptors(descriptors: List[int]) -> None:
+        while descriptors:
+            os.close(descriptors.pop())
+
+    # -- calls
+
+    def call(
+        self,
+        path: str,
+        method: contract.Method,
+        *arguments: Any,
+        patience: Optional[float] = USUAL_PATIENCE,
+        interactive: bool = False,
+    ) -> wire.Body:
+        """Calls the service and returns what it gives. `patience` is in seconds, None without limit.
+
+        Raises the Error that the service answers, and ServiceUnavailable when it does not. Descriptors in the answer
+        are the caller's to close.
+        """
+        return self._call(contract.BUS_NAME, path, method, arguments, patience, interactive)
+
+    def call_bus(self, method: contract.Method, *arguments: Any) -> wire.Body:
+        """Calls the bus itself."""
+        return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, USUAL_PATIENCE, False)
+
+    def _call(
+        self,
+        destination: str,
+        path: str,
+        method: contract.Method,
+        arguments: Tuple[Any, ...],
+        patience: Optional[float],
+        interactive: bool,
+    ) -> wire.Body:
+        self._serial += 1
+        data = wire.encode_call(
+            self._serial, destination, path, method.interface, method.member, method.takes, arguments, interactive
+        )
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            raise ServiceUnavailable(f"the system bus has left: {error}", NO_REPLY) from error
+        return self._reply(method, Deadline(patience), patience)
+
+    def _reply(self, method: contract.Method, deadline: Deadline, patience: Optional[float]) -> wire.Body:
+        while True:
+            message = self._receive(deadline)
+            if message is None:
+                raise ServiceUnavailable(f"{method.member} was not answered within {patience} seconds", NO_REPLY)
+            if message.is_signal:
+                self._signals.append(message)
+                continue
+            if message.reply_to != self._serial:
+                self._close_descriptors(list(message.descriptors))
+                continue
+            if message.is_error:
+                self._close_descriptors(list(message.descriptors))
+                text = message.body[0] if message.signature.startswith("s") else message.error_name
+                raise error_for(message.error_name, text)
+            if message.signature != method.gives:
+                self._close_descriptors(list(message.descriptors))
+                raise error_for("", f"the answer to {method.member} has the type {message.signature!r}")
+            return message.body
+
+    # -- signals
+
+    def add_match(self, rule: str) -> None:
+        """Asks the bus for the messages that match."""
+        self.call_bus(contract.ADD_MATCH, rule)
+
+    def next_signal(self, timeout: Optional[float]) -> Optional[wire.Message]:
+        """The next signal, None when none came for `timeout` seconds. Raises ServiceUnavailable when the bus is gone."""
+        deadline = Deadline(timeout)
+        while not self._signals:
+            message = self._receive(deadline)
+            if message is None:
+                return None
+            if message.is_signal:
+                self._signals.append(message)
+            else:
+                self._close_descriptors(list(message.descriptors))
+        return self._signals.popleft()
+
+    # -- bytes
+
+    def _receive(self, deadline: Deadline) -> Optional[wire.Message]:
+        try:
+            while len(self._buffer) < self._size():
+                if not self._read(self._size() - len(self._buffer), deadline):
+                    return None
+            return self._decoded()
+        except OSError as error:
+            raise ServiceUnavailable(f"the system bus has left: {error}", NO_REPLY) from error
+
+    # Of the message that is coming in, as far as that is known yet.
+    def _size(self) -> int:
+        if len(self._buffer) < wire.PREFIX_BYTES:
+            return wire.PREFIX_BYTES
+        size = wire.size_of(bytes(self._buffer[: wire.PREFIX_BYTES]))
+        if not wire.PREFIX_BYTES <= size <= wire.MOST_BYTES:
+            raise OSError(f"a message of {size} bytes came")
+        return size
+
+    def _decoded(self) -> wire.Message:
+        data, self._buffer = bytes(self._buffer), bytearray()
+        descriptors, self._descriptors = self._descriptors, []
+        try:
+            message = wire.decode(data, descriptors)
+        except Exception as error:
+            self._close_descriptors(descriptors)
+            raise OSError(f"a message came that cannot be read: {error!r}") from error
+        if message.is_signal:
+            self._close_descriptors(descriptors)
+        return message
+
+    # Never more than what belongs to this message, so that its descriptors are its own.
+    def _read(self, count: int, deadline: Deadline) -> bool:
+        if not self._poll.poll(deadline.milliseconds_left()):
+            return False
+        data, ancillary, flags, _ = self._socket.recvmsg(
+            min(count, _CHUNK_BYTES),
+            socket.CMSG_SPACE(_MOST_DESCRIPTORS * _DESCRIPTOR_BYTES),
+            getattr(socket, "MSG_CMSG_CLOEXEC", 0x40000000),
+        )
+        for level, kind, raw in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                usable = memoryview(raw)[: len(raw) - len(raw) % _DESCRIPTOR_BYTES]
+                self._descriptors.extend(usable.cast("i"))
+        if flags & socket.MSG_CTRUNC:
+            raise OSError("not every descriptor of a message could be taken")
+        if not data:
+            raise ConnectionResetError("the bus closed the connection")
+        self._buffer += data
+        return True
