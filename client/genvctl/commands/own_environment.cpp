@@ -83,6 +83,8 @@ void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
     command.add_option("--model", model, "Only GPUs of a model with this in its name")
         ->type_name("NAME");
     command.add_flag("-o,--over-subscribe", overSubscribe, "Take also GPUs that others hold");
+    command.add_flag("--nvml-filter", nvmlFilter,
+                     "Show the environment's GPUs to every program that uses NVML");
     waiting.addTo(command, "End the environment");
 }
 
@@ -103,6 +105,8 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
     put("--model", model);
     if (overSubscribe)
         words.emplace_back("--over-subscribe");
+    if (nvmlFilter)
+        words.emplace_back("--nvml-filter");
     if (!waiting.wait.empty())
         words.push_back("--wait=" + waiting.wait);
     put("--lifetime", waiting.lifetime);
@@ -111,11 +115,15 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
 
 void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
                          const std::optional<std::string>& kernel) {
+    std::vector<Variable> filter;
+    if (options.nvmlFilter)
+        filter.push_back(nvmlFilterVariable());
     context.client().listenForNotices(geteuid());
     const std::string id = start(context, options, kernel);
     const Environment environment = context.client().environment(id);
     setVariables(
         environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    setVariables(filter);
     putShimsFirst();
     context.warnOfNotices(id);
 }

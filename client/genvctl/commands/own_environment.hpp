@@ -17,6 +17,7 @@ struct OwnEnvironmentOptions {
     ConfigurationOptions configuration;
     std::optional<std::string> model;
     bool overSubscribe = false;
+    bool nvmlFilter = false;
     WaitingOptions waiting;
 
     /// Adds all of them to a command. This object must outlive the parsing.
