@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The part of NVML's binary interface that genv uses, declared here so that a build needs nothing
-// of NVIDIA's. Each declaration names what NVML calls it. Layouts are those of 64-bit Linux and are
-// asserted.
+// The part of NVML's binary interface that genv uses, the service as a caller and the NVML filter
+// (shims/nvml) in the place of the library, declared here so that a build needs nothing of
+// NVIDIA's. Declarations only, no code. Each names what NVML calls it. Layouts are those of 64-bit
+// Linux and are asserted.
 #pragma once
 
 #include <cstddef>
@@ -114,6 +115,97 @@ struct ProcessDetailV1 {
     unsigned long long usedGpuCcProtectedMemory;
 };
 static_assert(sizeof(ProcessDetailV1) == 32 && offsetof(ProcessDetailV1, computeInstanceId) == 20);
+
+/// nvmlProcessDetailList_v1_t
+struct ProcessDetailList {
+    unsigned int version; ///< processDetailListVersion, set by the caller
+    unsigned int mode;    ///< compute 0, graphics 1, MPS 2
+    unsigned int count;   ///< numProcArrayEntries: the room, then how many there are
+    ProcessDetailV1* processes;
+};
+static_assert(sizeof(ProcessDetailList) == 24 && offsetof(ProcessDetailList, processes) == 16);
+inline constexpr unsigned processDetailListVersion = sizeof(ProcessDetailList) | (1U << 24U);
+
+/// nvmlProcessUtilizationSample_t: percents of one process at one time.
+struct ProcessUtilizationSample {
+    unsigned int pid;
+    unsigned long long timeStamp; ///< microseconds since the epoch
+    unsigned int smUtil;
+    unsigned int memUtil;
+    unsigned int encUtil;
+    unsigned int decUtil;
+};
+static_assert(sizeof(ProcessUtilizationSample) == 32 &&
+              offsetof(ProcessUtilizationSample, smUtil) == 16);
+
+/// nvmlProcessUtilizationInfo_v1_t
+struct ProcessUtilizationInfo {
+    unsigned long long timeStamp;
+    unsigned int pid;
+    unsigned int smUtil;
+    unsigned int memUtil;
+    unsigned int encUtil;
+    unsigned int decUtil;
+    unsigned int jpgUtil;
+    unsigned int ofaUtil;
+};
+static_assert(sizeof(ProcessUtilizationInfo) == 40 && offsetof(ProcessUtilizationInfo, pid) == 8);
+
+/// nvmlProcessesUtilizationInfo_v1_t
+struct ProcessesUtilizationInfo {
+    unsigned int version; ///< processesUtilizationInfoVersion, set by the caller
+    unsigned int count;   ///< processSamplesCount: the room, then how many there are
+    unsigned long long lastSeenTimeStamp;
+    ProcessUtilizationInfo* samples; ///< procUtilArray
+};
+static_assert(sizeof(ProcessesUtilizationInfo) == 24 &&
+              offsetof(ProcessesUtilizationInfo, samples) == 16);
+inline constexpr unsigned processesUtilizationInfoVersion =
+    sizeof(ProcessesUtilizationInfo) | (1U << 24U);
+
+/// nvmlEncoderSessionInfo_t
+struct EncoderSession {
+    unsigned int sessionId;
+    unsigned int pid;
+    unsigned int vgpuInstance;
+    unsigned int codecType;
+    unsigned int hResolution;
+    unsigned int vResolution;
+    unsigned int averageFps;
+    unsigned int averageLatency;
+};
+static_assert(sizeof(EncoderSession) == 32 && offsetof(EncoderSession, pid) == 4);
+
+/// nvmlFBCSessionInfo_t
+struct FbcSession {
+    unsigned int sessionId;
+    unsigned int pid;
+    unsigned int vgpuInstance;
+    unsigned int displayOrdinal;
+    unsigned int sessionType;
+    unsigned int sessionFlags;
+    unsigned int hMaxResolution;
+    unsigned int vMaxResolution;
+    unsigned int hResolution;
+    unsigned int vResolution;
+    unsigned int averageFps;
+    unsigned int averageLatency;
+};
+static_assert(sizeof(FbcSession) == 48 && offsetof(FbcSession, pid) == 4);
+
+/// nvmlUUID_v1_t
+struct Uuid {
+    unsigned int version; ///< uuidVersion, set by the caller
+    unsigned int type;    ///< uuidTypeAscii or uuidTypeBinary
+    union {
+        char text[41];
+        unsigned char bytes[16];
+    } value;
+};
+static_assert(sizeof(Uuid) == 52 && offsetof(Uuid, value) == 8);
+inline constexpr unsigned uuidVersion = sizeof(Uuid) | (1U << 24U);
+inline constexpr unsigned uuidTypeAscii = 1;
+inline constexpr unsigned uuidTypeBinary = 2;
 
 /// nvmlEventData_t. The first version of nvmlEventSetWait() leaves the two ids alone.
 struct EventData {

@@ -11,11 +11,13 @@
 //  "xids": [{"id": 1, "device": "GPU-...", "xid": 79, "gi": 1, "ci": 0}],
 //  "devices": [
 //    {"uuid": "GPU-...", "name": "NVIDIA A100", "pci": "00000000:65:00.0", "minor": 0,
+//     "serial": "0324...",
 //     "memory": {"total": 1000, "used": 10, "reserved": 1},
 //     "utilization": 93, "memory_utilization": 5, "temperature": 38, "fan": 30,
 //     "power": 250000, "power_limit": 400000, "pstate": 0, "persistence": true, "compute_mode": 0,
 //     "lost": true, "faults": {...},
-//     "processes": [{"pid": 1, "memory": null, "type": "compute", "name": "train"}],
+//     "processes": [{"pid": 1, "memory": null, "type": "compute", "name": "train",
+//                    "sessions": true}],
 //     "mig": [{"uuid": "MIG-...", "name": "...", "gi": 1, "ci": 0, "memory": {...},
 //              "processes": [...], "faults": {...}},
 //             null]}]}

@@ -19,9 +19,9 @@ struct Widths {
 };
 
 Widths widthsOf(int layout) {
-    return layout >= 550   ? Widths{41, 24, 22, 34, 42}
-           : layout >= 535 ? Widths{41, 22, 22, 32, 40}
-                           : Widths{31, 22, 22, 22, 30};
+    return layout >= 550   ? Widths{41, 24, 22, 34, 41}
+           : layout >= 535 ? Widths{41, 22, 22, 32, 39}
+                           : Widths{31, 22, 22, 22, 29};
 }
 
 std::string dashes(int count, char kind = '-') {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the dynamic linker calls, rtld-audit(7): see gate.hpp. All of it runs in the middle of the
+// linker's work, before the program's libraries are ready, so it only looks and notes.
+#include "shims/nvml/gate.hpp"
+#include "shims/nvml/linked_library.hpp"
+
+#include <link.h>
+
+#include <cstdint>
+
+// Where the program's arguments and variables begin: the linker's own, and the only way to them
+// without a libc.
+extern "C" void* __libc_stack_end; // NOLINT(bugprone-reserved-identifier)
+
+namespace {
+
+using namespace genv::shims;
+
+// A variable as the program was started with it, or null.
+const char* initialVariable(const char* name) {
+    const auto* words = static_cast<char**>(__libc_stack_end);
+    const auto arguments = *reinterpret_cast<const std::intptr_t*>(words);
+    for (char* const* variable = words + 1 + arguments + 1; *variable != nullptr; ++variable) {
+        const char* text = *variable;
+        const char* wanted = name;
+        while (*wanted != '\0' && *text == *wanted) {
+            ++text;
+            ++wanted;
+        }
+        if (*wanted == '\0' && *text == '=')
+            return text + 1;
+    }
+    return nullptr;
+}
+
+bool isWanted() {
+    const char* bypass = initialVariable("GENV_BYPASS");
+    if (bypass != nullptr && isSameText(bypass, "1"))
+        return false;
+    const char* environment = initialVariable("GENV_ENVIRONMENT_ID");
+    return environment != nullptr && *environment != '\0';
+}
+
+bool beginsWith(const char* text, const char* start) {
+    while (*start != '\0' && *text == *start) {
+        ++text;
+        ++start;
+    }
+    return *start == '\0';
+}
+
+const char* fileName(const char* path) {
+    const char* name = path;
+    for (const char* c = path; *c != '\0'; ++c) {
+        if (*c == '/')
+            name = c + 1;
+    }
+    return name;
+}
+
+} // namespace
+
+#define GENV_AUDIT extern "C" __attribute__((visibility("default")))
+
+/// 0 makes the linker drop this library again, as if it had not been named.
+GENV_AUDIT unsigned la_version(unsigned version) {
+    if (!isWanted())
+        return 0;
+    return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+/// The cookie of NVML's library is its link map, that of all others null. The others are flagged
+/// too: a call is asked about only where the library it comes from and the one it goes to both are.
+GENV_AUDIT unsigned la_objopen(link_map* library, Lmid_t space, std::uintptr_t* cookie) {
+    *cookie = 0;
+    const char* name = fileName(library->l_name);
+    if (space == LM_ID_BASE && isSameText(name, "libc.so.6"))
+        ProgramLibraries::setLibc(library);
+    if (beginsWith(name, "libnvidia-ml.so") && ProgramLibraries::nvml() == nullptr) {
+        ProgramLibraries::setNvml(library);
+        *cookie = reinterpret_cast<std::uintptr_t>(library);
+        return LA_FLG_BINDTO | LA_FLG_BINDFROM;
+    }
+    return LA_FLG_BINDFROM;
+}
+
+GENV_AUDIT unsigned la_objclose(std::uintptr_t* cookie) {
+    if (*cookie != 0)
+        ProgramLibraries::forgetNvml(reinterpret_cast<const void*>(*cookie));
+    return 0;
+}
+
+GENV_AUDIT std::uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned /*index*/,
+                                       std::uintptr_t* /*from*/, std::uintptr_t* to,
+                                       unsigned* /*flags*/, const char* name) {
+    if (*to != 0) {
+        if (void* ours = findFiltered(name))
+            return reinterpret_cast<std::uintptr_t>(ours);
+    }
+    return symbol->st_value;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which devices there are. The places of handles, 0 to count - 1, are those among the environment's
+// devices; nvmlDeviceGetIndex() is not filtered and stays the machine's number, which genv, the
+// person and CUDA_VISIBLE_DEVICES use. A device of somebody else's is one that does not exist.
+#include "shims/nvml/filter.hpp"
+#include "shims/nvml/view_cache.hpp"
+#include "shims/nvml/visible_handles.hpp"
+
+#include <algorithm>
+
+namespace genv::shims::filter {
+
+namespace {
+
+using nvml::Device;
+using nvml::Return;
+
+template <Symbol symbol>
+Return count(unsigned* result) {
+    return guarded([&] {
+        unsigned all = 0;
+        // Asked all the same: it says whether NVML was started.
+        const Return answer = callReal<symbol>(result != nullptr ? &all : nullptr);
+        if (answer != Return::Success || result == nullptr)
+            return answer;
+        const auto view = currentDevices();
+        *result = view ? static_cast<unsigned>(visibleGpus(*view).size()) : all;
+        return answer;
+    });
+}
+
+template <Symbol symbol, Symbol countSymbol>
+Return handleByIndex(unsigned index, Device* result) {
+    return guarded([&] {
+        const auto view = result != nullptr ? currentDevices() : nullptr;
+        if (!view)
+            return callReal<symbol>(index, result);
+        unsigned all = 0;
+        const Return started = callReal<countSymbol>(&all);
+        if (started != Return::Success)
+            return started;
+        const std::vector<VisibleGpu> gpus = visibleGpus(*view);
+        if (index >= gpus.size())
+            return Return::InvalidArgument;
+        if (gpus[index].result == Return::Success)
+            *result = gpus[index].handle;
+        return gpus[index].result;
+    });
+}
+
+// A handle that was found by something that only one device has, or by its place on a GPU.
+template <Symbol symbol, typename... Keys>
+Return visibleHandle(Device* result, Keys... keys) {
+    return guarded([&] {
+        const auto view = result != nullptr ? currentDevices() : nullptr;
+        if (!view)
+            return callReal<symbol>(keys..., result);
+        Device handle = nullptr;
+        const Return answer = callReal<symbol>(keys..., &handle);
+        if (answer != Return::Success)
+            return answer;
+        if (!isVisible(*view, handle))
+            return Return::NotFound;
+        *result = handle;
+        return answer;
+    });
+}
+
+// A list of handles: with a count of 0 the program asks how many there are.
+template <Symbol symbol, typename... Keys>
+Return visibleHandles(unsigned* count, Device* handles, Keys... keys) {
+    return guarded([&] {
+        const auto view = count != nullptr ? currentDevices() : nullptr;
+        if (!view || (handles == nullptr && *count > 0))
+            return callReal<symbol>(keys..., count, handles);
+        unsigned room = 0;
+        Return answer = callReal<symbol>(keys..., &room, static_cast<Device*>(nullptr));
+        std::vector<Device> all(room);
+        if (answer == Return::Success && room > 0)
+            answer = callReal<symbol>(keys..., &room, all.data());
+        if (answer != Return::Success)
+            return answer;
+        all.resize(std::min<std::size_t>(room, all.size()));
+        all.erase(std::remove_if(all.begin(), all.end(),
+                                 [&](Device handle) { return !isVisible(*view, handle); }),
+                  all.end());
+        const auto found = static_cast<unsigned>(all.size());
+        const unsigned taken = *count == 0 ? 0 : std::min(*count, found);
+        std::copy_n(all.begin(), taken, handles);
+        *count = *count == 0 ? found : taken;
+        return answer;
+    });
+}
+
+} // namespace
+
+Return nvmlDeviceGetCount(unsigned* result) {
+    return count<Symbol::nvmlDeviceGetCount>(result);
+}
+
+Return nvmlDeviceGetCount_v2(unsigned* result) {
+    return count<Symbol::nvmlDeviceGetCount_v2>(result);
+}
+
+Return nvmlDeviceGetHandleByIndex(unsigned index, Device* result) {
+    return handleByIndex<Symbol::nvmlDeviceGetHandleByIndex, Symbol::nvmlDeviceGetCount>(index,
+                                                                                         result);
+}
+
+Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* result) {
+    return handleByIndex<Symbol::nvmlDeviceGetHandleByIndex_v2, Symbol::nvmlDeviceGetCount_v2>(
+        index, result);
+}
+
+Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* result) {
+    return visibleHandle<Symbol::nvmlDeviceGetHandleByUUID>(result, uuid);
+}
+
+Return nvmlDeviceGetHandleByUUIDV(const nvml::Uuid* uuid, Device* result) {
+    return visibleHandle<Symbol::nvmlDeviceGetHandleByUUIDV>(result, uuid);
+}
+
+Return nvmlDeviceGetHandleBySerial(const char* serial, Device* result) {
+    return visibleHandle<Symbol::nvmlDeviceGetHandleBySerial>(result, serial);
+}
+
+Return nvmlDeviceGetHandleByPciBusId(const char* busId, Device* result) {
+    return visibleHandle<Symbol::nvmlDeviceGetHandleByPciBusId>(result, busId);
+}
+
+Return nvmlDeviceGetHandleByPciBusId_v2(const char* busId, Device* result) {
+    return visibleHandle<Symbol::nvmlDeviceGetHandleByPciBusId_v2>(result, busId);
+}
+
+// Somebody else's instance leaves a gap, as indices of instances have them.
+Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* result) {
+    return visibleHandle<Symbol::nvmlDeviceGetMigDeviceHandleByIndex>(result, device, index);
+}
+
+Return nvmlDeviceGetTopologyNearestGpus(Device device, int level, unsigned* count,
+                                        Device* handles) {
+    return visibleHandles<Symbol::nvmlDeviceGetTopologyNearestGpus>(count, handles, device, level);
+}
+
+Return nvmlSystemGetTopologyGpuSet(unsigned cpu, unsigned* count, Device* handles) {
+    return visibleHandles<Symbol::nvmlSystemGetTopologyGpuSet>(count, handles, cpu);
+}
+
+} // namespace genv::shims::filter

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shims/nvml/view_cache.hpp"
+
+#include "genv/client.hpp"
+#include "shims/nvml/report.hpp"
+#include "shims/real_program.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <new>
+#include <optional>
+#include <vector>
+
+namespace genv::shims {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+constexpr seconds freshness{1};
+constexpr const char* patience = "3s"; // as sd-bus reads it
+constexpr seconds longestWait{5};      // for another thread that asks
+constexpr int forbearance = 20;
+
+// One question. All zeros are one that was never asked.
+struct Answer {
+    pthread_mutex_t mutex;
+    std::shared_ptr<const View> view;
+    Clock::time_point expires;
+};
+
+// What a forked child begins anew.
+struct Page {
+    std::atomic<bool> isInUse;
+    Answer devices;
+    Answer view;
+};
+
+std::atomic<int> asking;       // threads that are at it
+std::atomic<bool> mayNotAsk;   // since another thread was when this process was forked
+std::optional<std::string> id; // set once, and never destroyed while threads run
+
+// A page that the kernel fills with zeros in a child: its locks are free and its answers none.
+Page* makePage() {
+    void* memory =
+        mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return nullptr;
+    madvise(memory, sizeof(Page), MADV_WIPEONFORK);
+    return new (memory) Page{};
+}
+
+Page* page() {
+    static Page* const made = makePage();
+    if (made != nullptr && !made->isInUse.load(std::memory_order_relaxed) &&
+        !made->isInUse.exchange(true) && asking.load() != 0)
+        mayNotAsk.store(true);
+    return made;
+}
+
+// A thread that is cancelled while it asks would leave the lock behind.
+class WithoutCancellation {
+  public:
+    WithoutCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    WithoutCancellation(const WithoutCancellation&) = delete;
+    WithoutCancellation& operator=(const WithoutCancellation&) = delete;
+    ~WithoutCancellation() { pthread_setcancelstate(before_, nullptr); }
+
+  private:
+    int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+using Question = View (*)(Client& client, const std::string& environment);
+
+std::shared_ptr<const View> ask(Question question) {
+    ++asking;
+    std::shared_ptr<const View> view;
+    try {
+        Client client;
+        view = std::make_shared<const View>(question(client, id.value()));
+    } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): null is what it means
+    }
+    --asking;
+    return view;
+}
+
+void refresh(Answer& answer, Question question) {
+    const auto began = Clock::now();
+    answer.view = ask(question);
+    const auto ended = Clock::now();
+    report(answer.view ? Event::Answered : Event::NoService);
+    const Clock::duration pause = answer.view ? Clock::duration{} : (ended - began) * forbearance;
+    answer.expires = ended + std::max<Clock::duration>(freshness, pause);
+}
+
+std::shared_ptr<const View> current(Answer Page::*member, Question question) {
+    Page* const made = page();
+    if (made == nullptr || mayNotAsk.load()) {
+        report(Event::NoService);
+        return nullptr;
+    }
+    Answer& answer = made->*member;
+    const WithoutCancellation guard;
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += longestWait.count();
+    if (pthread_mutex_clocklock(&answer.mutex, CLOCK_MONOTONIC, &until) != 0)
+        return nullptr;
+    if (Clock::now() >= answer.expires)
+        refresh(answer, question);
+    std::shared_ptr<const View> view = answer.view;
+    pthread_mutex_unlock(&answer.mutex);
+    return view;
+}
+
+// sd-bus takes its time-out from a variable. The list of variables is still the program's own,
+// which setenv() would write into.
+void limitPatience() {
+    static std::vector<char*> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+        variables.push_back(*variable);
+    variables.push_back(nullptr);
+    environ = variables.data();
+    setenv("SYSTEMD_BUS_TIMEOUT", patience, 1);
+}
+
+} // namespace
+
+void prepareToAsk() {
+    limitPatience();
+    id = environmentId();
+}
+
+std::shared_ptr<const View> currentDevices() {
+    return current(&Page::devices, readDevices);
+}
+
+std::shared_ptr<const View> currentView() {
+    return current(&Page::view, readView);
+}
+
+} // namespace genv::shims
