@@ -144,7 +144,10 @@ std::shared_ptr<const View> currentDevices() {
     return current(&Page::devices, readDevices);
 }
 
+// A service that does not name the devices does not name processes either, and has been waited for.
 std::shared_ptr<const View> currentView() {
+    if (!currentDevices())
+        return nullptr;
     return current(&Page::view, readView);
 }
 

@@ -124,9 +124,11 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetRunningProcessDetailList(nvml::Device devic
         constexpr const char* types[] = {"compute", "graphics", "mps"};
         std::vector<nvml::ProcessDetailV1> list;
         forEachProcess(found, [&](unsigned pid, const json& process) {
+            const json& memory = member(process, "memory");
             if (process.value("type", "compute") == types[details->mode])
                 list.push_back(
-                    {pid, process.value("memory", 0ULL), nvml::noInstance, nvml::noInstance, 0});
+                    {pid, memory.is_null() ? nvml::valueNotAvailable : memory.get<std::uint64_t>(),
+                     nvml::noInstance, nvml::noInstance, 0});
         });
         handOver(list, &details->count, details->processes);
     });
