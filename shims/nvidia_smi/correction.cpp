@@ -22,7 +22,7 @@ bool isSame(std::uint64_t printedMib, std::uint64_t bytes) {
 std::optional<Figure> atMost(std::uint64_t printedMib, std::uint64_t bytes) {
     if (printedMib <= bytes / mib || isSame(printedMib, bytes))
         return std::nullopt;
-    return Figure(bytes / mib);
+    return Figure{bytes / mib};
 }
 
 } // namespace
@@ -54,11 +54,11 @@ std::optional<Figure> Corrector::replacement(std::string_view what, std::uint64_
                          gpu.index,
                          memory.isWhole ? "used and free are the whole device's"
                                         : "used and free are not known"));
-        return memory.isWhole ? std::nullopt : std::optional(Figure());
+        return memory.isWhole ? std::nullopt : std::optional(Figure{});
     }
     const std::uint64_t used = *memory.usedBytes;
     if (what == "used")
-        return isSame(printedMib, used) ? std::nullopt : std::optional(Figure(used / mib));
+        return isSame(printedMib, used) ? std::nullopt : std::optional(Figure{used / mib});
     return atMost(printedMib, memory.totalBytes - std::min(memory.totalBytes, used));
 }
 

@@ -51,8 +51,10 @@ struct Surroundings {
     std::function<void(const std::string&)> note;
 };
 
-/// A number of MiB; unset: it is not known.
-using Figure = std::optional<std::uint64_t>;
+/// What is to stand in place of a number.
+struct Figure {
+    std::optional<std::uint64_t> mib; ///< unset: it is not known
+};
 
 /// Takes the lines of one run in order and gives what is to be printed.
 class Corrector {

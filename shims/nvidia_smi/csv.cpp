@@ -128,10 +128,10 @@ class GpuCsvCorrector : public CsvCorrector {
             return;
         }
         const auto figure = replacement(what, *printed, gpu.memory, gpu);
-        if (figure && !*figure)
+        if (figure && !figure->mib)
             cell = "[N/A]";
         else if (figure)
-            cell.replace(parts[0].begin, parts[0].text.size(), std::to_string(**figure));
+            cell.replace(parts[0].begin, parts[0].text.size(), std::to_string(*figure->mib));
     }
 };
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
 
 namespace genv::shims::nvidia_smi {
 
@@ -17,21 +17,25 @@ constexpr std::size_t longestIndex = 4;
 
 using BusAddress = std::array<unsigned, 4>; // domain, bus, device, function
 
+// The domain, in four digits, in eight, or left out, is a number, and so are the others.
 std::optional<BusAddress> parseBusId(std::string_view text) {
-    const std::string copy(text);
+    const std::size_t dot = text.find('.');
+    if (dot == std::string_view::npos)
+        return std::nullopt;
+    std::vector<std::string_view> parts = split(text.substr(0, dot), ":");
+    if (parts.size() == 2)
+        parts.insert(parts.begin(), "0");
+    parts.push_back(text.substr(dot + 1));
     BusAddress address{};
-    int length = 0;
-    const auto isAll = [&] { return static_cast<std::size_t>(length) == copy.size(); };
-    if (std::sscanf(copy.c_str(), "%x:%x:%x.%x%n", address.data(), &address[1], &address[2],
-                    &address[3], &length) == 4 &&
-        isAll())
-        return address;
-    address[0] = 0;
-    if (std::sscanf(copy.c_str(), "%x:%x.%x%n", &address[1], &address[2], &address[3], &length) ==
-            3 &&
-        isAll())
-        return address;
-    return std::nullopt;
+    if (parts.size() != address.size())
+        return std::nullopt;
+    for (std::size_t i = 0; i < address.size(); ++i) {
+        const char* end = parts[i].data() + parts[i].size();
+        const auto [stopped, error] = std::from_chars(parts[i].data(), end, address[i], 16);
+        if (error != std::errc() || stopped != end)
+            return std::nullopt;
+    }
+    return address;
 }
 
 const VisibleDevice* findByIndex(const View& view, std::uint64_t index) {

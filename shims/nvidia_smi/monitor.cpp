@@ -28,12 +28,16 @@ class MonitorCorrector : public Corrector {
         const auto index =
             gpuColumn_ < row.size() ? parseNumber(row[gpuColumn_].text) : std::nullopt;
         if (!hasHeader_ || !index) {
+            if (wasLeftOut_) // a further line of a name
+                return;
             if (!row.empty())
                 noteUnknownLayout("the output");
             out += line;
             return;
         }
-        if (const SeenGpu* gpu = seen().byIndex(*index))
+        const SeenGpu* gpu = seen().byIndex(*index);
+        wasLeftOut_ = gpu == nullptr;
+        if (gpu != nullptr)
             out += takeRow(std::string(line), row, *gpu);
     }
 
@@ -63,7 +67,7 @@ class MonitorCorrector : public Corrector {
                 printed ? replacement("used", *printed, gpu.memory, gpu) : std::nullopt;
             if (figure)
                 putRight(line, row[memoryColumn_ - 1].end() + 1, cell.end(),
-                         *figure ? std::to_string(**figure) : "-");
+                         figure->mib ? std::to_string(*figure->mib) : "-");
             return line;
         }
         if (pidColumn_ >= row.size())
@@ -71,6 +75,7 @@ class MonitorCorrector : public Corrector {
         const auto pid = parseNumber(row[pidColumn_].text);
         if (!pid || (*pid <= UINT32_MAX && gpu.pids.count(static_cast<std::uint32_t>(*pid)) > 0))
             return line;
+        wasLeftOut_ = true;
         return gpu.pids.empty() && isNextSample(gpu.index, *pid) ? idleRow(std::move(line), row)
                                                                  : std::string();
     }
@@ -97,6 +102,7 @@ class MonitorCorrector : public Corrector {
     }
 
     bool hasHeader_ = false;
+    bool wasLeftOut_ = false; // the last row
     std::size_t columns_ = 0;
     std::size_t gpuColumn_ = 0;
     std::size_t pidColumn_ = 0;

@@ -210,7 +210,7 @@ class TextCorrector : public ReportCorrector {
         const auto figure = memoryReplacement(lowered(line.key), *printed);
         if (!figure)
             return std::string(text);
-        return withValue(text, line, *figure ? fmt::format("{} MiB", **figure) : "N/A");
+        return withValue(text, line, figure->mib ? fmt::format("{} MiB", *figure->mib) : "N/A");
     }
 
     static std::string withValue(std::string_view text, const Line& line, std::string_view value) {

@@ -152,7 +152,7 @@ class XmlCorrector : public ReportCorrector {
         const auto figure = memoryReplacement(element.name, *printed);
         if (!figure)
             return std::string(line);
-        return withValue(line, element, *figure ? fmt::format("{} MiB", **figure) : "N/A");
+        return withValue(line, element, figure->mib ? fmt::format("{} MiB", *figure->mib) : "N/A");
     }
 
     static std::string withValue(std::string_view line, const Element& element,

@@ -203,10 +203,11 @@ class TableCorrector : public Corrector {
         }
         const Memory memory = *std::exchange(memory_, std::nullopt);
         if (const auto figure = replacement("total", *total, memory, *gpu_))
-            putRight(corrected, second, end, std::to_string(figure->value_or(0)));
+            putRight(corrected, second, end, std::to_string(figure->mib.value_or(0)));
         if (const auto figure = replacement("used", *used, memory, *gpu_)) {
             const std::size_t unit = slash + std::string_view("MiB").size();
-            putRight(corrected, cell, unit, *figure ? fmt::format("{}MiB", **figure) : "N/A");
+            putRight(corrected, cell, unit,
+                     figure->mib ? fmt::format("{}MiB", *figure->mib) : "N/A");
         }
         return corrected;
     }

@@ -88,6 +88,7 @@ class Parser {
             result_.interval = std::chrono::milliseconds(std::atoi(value(word).c_str()));
         } else if (name == "-c" && !result_.subcommand.empty()) {
             result_.samples = static_cast<unsigned>(std::atoi(value(word).c_str()));
+        } else if (name == "-m" && result_.subcommand == "topo") {
         } else if (name == "-s") {
             value(word);
         } else {

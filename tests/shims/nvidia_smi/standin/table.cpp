@@ -107,7 +107,7 @@ void printProcesses(const Machine& machine, const Widths& w, int layout) {
                    name);
         fmt::print("|        ID   ID                     {:<{}} Usage      |\n", "", name);
     } else {
-        fmt::print("|  GPU       PID   Type   {:<{}}  Usage     |\n", "Process name", name);
+        fmt::print("|  GPU       PID   Type   {:<{}}  Usage      |\n", "Process name", name);
     }
     fmt::print("|{}|\n", dashes(w.all(), '='));
     bool hasAny = false;
