@@ -101,13 +101,13 @@ void printInstances(const Machine& machine, const Widths& w, int layout) {
 void printProcesses(const Machine& machine, const Widths& w, int layout) {
     const bool hasIds = layout >= 450;
     fmt::print("{:{}}\n+{}+\n|{:<{}}|\n", "", w.all() + 2, dashes(w.all()), " Processes:", w.all());
-    const int name = w.name + (hasIds ? 0 : 10);
+    const int name = w.name + (hasIds ? 0 : 11);
     if (hasIds) {
         fmt::print("|  GPU   GI   CI        PID   Type   {:<{}} GPU Memory |\n", "Process name",
                    name);
         fmt::print("|        ID   ID                     {:<{}} Usage      |\n", "", name);
     } else {
-        fmt::print("|  GPU       PID   Type   {:<{}}  Usage      |\n", "Process name", name);
+        fmt::print("|  GPU       PID   Type   {:<{}} Usage      |\n", "Process name", name);
     }
     fmt::print("|{}|\n", dashes(w.all(), '='));
     bool hasAny = false;
