@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/variables.hpp"
 
+#include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/text.hpp"
 #include "core/text.hpp"
 #include "core/visible_devices.hpp"
 #include "genv/client.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 namespace genv::ctl {
 
 std::string shimsFolder() {
     return GENV_SHIMS_FOLDER;
+}
+
+Variable nvmlFilterVariable() {
+    const std::string filter = shimsFolder() + "/libgenv-nvml-filter.so";
+    if (access(filter.c_str(), R_OK) != 0)
+        throw Failure(ExitStatus::Failed, fmt::format("The NVML filter is not there: {}", filter),
+                      "Install genv completely, or leave --nvml-filter out.");
+    std::string value = filter;
+    const char* before = std::getenv("LD_AUDIT");
+    std::istringstream libraries(before != nullptr ? before : "");
+    for (std::string library; std::getline(libraries, library, ':');) {
+        if (!library.empty() && library != filter)
+            value += ':' + library;
+    }
+    return {"LD_AUDIT", value};
 }
 
 std::optional<std::string> environmentVariableId() {

@@ -25,6 +25,10 @@ struct Variable {
 /// The folder with what stands in front of nvidia-smi and docker.
 std::string shimsFolder();
 
+/// LD_AUDIT with the NVML filter in front of what it is now. Throws Failure where the filter is not
+/// installed: each program would complain of it.
+Variable nvmlFilterVariable();
+
 /// The id in GENV_ENVIRONMENT_ID; nothing when there is none or it is no id.
 std::optional<std::string> environmentVariableId();
 

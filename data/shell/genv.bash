@@ -147,6 +147,13 @@ __genv_leave() {
     else
         __genv_strip_path PATH "$1"
     fi
+    # Only an activation that was asked for the NVML filter has set this; a shell within one inherits it.
+    if [[ -v "__genv_state[LD_AUDIT]" ]]; then
+        __genv_restore LD_AUDIT
+    elif [[ :${LD_AUDIT-}: == *":$1/libgenv-nvml-filter.so:"* ]]; then
+        __genv_strip_path LD_AUDIT "$1/libgenv-nvml-filter.so"
+        [[ -n $LD_AUDIT ]] || unset -v LD_AUDIT
+    fi
     # What a virtual environment that is still active puts back when it goes.
     if [[ -v _OLD_VIRTUAL_PATH ]]; then
         __genv_strip_path _OLD_VIRTUAL_PATH "$1"

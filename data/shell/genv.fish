@@ -114,10 +114,18 @@ function __genv_leave
     else
         __genv_strip_path PATH $argv[1]
     end
+    if set -q __genv_kind_LD_AUDIT
+        __genv_restore LD_AUDIT
+    else if contains -- $argv[1]/libgenv-nvml-filter.so (string split : -- "$LD_AUDIT")
+        set -gx LD_AUDIT (string split : -- $LD_AUDIT)
+        __genv_strip_path LD_AUDIT $argv[1]/libgenv-nvml-filter.so
+        set -gx LD_AUDIT (string join : -- $LD_AUDIT)
+        test -n "$LD_AUDIT"; or set -eg LD_AUDIT
+    end
     if set -qg _OLD_VIRTUAL_PATH
         __genv_strip_path _OLD_VIRTUAL_PATH $argv[1]
     end
-    for __genv_name in $__genv_names PATH
+    for __genv_name in $__genv_names PATH LD_AUDIT
         set -eg __genv_kind_$__genv_name
         set -eg __genv_value_$__genv_name
     end

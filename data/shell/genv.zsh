@@ -138,6 +138,12 @@ __genv_leave() {
     else
         __genv_strip_path PATH "$1"
     fi
+    if (( ${+__genv_state[LD_AUDIT]} )); then
+        __genv_restore LD_AUDIT
+    elif [[ :${LD_AUDIT-}: == *":$1/libgenv-nvml-filter.so:"* ]]; then
+        __genv_strip_path LD_AUDIT "$1/libgenv-nvml-filter.so"
+        [[ -n $LD_AUDIT ]] || unset LD_AUDIT
+    fi
     if [[ -v _OLD_VIRTUAL_PATH ]]; then
         __genv_strip_path _OLD_VIRTUAL_PATH "$1"
     fi

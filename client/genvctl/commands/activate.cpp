@@ -32,6 +32,7 @@ struct ActivateArguments {
     bool noAttach = false;
     bool noLoad = false;
     bool overSubscribe = false;
+    bool nvmlFilter = false;
     WaitingOptions waiting;
 };
 
@@ -111,6 +112,9 @@ void activate(Context& context, const ActivateArguments& arguments) {
         code.leave(shimsFolder());
     if (arguments.id)
         core::requireIdentifier(*arguments.id, "id");
+    std::optional<Variable> filter;
+    if (arguments.nvmlFilter)
+        filter = nvmlFilterVariable();
 
     context.client().listenForNotices(geteuid());
     const bool joins = arguments.id && exists(context, *arguments.id);
@@ -126,6 +130,8 @@ void activate(Context& context, const ActivateArguments& arguments) {
     code.set({{"GENV_SHELL", "1"}});
     code.set(
         environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    if (filter)
+        code.set({*filter});
     if (seen)
         code.watch(*statusFile(id), *seen);
     context.tellShell(code);
@@ -173,6 +179,8 @@ void addActivate(CLI::App& app, Context& context) {
                       "Do not load the configuration saved in .genv");
     command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
                       "Take also GPUs that others hold");
+    command->add_flag("--nvml-filter", arguments->nvmlFilter,
+                      "Show the environment's GPUs to every program that uses NVML");
     arguments->waiting.addTo(*command, "End the environment");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { activate(context, *arguments); };

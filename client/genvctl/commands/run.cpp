@@ -23,6 +23,7 @@ struct RunArguments {
     ConfigurationOptions configuration;
     std::optional<std::string> model;
     bool overSubscribe = false;
+    bool nvmlFilter = false;
     WaitingOptions waiting;
 };
 
@@ -80,11 +81,15 @@ std::string start(Context& context, const RunArguments& arguments) {
 }
 
 void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
+    std::vector<Variable> filter;
+    if (arguments.nvmlFilter)
+        filter.push_back(nvmlFilterVariable());
     context.client().listenForNotices(geteuid());
     const std::string id = start(context, arguments);
     const Environment environment = context.client().environment(id);
     setVariables(
         environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    setVariables(filter);
     putShimsFirst();
     context.warnOfNotices(id);
     execute(words);
@@ -100,6 +105,8 @@ void addRun(CLI::App& app, Context& context) {
         ->type_name("NAME");
     command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
                       "Take also GPUs that others hold");
+    command->add_flag("--nvml-filter", arguments->nvmlFilter,
+                      "Show the environment's GPUs to every program that uses NVML");
     arguments->waiting.addTo(*command, "End the environment");
     command->footer(
         "The environment ends with the command. Without --gpus the command sees no GPU. Also in\n"
