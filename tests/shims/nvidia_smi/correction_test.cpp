@@ -149,8 +149,11 @@ TEST(NvidiaSmiTable, PassesWhatAgreesByteForByte) {
     const Corrected once = correctAs({}, table550, shareOfGpu2());
     EXPECT_EQ(correctAs({}, once.text, shareOfGpu2()).text, once.text);
     // NVML's other way to round.
-    const std::string up = replaced(once.text, " 3814MiB", " 3815MiB");
-    EXPECT_EQ(correctAs({}, up, shareOfGpu2()).text, up);
+    View view = shareOfGpu2();
+    ++*view[0].processes[0].usedMemoryBytes;
+    const std::string up =
+        replaced(replaced(once.text, " 3814MiB", " 3815MiB"), " 1024MiB /", " 1025MiB /");
+    EXPECT_EQ(correctAs({}, up, view).text, up);
 }
 
 TEST(NvidiaSmiTable, SaysThatThereIsNoProcessWhereOnlyOthersAre) {
@@ -331,11 +334,14 @@ TEST(NvidiaSmiCsv, HasTheEnvironmentsProcesses) {
     EXPECT_EQ(correctAs({"--query-compute-apps=process_name,pid,used_memory", "--format=csv"},
                         "process_name, pid, used_gpu_memory [MiB]\n"
                         "python, 4711, 1024 MiB\n"
+                        "my, own, 4711, 5 MiB\n"
                         "a, 4711, b, 9999, 8000 MiB\n"
                         "c\n9999, 4712, 1 MiB\n",
                         shareOfGpu2())
                   .text,
-              "process_name, pid, used_gpu_memory [MiB]\npython, 4711, 1024 MiB\n");
+              "process_name, pid, used_gpu_memory [MiB]\n"
+              "python, 4711, 1024 MiB\n"
+              "my, own, 4711, 5 MiB\n");
     EXPECT_EQ(correctAs({"--query-compute-apps=used_memory", "--format=csv,noheader"},
                         "8000 MiB, 9999\n1024 MiB, 4711\n", shareOfGpu2())
                   .text,
@@ -378,6 +384,12 @@ GPU 00000000:03:00.0
             Type                          : C
             Name                          : python
             Used GPU Memory               : 1024 MiB
+        GPU instance ID                   : N/A
+        Compute instance ID               : N/A
+        Process ID                        : 9997
+            Type                          : C
+            Name                          : another
+            Used GPU Memory               : 80 MiB
 
 GPU 00000000:04:00.0
     Product Name                          : NVIDIA A100
@@ -407,6 +419,13 @@ std::string correctedReport() {
             Type                          : C
             Name                          : stranger
             Used GPU Memory               : 8000 MiB
+)");
+    expected = without(expected, R"(        GPU instance ID                   : N/A
+        Compute instance ID               : N/A
+        Process ID                        : 9997
+            Type                          : C
+            Name                          : another
+            Used GPU Memory               : 80 MiB
 )");
     expected = replaced(expected, ": 34 MiB", ": 0 MiB");
     return replaced(expected, R"(    Processes
@@ -524,7 +543,8 @@ const std::string xml = R"(<?xml version="1.0" ?>
 				<gpu_instance_id>N/A</gpu_instance_id>
 				<pid>9999</pid>
 				<process_name>stranger
-				<pid>4711</pid></process_name>
+				<pid>4711</pid>
+				</process_name>
 				<used_memory>8000 MiB</used_memory>
 			</process_info>
 			<process_info>
@@ -568,7 +588,7 @@ TEST(NvidiaSmiXml, LeavesOutAProcessThatDoesNotEnd) {
 TEST(NvidiaSmiMonitor, HasTheEnvironmentsProcesses) {
     const std::string head = "# gpu         pid  type     sm    mem    command\n"
                              "# Idx           #   C/G      %      %    name\n";
-    const std::string sample = "    0        9997     C      1      1    stranger\n"
+    const std::string sample = "    0        9995     C      1      1    stranger\n"
                                "    2        9999     C      1      1    stranger\n"
                                "    2        4711     C     93      5    python\n"
                                "    3        9998     C      1      1    stranger\n"
