@@ -41,8 +41,8 @@ const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
         return own;
     for (const ProcessIdentity& ancestor : ancestors) {
         const Environment* environment = lookup.byRoot(ancestor);
-        if (environment != nullptr)
-            return mayDescend(process, *environment) ? environment : nullptr;
+        if (environment != nullptr && mayDescend(process, *environment))
+            return environment;
     }
     return nullptr;
 }

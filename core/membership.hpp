@@ -28,7 +28,7 @@ EnvironmentLookup lookupIn(const Ledger& ledger, const Environment& former);
 
 /// The environment of a process that is a root process or kernel, or descends from one with the
 /// owner's uid or 0; null for none. The ancestors are given parent first; the nearest root process
-/// decides.
+/// that it may descend from decides.
 const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
                                            const ProcessFacts& process,
                                            const std::vector<ProcessIdentity>& ancestors);

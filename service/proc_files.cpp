@@ -168,16 +168,25 @@ std::vector<std::string> readArguments(core::Pid pid) {
 
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
     struct stat own {};
-    struct stat its {};
-    const Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
-    if (ns.get() < 0 || ::fstat(ns.get(), &its) < 0 || ::stat("/proc/self/ns/user", &own) < 0)
+    if (::stat("/proc/self/ns/user", &own) < 0)
         return std::nullopt;
-    if (its.st_ino == own.st_ino && its.st_dev == own.st_dev)
-        return std::nullopt;
-    uid_t owner = 0;
-    if (::ioctl(ns.get(), NS_GET_OWNER_UID, &owner) < 0)
-        return std::nullopt;
-    return owner;
+    std::optional<core::Uid> outermost;
+    Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    // The kernel nests no more than 32, and shows only what lies below this service's own.
+    while (ns.get() >= 0) {
+        struct stat its {};
+        uid_t owner = 0;
+        if (::fstat(ns.get(), &its) < 0)
+            return std::nullopt;
+        if (its.st_ino == own.st_ino && its.st_dev == own.st_dev)
+            return outermost;
+        if (::ioctl(ns.get(), NS_GET_OWNER_UID, &owner) < 0)
+            return std::nullopt;
+        if (owner != 0)
+            outermost = owner;
+        ns = Descriptor(::ioctl(ns.get(), NS_GET_PARENT));
+    }
+    return std::nullopt;
 }
 
 bool isMpsServer(core::Pid pid) {

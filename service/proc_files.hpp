@@ -29,7 +29,9 @@ std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::str
 /// The arguments of a process, as far as the first 64 KiB go. May block: for workers.
 std::vector<std::string> readArguments(core::Pid pid);
 
-/// The owner of the user namespace of a process, when it is not this service's namespace.
+/// Whose the user namespace of a process is, when it is not this service's namespace: the user who
+/// made it or the outermost one that it lies in, since who makes one inside theirs has a uid that
+/// they gave. Root's are left out: it makes them for others, as a daemon or a setuid program does.
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid);
 
 /// Whether a process is the MPS server, run from a file that only root can have put there.

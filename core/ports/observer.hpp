@@ -27,7 +27,7 @@ struct ComputeProcess {
     std::vector<ProcessIdentity> ancestors; ///< parent first
     std::optional<std::string>
         environmentHint;                   ///< GENV_ENVIRONMENT_ID of its environment, unverified
-    std::optional<Uid> userNamespaceOwner; ///< set when it lives in a user namespace of its own
+    std::optional<Uid> userNamespaceOwner; ///< whose it lives in; unset in the service's own
     bool isMpsServer = false;              ///< the MPS server, run from a file of root's
     std::vector<ComputeUse> uses;
 };

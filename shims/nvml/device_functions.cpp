@@ -24,7 +24,7 @@ Return count(unsigned* result) {
         if (answer != Return::Success || result == nullptr)
             return answer;
         const auto view = currentDevices();
-        *result = view ? static_cast<unsigned>(visibleGpus(*view).size()) : all;
+        *result = view ? static_cast<unsigned>(countVisibleGpus(*view)) : all;
         return answer;
     });
 }
@@ -35,16 +35,16 @@ Return handleByIndex(unsigned index, Device* result) {
         const auto view = result != nullptr ? currentDevices() : nullptr;
         if (!view)
             return callReal<symbol>(index, result);
-        unsigned all = 0;
-        const Return started = callReal<countSymbol>(&all);
-        if (started != Return::Success)
-            return started;
-        const std::vector<VisibleGpu> gpus = visibleGpus(*view);
-        if (index >= gpus.size())
-            return Return::InvalidArgument;
-        if (gpus[index].result == Return::Success)
-            *result = gpus[index].handle;
-        return gpus[index].result;
+        if (index >= countVisibleGpus(*view)) {
+            // Asked for what it says where NVML was not started.
+            unsigned all = 0;
+            const Return answer = callReal<countSymbol>(&all);
+            return answer == Return::Success ? Return::InvalidArgument : answer;
+        }
+        const VisibleGpu gpu = visibleGpu(*view, index);
+        if (gpu.result == Return::Success)
+            *result = gpu.handle;
+        return gpu.result;
     });
 }
 

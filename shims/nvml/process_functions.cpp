@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace genv::shims::filter {
 
@@ -53,7 +54,8 @@ Return readAll(List list, const Shape& shape, Entries& entries) {
             return Return::Unknown;
         entries.size = shape.size;
         if (shape.size == 0 && count > 0)
-            entries.size = measureEntries(entries.bytes, count);
+            entries.size =
+                measureEntries(std::span(entries.bytes).first(count * largestEntry), count);
         entries.bytes.resize(count * entries.size);
         return answer;
     }

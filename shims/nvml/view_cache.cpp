@@ -16,7 +16,6 @@
 #include <ctime>
 #include <exception>
 #include <new>
-#include <optional>
 #include <vector>
 
 namespace genv::shims {
@@ -45,9 +44,9 @@ struct Page {
     Answer view;
 };
 
-std::atomic<int> asking;       // threads that are at it
-std::atomic<bool> mayNotAsk;   // since another thread was when this process was forked
-std::optional<std::string> id; // set once, and never destroyed while threads run
+std::atomic<int> asking;     // threads that are at it
+std::atomic<bool> mayNotAsk; // since another thread was when this process was forked
+const std::string* id;       // set once, and never destroyed: threads may outlive exit()
 
 // A page that the kernel fills with zeros in a child: its locks are free and its answers none.
 Page* makePage() {
@@ -86,7 +85,7 @@ std::shared_ptr<const View> ask(Question question) {
     std::shared_ptr<const View> view;
     try {
         Client client;
-        view = std::make_shared<const View>(question(client, id.value()));
+        view = std::make_shared<const View>(question(client, *id));
     } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): null is what it means
     }
     --asking;
@@ -125,7 +124,7 @@ std::shared_ptr<const View> current(Answer Page::*member, Question question) {
 // sd-bus takes its time-out from a variable. The list of variables is still the program's own,
 // which setenv() would write into.
 void limitPatience() {
-    static std::vector<char*> variables;
+    static std::vector<char*>& variables = *new std::vector<char*>; // never destroyed
     for (char** variable = environ; *variable != nullptr; ++variable)
         variables.push_back(*variable);
     variables.push_back(nullptr);
@@ -137,7 +136,7 @@ void limitPatience() {
 
 void prepareToAsk() {
     limitPatience();
-    id = environmentId();
+    id = new std::string(environmentId().value_or(""));
 }
 
 std::shared_ptr<const View> currentDevices() {

@@ -3,6 +3,9 @@
 
 #include "shims/nvml/real_nvml.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace genv::shims {
 
 namespace {
@@ -25,6 +28,32 @@ std::string parentUuid(const std::string& instance) {
     return uuid;
 }
 
+bool hasInstances(const View& view) {
+    return std::any_of(view.begin(), view.end(),
+                       [](const VisibleDevice& device) { return isInstance(device.uuid); });
+}
+
+VisibleGpu wholeGpu(const VisibleDevice& device) {
+    VisibleGpu gpu{device.index, {}, nullptr};
+    gpu.result = callReal<Symbol::nvmlDeviceGetHandleByUUID>(device.uuid.c_str(), &gpu.handle);
+    return gpu;
+}
+
+std::vector<VisibleGpu> visibleGpus(const View& view) {
+    std::vector<VisibleGpu> gpus;
+    for (const VisibleDevice& device : view) {
+        if (!isInstance(device.uuid)) {
+            gpus.push_back(wholeGpu(device));
+            continue;
+        }
+        VisibleGpu gpu;
+        if (parentHandle(device.uuid, gpu.handle) == Return::Success &&
+            callReal<Symbol::nvmlDeviceGetIndex>(gpu.handle, &gpu.index) == Return::Success)
+            gpus.push_back(gpu);
+    }
+    return inOrder(std::move(gpus));
+}
+
 } // namespace
 
 Return readScope(const View& view, nvml::Device handle, Scope& scope) {
@@ -40,21 +69,13 @@ bool isVisible(const View& view, nvml::Device handle) {
     return readScope(view, handle, scope) == Return::Success && scope.isVisible();
 }
 
-std::vector<VisibleGpu> visibleGpus(const View& view) {
-    std::vector<VisibleGpu> gpus;
-    for (const VisibleDevice& device : view) {
-        VisibleGpu gpu{device.index, {}, nullptr};
-        if (!isInstance(device.uuid)) {
-            gpu.result =
-                callReal<Symbol::nvmlDeviceGetHandleByUUID>(device.uuid.c_str(), &gpu.handle);
-            gpus.push_back(gpu);
-        } else if (parentHandle(device.uuid, gpu.handle) == Return::Success &&
-                   callReal<Symbol::nvmlDeviceGetIndex>(gpu.handle, &gpu.index) ==
-                       Return::Success) {
-            gpus.push_back(gpu);
-        }
-    }
-    return inOrder(std::move(gpus));
+// Without instances the environment's devices are the GPUs, and no handle is needed to count them.
+std::size_t countVisibleGpus(const View& view) {
+    return hasInstances(view) ? visibleGpus(view).size() : view.size();
+}
+
+VisibleGpu visibleGpu(const View& view, std::size_t place) {
+    return hasInstances(view) ? visibleGpus(view).at(place) : wholeGpu(view.at(place));
 }
 
 } // namespace genv::shims

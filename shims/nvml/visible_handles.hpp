@@ -13,7 +13,10 @@ nvml::Return readScope(const View& view, nvml::Device handle, Scope& scope);
 /// Whether the environment sees this device.
 bool isVisible(const View& view, nvml::Device handle);
 
-/// The GPUs that the program finds by their place, those whose handle cannot be had included.
-std::vector<VisibleGpu> visibleGpus(const View& view);
+/// How many GPUs the program finds by their place, those whose handle cannot be had included.
+std::size_t countVisibleGpus(const View& view);
+
+/// The GPU at a place, which is below that count.
+VisibleGpu visibleGpu(const View& view, std::size_t place);
 
 } // namespace genv::shims

@@ -49,6 +49,12 @@ TEST_F(Membership, GoesToTheNearestRootProcess) {
     EXPECT_EQ(of(process(alice, {{30, 7}, {10, 7}})), "30");
 }
 
+TEST_F(Membership, GoesPastARootProcessOfSomebodyElse) {
+    // Bob became alice, who became bob: the process is bob's, and started in bob's environment.
+    EXPECT_EQ(of(process(bob, {{400, 7}, {10, 7}, {20, 7}})), "20");
+    EXPECT_EQ(of(process(root, {{10, 7}, {20, 7}})), "10");
+}
+
 TEST_F(Membership, StaysWithADescendantThatClearedItsEnvironmentVariables) {
     EXPECT_EQ(of(process(alice, {{10, 7}}, std::nullopt)), "10");
 }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shims/docker/rewrite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace genv::shims {
+
+namespace {
+
+const std::string variable = "GENV_ENVIRONMENT_ID";
+
+// A command that starts something in a container, and where its options begin.
+struct Command {
+    const OptionTable* options = nullptr;
+    std::size_t begin = 0;
+    bool makesContainer = false; ///< takes --gpus and --device
+};
+
+bool mayAskForGpus(const std::string& word) {
+    return word == "--gpus" || word.starts_with("--gpus=") ||
+           word.find("nvidia.com/gpu") != std::string::npos;
+}
+
+void refuseUnclear(const Words& words, const GivenOptions& given) {
+    const auto rest = words.begin() + static_cast<std::ptrdiff_t>(given.end);
+    if (!given.unclear || std::none_of(rest, words.end(), mayAskForGpus))
+        return;
+    throw Refusal(fmt::format("\"{}\" is unknown, so the GPUs asked for behind it cannot be read",
+                              printable(*given.unclear)),
+                  fmt::format("Write its value with \"=\" ({}=VALUE; =true for a switch).",
+                              printable(*given.unclear)));
+}
+
+// Reads on from `at`, which then is the word behind the options. Whether that is a command.
+bool skipOptions(const Words& words, std::size_t& at, const OptionTable& table) {
+    const GivenOptions given = readOptions(words, at, table);
+    refuseUnclear(words, given);
+    at = given.end;
+    return !given.unclear && at < words.size();
+}
+
+std::optional<Command> findComposeCommand(const Words& words, std::size_t at) {
+    if (!skipOptions(words, at, composeOptions))
+        return std::nullopt;
+    if (words[at] == "run")
+        return Command{&composeRunOptions, at + 1, false};
+    if (words[at] == "exec")
+        return Command{&composeExecOptions, at + 1, false};
+    return std::nullopt;
+}
+
+std::optional<Command> findCommand(const Words& words) {
+    std::size_t at = 0;
+    if (!skipOptions(words, at, globalOptions))
+        return std::nullopt;
+    if (words[at] == "compose")
+        return findComposeCommand(words, at + 1);
+    if (words[at] == "container") {
+        ++at;
+        if (!skipOptions(words, at, globalOptions))
+            return std::nullopt;
+    }
+    if (words[at] == "run" || words[at] == "create")
+        return Command{&runOptions, at + 1, true};
+    if (words[at] == "exec")
+        return Command{&execOptions, at + 1, false};
+    return std::nullopt;
+}
+
+// One rewriting of a command's options.
+class Rewriter {
+  public:
+    Rewriter(const Words& words, const Command& command, const GivenOptions& given,
+             const Surroundings& where)
+        : words_(words), command_(command), given_(given), where_(where) {}
+
+    Words rewrite() {
+        append(0, command_.begin);
+        // First of all options: one that the person gave and that is not seen here goes before it.
+        if (!namesEnvironment())
+            result_.insert(result_.end(), {"-e", variable + "=" + where_.environment});
+        std::size_t done = command_.begin;
+        for (const GivenOption& option : given_.options) {
+            append(done, option.first);
+            done = option.last;
+            if (command_.makesContainer && option.name == "gpus")
+                rewriteGpus(option);
+            else if (command_.makesContainer && option.name == "device")
+                rewriteDevice(option);
+            else
+                done = option.first;
+        }
+        append(done, words_.size());
+        return std::move(result_);
+    }
+
+  private:
+    void append(std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+            result_.push_back(words_[i]);
+    }
+
+    // In the way in which the person wrote it.
+    void appendOption(const GivenOption& option, const std::string& name,
+                      const std::string& value) {
+        if (option.isJoined)
+            result_.push_back("--" + name + "=" + value);
+        else
+            result_.insert(result_.end(), {"--" + name, value});
+    }
+
+    void rewriteGpus(const GivenOption& option) {
+        if (where_.engine == Engine::Docker) {
+            appendOption(option, "gpus", dockerGpus(option.value, attached()));
+            return;
+        }
+        // podman knows --gpus since its fifth version and takes a number there for an index.
+        for (const std::string& name : cdiGpus(option.value, attached()))
+            appendOption(option, "device", name);
+    }
+
+    void rewriteDevice(const GivenOption& option) {
+        const std::vector<std::string> values = devicesIn(option.value);
+        if (std::none_of(values.begin(), values.end(), isCdiGpu)) {
+            append(option.first, option.last);
+            return;
+        }
+        for (const std::string& value : values) {
+            if (!isCdiGpu(value)) {
+                appendOption(option, "device", value);
+                continue;
+            }
+            for (const std::string& name : cdiDevices(value, attached()))
+                appendOption(option, "device", name);
+        }
+    }
+
+    // podman takes several in one value.
+    std::vector<std::string> devicesIn(const std::string& value) const {
+        if (where_.engine == Engine::Docker || !mayAskForGpus(value))
+            return {value};
+        auto fields = splitFields(value);
+        if (!fields)
+            throw Refusal(fmt::format("\"--device {}\" cannot be read", printable(value)),
+                          "Give each device in an option of its own.");
+        return std::move(*fields);
+    }
+
+    bool namesEnvironment() const {
+        return std::any_of(
+            given_.options.begin(), given_.options.end(), [&](const GivenOption& option) {
+                if (option.name == "env")
+                    return option.value == variable || option.value.starts_with(variable + "=");
+                return option.name == "env-file" && where_.namesEnvironment(option.value);
+            });
+    }
+
+    const Attached& attached() {
+        if (!attached_)
+            attached_ = Attached{where_.environment, where_.devices()};
+        return *attached_;
+    }
+
+    const Words& words_;
+    const Command& command_;
+    const GivenOptions& given_;
+    const Surroundings& where_;
+    std::optional<Attached> attached_;
+    Words result_;
+};
+
+} // namespace
+
+Words rewrite(const Words& arguments, const Surroundings& surroundings) {
+    const std::optional<Command> command = findCommand(arguments);
+    if (!command)
+        return arguments;
+    const GivenOptions given = readOptions(arguments, command->begin, *command->options);
+    if (command->makesContainer)
+        refuseUnclear(arguments, given);
+    return Rewriter(arguments, *command, given, surroundings).rewrite();
+}
+
+} // namespace genv::shims
