@@ -76,7 +76,7 @@ class MonitorCorrector : public Corrector {
         if (!pid || (*pid <= UINT32_MAX && gpu.pids.count(static_cast<std::uint32_t>(*pid)) > 0))
             return line;
         wasLeftOut_ = true;
-        return gpu.pids.empty() && isNextSample(gpu.index, *pid) ? idleRow(std::move(line), row)
+        return gpu.pids.empty() && isNextSample(gpu.index, *pid) ? idleRow(line, row)
                                                                  : std::string();
     }
 
@@ -92,7 +92,7 @@ class MonitorCorrector : public Corrector {
     }
 
     // With "-" in place of the pid and all that follows it; the last column is left-aligned.
-    [[nodiscard]] std::string idleRow(std::string line, const std::vector<Word>& row) const {
+    [[nodiscard]] std::string idleRow(const std::string& line, const std::vector<Word>& row) const {
         const std::string_view body = withoutEnd(line);
         std::string blank(body.size(), ' ');
         blank.replace(0, row[pidColumn_].begin, body.substr(0, row[pidColumn_].begin));
