@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fake NVML behaves as NVIDIA documents the real one, where callers could notice.
 #include "service/gpu/nvml_abi.hpp"
+#include "tests/fake_nvml/export_table.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -232,6 +233,31 @@ TEST_F(FakeNvml, FaultsAreForFunctionsAndDevices) {
     become(machine());
     EXPECT_EQ(call("nvmlDeviceGetPersistenceMode", handle(0), &value), Return::Success);
     EXPECT_EQ(value, 1U);
+}
+
+TEST_F(FakeNvml, GivesTheSameAroundItsSymbols) {
+    become(machine());
+    ASSERT_EQ(call("nvmlInit_v2"), Return::Success);
+    const void* found = nullptr;
+    const void* id = genv::fake_nvml::exportTableId.data();
+    ASSERT_EQ(call("nvmlInternalGetExportTable", &found, id), Return::Success);
+    const auto* table = static_cast<const genv::fake_nvml::ExportTable*>(found);
+    EXPECT_EQ(table->size, sizeof(*table));
+    unsigned long long total = 0;
+    unsigned long long reserved = 0;
+    unsigned long long used = 0;
+    EXPECT_EQ(table->memory(handle(0), &total, &reserved, &used), Return::Success);
+    EXPECT_EQ((std::array{total, reserved, used}), (std::array{1000ULL, 10ULL, 100ULL}));
+    std::array<nvml::ProcessV2, 2> processes{};
+    unsigned count = 0;
+    EXPECT_EQ(table->processes(handle(0), "compute", &count, processes.data()),
+              Return::InsufficientSize);
+    EXPECT_EQ(table->processes(handle(0), "compute", &count, processes.data()), Return::Success);
+    EXPECT_EQ(count, 1U);
+    EXPECT_EQ(processes[0].pid, 7U);
+    const std::array<unsigned char, 16> other{};
+    const void* unknown = other.data();
+    EXPECT_EQ(call("nvmlInternalGetExportTable", &found, unknown), Return::NotFound);
 }
 
 TEST_F(FakeNvml, TheOldOneLacksWhatCameLater) {

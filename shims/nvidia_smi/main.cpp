@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// nvidia-smi as somebody inside an environment has it: the real one, shown the environment's
+// devices
+// (--id), with the NVML filter in front of its library, and its output corrected where it goes
+// around that (correction.hpp says what is covered by which way). It decides nothing: what is
+// attached and whose a process is comes from the service, and without that the real one runs as it
+// is. Outside an environment, and under GENV_BYPASS=1, this is the real one.
+#include "genv/client.hpp"
+#include "shims/nvidia_smi/identity.hpp"
+#include "shims/nvidia_smi/real_tool.hpp"
+#include "shims/nvidia_smi/text.hpp"
+#include "shims/real_program.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <set>
+
+namespace genv::shims::nvidia_smi {
+
+namespace {
+
+// NVML_ERROR_NOT_FOUND, with which the real one ends as well when there is no device.
+constexpr int noDevice = 6;
+// The service has a sample that is at most this old, so there is no newer one to be had.
+constexpr std::chrono::seconds oldestView{1};
+
+class Notes {
+  public:
+    void add(const std::string& text) {
+        if (!said_.insert(text).second)
+            return;
+        std::fflush(stdout);
+        fmt::print(stderr, "genv: {}\n", text);
+    }
+
+  private:
+    std::set<std::string> said_;
+};
+
+// What is to be seen, asked for again as the run goes on.
+class Sight {
+  public:
+    Sight(std::string real, std::string environment, Notes& notes)
+        : real_(std::move(real)), environment_(std::move(environment)), notes_(notes) {}
+
+    /// The first look. Throws genv::Error.
+    void open() { look(); }
+    [[nodiscard]] const View& view() const { return view_; }
+    [[nodiscard]] const std::string& environment() const { return environment_; }
+    [[nodiscard]] const std::string& real() const { return real_; }
+
+    const Seen* seen() {
+        if (isLost_ || std::chrono::steady_clock::now() - lookedAt_ < oldestView)
+            return isLost_ ? nullptr : &seen_;
+        try {
+            look();
+        } catch (const std::exception& error) {
+            isLost_ = true;
+            notes_.add(fmt::format("genvd does not answer any more: everything is shown ({})",
+                                   printable(error.what())));
+            return nullptr;
+        }
+        return &seen_;
+    }
+
+    std::vector<std::string> uuids() const {
+        std::vector<std::string> list;
+        for (const SeenGpu& gpu : seen_.gpus())
+            list.push_back(gpu.uuid);
+        return list;
+    }
+
+    const std::vector<GpuIdentity>& identities() {
+        if (!identities_)
+            identities_ = askIdentities(real_, uuids());
+        return *identities_;
+    }
+
+  private:
+    void look() {
+        view_ = readView(client_, environment_);
+        if (hasInstances(view_) && (listing_.empty() || view_.size() != listedFor_)) {
+            listing_ = parseListing(outputOf(real_, {"-L"}));
+            listedFor_ = view_.size();
+        }
+        seen_ = Seen(view_, listing_);
+        lookedAt_ = std::chrono::steady_clock::now();
+    }
+
+    std::string real_;
+    std::string environment_;
+    Notes& notes_;
+    Client client_;
+    View view_;
+    Seen seen_;
+    std::vector<ListedGpu> listing_;
+    std::size_t listedFor_ = 0;
+    std::optional<std::vector<GpuIdentity>> identities_;
+    std::chrono::steady_clock::time_point lookedAt_;
+    bool isLost_ = false;
+};
+
+void warnOfExcess(const Sight& sight) {
+    constexpr std::uint64_t mib = 1U << 20U;
+    for (const VisibleDevice& device : sight.view()) {
+        const auto used = device.usedMemoryBytes();
+        if (device.shareBytes && used && *used > *device.shareBytes)
+            fmt::print(stderr,
+                       "genv: environment {} uses {}MiB on GPU {}, over its capacity of {}MiB\n",
+                       printable(sight.environment()), *used / mib, device.index,
+                       *device.shareBytes / mib);
+    }
+}
+
+std::string filterFile() {
+    std::string file = ownFolder() + "/libgenv-nvml-filter.so";
+    return access(file.c_str(), R_OK) == 0 ? file : std::string();
+}
+
+// Runs the real one for what is to be seen.
+int show(Sight& sight, Arguments arguments, Notes& notes) {
+    std::vector<std::string> uuids;
+    if (arguments.id) {
+        const Choice choice =
+            choose(*arguments.id, sight.view(), *sight.seen(), [&] { return sight.identities(); });
+        if (!choice.refused.empty()) {
+            fmt::print(stderr,
+                       "genv: GPU {} is not attached to environment {}\n"
+                       "Attached: {}. \"genvctl devices\" shows who has the others.\n",
+                       printable(choice.refused), printable(sight.environment()),
+                       indicesOf(sight.view()));
+            return noDevice;
+        }
+        uuids = choice.uuids;
+    } else if (arguments.takesId()) {
+        uuids = sight.uuids();
+    }
+    warnOfExcess(sight);
+
+    std::unique_ptr<Corrector> corrector;
+    if (!arguments.file) {
+        if (const std::string field = missingField(arguments); !field.empty())
+            arguments.addField(field);
+        corrector = makeCorrector(
+            arguments, {[&] { return sight.seen(); },
+                        [&](std::string_view busId) { return uuidOf(sight.identities(), busId); },
+                        [&](const std::string& text) { notes.add(text); }});
+    }
+    const bool showsNothing = arguments.mode == Mode::Change || arguments.mode == Mode::QueryOther;
+    const auto onEnd = [&](const FilterReport& report) {
+        const bool isFiltered = report.hasView && !report.hasExportTable;
+        if (corrector == nullptr && !showsNothing && !isFiltered && !report.hasNoService)
+            notes.add("this output is not corrected: it may show more than the environment's");
+    };
+    return runReal(sight.real(), arguments.forReal(uuids), filterFile(), corrector.get(), onEnd);
+}
+
+int run(const std::vector<std::string>& given) {
+    constexpr const char* name = "nvidia-smi";
+    const auto environment = environmentId();
+    const auto real = findRealProgram(name, ownFolder());
+    const Arguments arguments = parseArguments(given);
+    if (isBypassed() || !environment || !real || arguments.mode == Mode::Information)
+        executeReal(name, given);
+
+    Notes notes;
+    std::optional<Sight> sight;
+    try {
+        sight.emplace(*real, *environment, notes).open();
+    } catch (const Error& error) {
+        notes.add(fmt::format("everything is shown, since genvd does not answer ({})",
+                              printable(error.what())));
+        executeReal(name, given);
+    }
+    if (sight->view().empty()) {
+        fmt::print("No devices were found\n");
+        return noDevice;
+    }
+    if (sight->uuids().empty()) {
+        fmt::print(stderr, "genv: nvidia-smi -L does not list the attached MIG instances\n");
+        return noDevice;
+    }
+    return show(*sight, arguments, notes);
+}
+
+} // namespace
+
+} // namespace genv::shims::nvidia_smi
+
+int main(int count, char** words) {
+    try {
+        return genv::shims::nvidia_smi::run({words + 1, words + count});
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "genv: {}\n", genv::shims::nvidia_smi::printable(error.what()));
+        return 255;
+    }
+}

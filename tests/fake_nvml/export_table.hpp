@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A table of functions that nvmlInternalGetExportTable() gives, for programs that go around the
+// symbols as NVIDIA's own do. NVIDIA's tables are private; this one has functions and an id of its
+// own.
+#pragma once
+
+#include "service/gpu/nvml_abi.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace genv::fake_nvml {
+
+using ExportTableId = std::array<unsigned char, 16>;
+
+inline constexpr ExportTableId exportTableId{'g', 'e', 'n', 'v', ' ', 'f', 'a', 'k',
+                                             'e', ' ', 'n', 'v', 'm', 'l', ' ', '1'};
+
+struct ExportTable {
+    std::size_t size;
+    /// In bytes.
+    service::nvml::Return (*memory)(service::nvml::Device, unsigned long long* total,
+                                    unsigned long long* reserved, unsigned long long* used);
+    /// Of one type: "compute", "graphics" or "mps". As the third version of the public functions.
+    service::nvml::Return (*processes)(service::nvml::Device, const char* type, unsigned* count,
+                                       service::nvml::ProcessV2* list);
+};
+
+} // namespace genv::fake_nvml
