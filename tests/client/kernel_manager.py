@@ -52,7 +52,8 @@ class Server:
     def interrupt(self, key):
         """Interrupts code that would never end; the name of what it dies of."""
         client = self.clients[key]
-        request = client.execute("import time\nprint('begun')\ntime.sleep(3600)")
+        # Or the kernel would give up on what comes next, too, if that comes soon enough.
+        request = client.execute("import time\nprint('begun')\ntime.sleep(3600)", stop_on_error=False)
         while client.get_iopub_msg(timeout=DEADLINE_SECONDS)["content"].get("text") != "begun\n":
             pass
         self.managers[key].interrupt_kernel()
