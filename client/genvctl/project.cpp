@@ -8,16 +8,15 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace genv::ctl {
 
@@ -27,46 +26,13 @@ constexpr const char* folderName = ".genv";
 // More than any value is long.
 constexpr std::size_t longestFile = 256;
 
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0)
-            close(number_);
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-  private:
-    int number_;
-};
-
-[[noreturn]] void failed(const std::string& file, const char* why, int error) {
-    throw Failure(ExitStatus::Failed, fmt::format("{} {}: {}", file, why, std::strerror(error)));
-}
-
 // The text of a file without the white space around it; nothing when there is none.
 std::optional<std::string> readField(const std::filesystem::path& folder, Field field) {
-    const std::string file = folder / fieldName(field);
-    // A pipe or a terminal in its place must not make this wait.
-    const Descriptor descriptor(
-        open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-    if (descriptor.number() < 0 && errno == ENOENT)
+    const std::filesystem::path file = folder / fieldName(field);
+    std::error_code ignored;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(file, ignored)))
         return std::nullopt;
-    struct stat status {};
-    if (descriptor.number() < 0 || fstat(descriptor.number(), &status) < 0)
-        failed(file, "cannot be read", errno);
-    if (!S_ISREG(status.st_mode))
-        failed(file, "cannot be read", EINVAL);
-    std::array<char, longestFile + 1> buffer{};
-    const ssize_t length = read(descriptor.number(), buffer.data(), buffer.size());
-    if (length < 0)
-        failed(file, "cannot be read", errno);
-    if (static_cast<std::size_t>(length) > longestFile)
-        failed(file, "cannot be read", EFBIG);
-
-    const std::string text(buffer.data(), static_cast<std::size_t>(length));
+    const std::string text = readFile(file, longestFile, Links::Refused);
     constexpr const char* whiteSpace = " \t\r\n";
     const std::size_t first = text.find_first_not_of(whiteSpace);
     if (first == std::string::npos)
@@ -182,9 +148,10 @@ void saveProject(const std::filesystem::path& folder, const Configuration& confi
             replaceFile(folder / fieldName(field), *text);
             continue;
         }
-        const std::string file = folder / fieldName(field);
+        const std::filesystem::path file = folder / fieldName(field);
         if (unlink(file.c_str()) < 0 && errno != ENOENT)
-            failed(file, "cannot be removed", errno);
+            throw Failure(ExitStatus::Failed, fmt::format("{} cannot be removed: {}", file.native(),
+                                                          std::strerror(errno)));
     }
 }
 
