@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Threads and processes: an operation has a connection of its own, and a child that is forked keeps none."""
 
+import contextlib
 import os
 import signal
 
@@ -9,7 +10,12 @@ from conftest import until
 
 def sockets_of(pid):
     folder = f"/proc/{pid}/fd"
-    return [name for name in os.listdir(folder) if os.readlink(f"{folder}/{name}").startswith("socket:")]
+    sockets = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # closed between the two looks
+            if os.readlink(f"{folder}/{name}").startswith("socket:"):
+                sockets.append(name)
+    return sockets
 
 
 class TestThreads:
