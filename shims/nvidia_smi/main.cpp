@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // nvidia-smi as somebody inside an environment has it: the real one, shown the environment's
-// devices
-// (--id), with the NVML filter in front of its library, and its output corrected where it goes
-// around that (correction.hpp says what is covered by which way). It decides nothing: what is
+// devices (--id), with the NVML filter in front of its library, and its output corrected where it
+// goes around that (correction.hpp says what is covered by which way). It decides nothing: what is
 // attached and whose a process is comes from the service, and without that the real one runs as it
 // is. Outside an environment, and under GENV_BYPASS=1, this is the real one.
 #include "genv/client.hpp"

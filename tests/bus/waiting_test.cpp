@@ -344,9 +344,11 @@ TEST_F(Waits, OfActivateThatWereCalledAgainStillTakeTheEnvironmentAlong) {
     const std::string id = std::to_string(shell.pid());
     service.restart(SIGKILL);
     auto client = std::make_unique<Client>(alice);
+    // A service that knows who she is asks polkit about the calls in the order in which they came,
+    // and is answered so: the first waits again when the second is answered.
+    EXPECT_TRUE(client->manager("GetLimits", "u", alice).ok());
     const auto again = client->start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid",
                                      "u", shell.pid(), "gpus", "u", 2U, "wait", "b", 1);
-    // The answers of polkit come in the order of the questions, so it waits again after this.
     EXPECT_TRUE(client->environment(id, "Configure", "a{sv}as", 0, 0).ok());
     EXPECT_EQ(waitingIn(*asRoot), Ids{id});
     EXPECT_EQ(environmentCount(), "4");

@@ -56,7 +56,7 @@ std::string start(Context& context, const OwnEnvironmentOptions& wanted,
     if (waitsForModel)
         options.lifetime.reset();
     options.wait = options.wait && *options.attach;
-    const std::string id = requestEnvironment(context, options);
+    std::string id = requestEnvironment(context, options);
     if (wanted.model) {
         // Starting an environment knows no models.
         AttachOptions devices;
