@@ -57,6 +57,7 @@ struct Context {
     Gate& gate;
     ListCalls& listCalls;
     WaitingCalls& waitingCalls;
+    const bool& isEnding; ///< once the service ends: calls on their way are answered no more
     std::function<const core::Settings&()> settings;
     std::function<void()> reload; ///< throws core::Error(InvalidArgs) that names file and line
     std::string version;

@@ -39,7 +39,8 @@ void handle(const Context& context, const sdbus::IObject& object, sdbus::Result<
     } catch (const core::Error& error) {
         unknown = error;
     }
-    const Reply<Values...> reply(std::move(result), Call{row, caller, context.log});
+    const Reply<Values...> reply(std::move(result),
+                                 Call{row, caller, context.log, context.isEnding});
     if (unknown)
         reply.refuse(*unknown);
     else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The answer to a call that may come later. Whatever happens to the work in between, the caller
 // gets exactly one answer: the value, a refusal, or, when everybody let go of the call, an error
-// that says so. Every handler runs inside guarded(), so that no foreign exception reaches
-// sdbus-c++.
+// that says so; but for the end of the service, which nobody is answered in. Every handler runs
+// inside guarded(), so that no foreign exception reaches sdbus-c++.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -25,6 +25,7 @@ struct Call {
     const policy::MethodRow& method;
     Caller caller;
     core::Log& log;
+    const bool& isEnding; ///< of the service
 };
 
 /// Writes one line about a refused call. `from` is who called; `fault` is what an internal error
@@ -88,6 +89,9 @@ class Reply {
         State(const State&) = delete;
         State& operator=(const State&) = delete;
         ~State() {
+            // A service that ends leaves its callers to the bus, which says that there is no reply.
+            if (call.isEnding)
+                return;
             refuse({core::ErrorCode::Internal, "the call was given up"},
                    "nobody answered the call");
         }

@@ -59,8 +59,10 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
     lookAtGpus();
 }
 
-// Those who wait are not told that they wait no longer: their places are kept, and they call again.
+// Whose calls are on their way hears from the bus that there is no reply, and calls again: the
+// place of one that waits is kept.
 Service::~Service() {
+    isEnding_ = true;
     waitingCalls_.giveUp();
 }
 
@@ -82,6 +84,7 @@ dbus::Context Service::makeContext() {
             gate_,
             listCalls_,
             waitingCalls_,
+            isEnding_,
             [this]() -> const core::Settings& { return settings_; },
             [this] { reload(); },
             GENV_VERSION};

@@ -83,6 +83,7 @@ class Service {
     core::Ledger ledger_;
 
     // Calls on their way are kept by what answers them, so these outlive all that follows.
+    bool isEnding_ = false;
     std::unique_ptr<sdbus::IConnection> connection_;
     dbus::Callers callers_;
     dbus::ListCalls listCalls_;
