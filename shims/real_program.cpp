@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/real_program.hpp"
 
+#include "shims/printable.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -88,7 +90,7 @@ void executeReal(const std::string& name, const std::vector<std::string>& argume
         words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     execv(program->c_str(), words.data());
-    fmt::print(stderr, "genv: {}: {}\n", *program, std::strerror(errno));
+    fmt::print(stderr, "genv: {}: {}\n", printable(*program), std::strerror(errno));
     std::exit(notExecutable);
 }
 

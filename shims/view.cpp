@@ -18,6 +18,15 @@ VisibleDevice* find(View& view, std::uint32_t index) {
 
 } // namespace
 
+bool isInstance(std::string_view uuid) {
+    return uuid.starts_with("MIG-");
+}
+
+bool hasInstances(const View& view) {
+    return std::any_of(view.begin(), view.end(),
+                       [](const VisibleDevice& device) { return isInstance(device.uuid); });
+}
+
 std::optional<std::uint64_t> VisibleDevice::usedMemoryBytes() const {
     std::uint64_t sum = 0;
     for (const VisibleProcess& process : processes) {

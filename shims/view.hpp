@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace genv {
@@ -39,6 +40,11 @@ struct VisibleDevice {
 
 /// Attached devices, by index; empty when detached.
 using View = std::vector<VisibleDevice>;
+
+/// Whether this is the UUID of a MIG instance.
+bool isInstance(std::string_view uuid);
+/// Whether any of the devices is one.
+bool hasInstances(const View& view);
 
 /// Which devices an environment holds, without their processes. Throws genv::Error.
 View readDevices(Client& client, const std::string& environment);

@@ -93,7 +93,7 @@ void requireWords(const Kernelspec& spec) {
     if (!spec.document.is_object() || argv == spec.document.end() || !argv->is_array() ||
         argv->empty() ||
         !std::all_of(argv->begin(), argv->end(), [](const Json& word) { return word.is_string(); }))
-        throw Failure(ExitStatus::Failed, fmt::format("{} says not how to start a kernel",
+        throw Failure(ExitStatus::Failed, fmt::format("{} does not say how to start a kernel",
                                                       (spec.folder / fileName).native()));
 }
 

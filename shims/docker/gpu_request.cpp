@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/docker/gpu_request.hpp"
 
+#include "shims/printable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -137,7 +139,7 @@ std::vector<const VisibleDevice*> firstOf(const Attached& attached, std::uint64_
 }
 
 std::string cdiName(const VisibleDevice& device) {
-    return device.uuid.starts_with("MIG-") ? device.uuid : std::to_string(device.index);
+    return isInstance(device.uuid) ? device.uuid : std::to_string(device.index);
 }
 
 // NVIDIA's words for no device at all.
@@ -173,17 +175,6 @@ std::string quotedField(const std::string& field) {
 }
 
 } // namespace
-
-std::string printable(std::string_view text) {
-    std::string safe;
-    for (const char c : text) {
-        if (c >= ' ' && c <= '~' && c != '\\')
-            safe += c;
-        else
-            safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-    return safe;
-}
 
 std::optional<std::vector<std::string>> splitFields(std::string_view line) {
     if (line.empty() || line.find_first_of("\r\n") != std::string_view::npos)

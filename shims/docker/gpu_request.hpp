@@ -40,9 +40,6 @@ struct Attached {
     View devices; ///< by index
 };
 
-/// Text in a form that does nothing to a terminal.
-std::string printable(std::string_view text);
-
 /// The fields of a comma-separated line, as Go's encoding/csv reads it; nothing where it cannot be
 /// read or is more than one line.
 std::optional<std::vector<std::string>> splitFields(std::string_view line);

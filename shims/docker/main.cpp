@@ -4,6 +4,7 @@
 // 125, as both engines end when they fail themselves.
 #include "genv/client.hpp"
 #include "shims/docker/rewrite.hpp"
+#include "shims/printable.hpp"
 #include "shims/real_program.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/docker/rewrite.hpp"
 
+#include "shims/printable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

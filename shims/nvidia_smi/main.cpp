@@ -7,7 +7,7 @@
 #include "genv/client.hpp"
 #include "shims/nvidia_smi/identity.hpp"
 #include "shims/nvidia_smi/real_tool.hpp"
-#include "shims/nvidia_smi/text.hpp"
+#include "shims/printable.hpp"
 #include "shims/real_program.hpp"
 
 #include <fmt/format.h>
@@ -194,7 +194,7 @@ int main(int count, char** words) {
     try {
         return genv::shims::nvidia_smi::run({words + 1, words + count});
     } catch (const std::exception& error) {
-        fmt::print(stderr, "genv: {}\n", genv::shims::nvidia_smi::printable(error.what()));
+        fmt::print(stderr, "genv: {}\n", genv::shims::printable(error.what()));
         return 255;
     }
 }

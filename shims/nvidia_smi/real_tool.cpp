@@ -2,6 +2,7 @@
 #include "shims/nvidia_smi/real_tool.hpp"
 
 #include "shims/nvidia_smi/text.hpp"
+#include "shims/printable.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

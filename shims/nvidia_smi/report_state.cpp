@@ -2,6 +2,7 @@
 #include "shims/nvidia_smi/report_state.hpp"
 
 #include "shims/nvidia_smi/text.hpp"
+#include "shims/printable.hpp"
 
 #include <fmt/format.h>
 

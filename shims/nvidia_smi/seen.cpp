@@ -9,8 +9,6 @@ namespace genv::shims::nvidia_smi {
 
 namespace {
 
-constexpr std::string_view instancePrefix = "MIG-";
-
 Memory memoryOf(const VisibleDevice& device) {
     return {device.capacityBytes(), device.usedMemoryBytes(), !device.shareBytes};
 }
@@ -70,7 +68,7 @@ std::vector<ListedGpu> parseListing(std::string_view text) {
 
 Seen::Seen(const View& view, const std::vector<ListedGpu>& listing) {
     for (const VisibleDevice& device : view) {
-        if (startsWith(device.uuid, instancePrefix)) {
+        if (isInstance(device.uuid)) {
             addInstance(device, listing);
             continue;
         }
@@ -124,12 +122,6 @@ bool Seen::hasProcess(std::uint64_t pid) const {
     return pid <= UINT32_MAX && std::any_of(gpus_.begin(), gpus_.end(), [&](const SeenGpu& gpu) {
                return gpu.pids.count(static_cast<std::uint32_t>(pid)) > 0;
            });
-}
-
-bool hasInstances(const View& view) {
-    return std::any_of(view.begin(), view.end(), [](const VisibleDevice& device) {
-        return startsWith(device.uuid, instancePrefix);
-    });
 }
 
 } // namespace genv::shims::nvidia_smi

@@ -74,6 +74,4 @@ class Seen {
     std::vector<SeenGpu> gpus_;
 };
 
-bool hasInstances(const View& view);
-
 } // namespace genv::shims::nvidia_smi

@@ -8,8 +8,6 @@ namespace genv::shims::nvidia_smi {
 
 namespace {
 
-constexpr std::size_t longestQuote = 200;
-
 bool isSpace(char character) {
     return character == ' ' || character == '\t' || character == '\r' || character == '\n';
 }
@@ -75,15 +73,6 @@ std::string lowered(std::string_view text) {
             character = static_cast<char>(character - 'A' + 'a');
     }
     return lower;
-}
-
-std::string printable(std::string_view text) {
-    std::string safe(text.substr(0, longestQuote));
-    for (char& character : safe) {
-        if (character < ' ' || character > '~')
-            character = '?';
-    }
-    return text.size() > longestQuote ? safe + "..." : safe;
 }
 
 void putRight(std::string& line, std::size_t first, std::size_t end, const std::string& word) {

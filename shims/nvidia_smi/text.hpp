@@ -33,10 +33,6 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 /// Lower-case ASCII letters.
 std::string lowered(std::string_view text);
 
-/// For messages: what a terminal could take for a command becomes `?`, and the rest after 200
-/// bytes `...`.
-std::string printable(std::string_view text);
-
 /// Puts a word where one ends at `end`, right-aligned, over spaces that lie at or after `first`;
 /// what follows moves only where there are not enough of those.
 void putRight(std::string& line, std::size_t first, std::size_t end, const std::string& word);

@@ -5,10 +5,6 @@
 
 namespace genv::shims {
 
-bool isInstance(std::string_view uuid) {
-    return uuid.starts_with("MIG-");
-}
-
 std::vector<unsigned> Scope::pids() const {
     std::vector<unsigned> pids;
     for (const VisibleDevice* device : devices) {

@@ -14,9 +14,6 @@
 
 namespace genv::shims {
 
-/// Whether this is the UUID of a MIG instance.
-bool isInstance(std::string_view uuid);
-
 /// What stands behind a handle of NVML.
 struct Scope {
     /// The environment's devices there: one, or for a GPU in MIG mode its attached instances.

@@ -3,7 +3,6 @@
 
 #include "shims/nvml/real_nvml.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace genv::shims {
@@ -26,11 +25,6 @@ std::string parentUuid(const std::string& instance) {
     if (parentHandle(instance, parent) == Return::Success)
         readUuid(parent, uuid);
     return uuid;
-}
-
-bool hasInstances(const View& view) {
-    return std::any_of(view.begin(), view.end(),
-                       [](const VisibleDevice& device) { return isInstance(device.uuid); });
 }
 
 VisibleGpu wholeGpu(const VisibleDevice& device) {
