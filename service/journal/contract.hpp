@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the journal holds of genv: a MESSAGE_ID for each kind of event and the names of the fields.
+// Who writes the records and who reads them as history both use this; genvd(8) describes it for
+// people, and the catalog explains each MESSAGE_ID. Ids and names are a contract: `journalctl
+// MESSAGE_ID=...` in somebody's script depends on them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace genv::service::journal {
+
+/// A kind of event: its name, which is also the value of GENV_EVENT, and its MESSAGE_ID.
+struct Kind {
+    std::string_view name;
+    std::string_view messageId; ///< 32 hexadecimal digits
+};
+
+inline constexpr std::array kinds{
+    Kind{"environment-started", "3ea1f737c81048758e4e3c7d1a9d51f4"},
+    Kind{"environment-ended", "40eaec41f0d940cd98f9d930230d8b6c"},
+    Kind{"attached", "abbad66f316f4f20bd8708fc8c055508"},
+    Kind{"detached", "00fb4819bdbf4466938bfaf0d565e639"},
+    Kind{"in-use", "12d5f6c44ad5480e8026f9bacb2f34b5"},
+    Kind{"idle", "10f5479ea45a4716a83af6e3234cf182"},
+    Kind{"wait-started", "12f3bb38b28648d585b20bf5fe1fe5de"},
+    Kind{"wait-granted", "e34db4a9685040a78fe33491e3431be3"},
+    Kind{"wait-ended", "13a78f0fe6ec436f99ea64b471b00a88"},
+    Kind{"process-terminated", "89050ef7f4b349d5b843638ccb103e37"},
+    Kind{"refused", "547b887bd5884166b4bb2e35993e31d3"},
+    Kind{"policy-changed", "5adc86c6277347f0a9b4e732951c1ca7"},
+    Kind{"lease-ending", "ab1652836d5443cdaa8672caca42d428"},
+    Kind{"rule-warning", "39375cc829ee433495d5990b5255804a"},
+    Kind{"device-health", "26dfaa5b07e841d78cc59aacfd94e3d0"},
+    Kind{"device-added", "2e8f536cdc3d4bb4b8bab5b00925cf2d"},
+    Kind{"device-removed", "13b258e4168e4c5f8f204e9c7b73ba0a"},
+};
+
+/// The names of the fields. A number is decimal; a list is separated by commas.
+namespace field {
+inline constexpr std::string_view messageId = "MESSAGE_ID";
+inline constexpr std::string_view event = "GENV_EVENT";             ///< a name of `kinds`
+inline constexpr std::string_view environment = "GENV_ENVIRONMENT"; ///< id
+inline constexpr std::string_view environmentName = "GENV_ENVIRONMENT_NAME";
+inline constexpr std::string_view uid = "GENV_UID";   ///< of the environment's, or process's, owner
+inline constexpr std::string_view user = "GENV_USER"; ///< that owner's name
+inline constexpr std::string_view device = "GENV_DEVICE"; ///< index, or a list where several
+inline constexpr std::string_view deviceUuid = "GENV_DEVICE_UUID"; ///< as many as indices
+inline constexpr std::string_view deviceModel = "GENV_DEVICE_MODEL";
+inline constexpr std::string_view share =
+    "GENV_SHARE_BYTES"; ///< of the memory; absent: the whole device
+inline constexpr std::string_view overSubscribed = "GENV_OVER_SUBSCRIBED"; ///< "1", else absent
+inline constexpr std::string_view reason = "GENV_REASON";                  ///< as signals have it
+inline constexpr std::string_view callerUid =
+    "GENV_CALLER_UID"; ///< who did or asked for it; 0: the service itself, too
+inline constexpr std::string_view callerUser = "GENV_CALLER_USER";
+inline constexpr std::string_view method =
+    "GENV_METHOD"; ///< the D-Bus method that was refused, with its interface
+inline constexpr std::string_view action = "GENV_ACTION"; ///< polkit's action of a refusal
+inline constexpr std::string_view error = "GENV_ERROR";   ///< the D-Bus error of a refusal
+inline constexpr std::string_view pid = "GENV_PID";
+inline constexpr std::string_view rule = "GENV_RULE";
+inline constexpr std::string_view health = "GENV_HEALTH";
+inline constexpr std::string_view count = "GENV_COUNT";        ///< how many devices are waited for
+inline constexpr std::string_view waited = "GENV_WAITED_USEC"; ///< how long the wait had lasted
+inline constexpr std::string_view held = "GENV_HELD_USEC"; ///< how long the attachment had lasted
+inline constexpr std::string_view since =
+    "GENV_SINCE_USEC"; ///< µs since the epoch: when what is told began
+inline constexpr std::string_view left = "GENV_LEFT_USEC"; ///< until a lease ends or a rule acts
+inline constexpr std::string_view settings =
+    "GENV_SETTINGS"; ///< what a policy change changed, `Key=value` separated by blanks
+} // namespace field
+
+} // namespace genv::service::journal
