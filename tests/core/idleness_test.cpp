@@ -118,7 +118,7 @@ class UseToldTest : public IdlenessTest {
 using Texts = std::vector<std::string>;
 
 TEST_F(UseToldTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
-    use.observed(ledger, gpus(4)); // the service started before
+    look(0s, 0); // the service started before
     ledger.detach("20", {}, alice);
     attachIndices("20", {0});
     run(500, alice, {{0, gigabytes(1)}}, "20");
@@ -171,12 +171,13 @@ TEST_F(UseToldTest, BelongsToTheAttachmentAndNotToItsPlace) {
     attachIndices("20", {0});
     told.clear();
     look(2min, 0);
-    EXPECT_EQ(toldSinceLast(), Texts{"idle GPU-1 2min"}) << "the new one was never in use";
+    EXPECT_EQ(toldSinceLast(), Texts{"idle GPU-1 2min 1s"}) << "the new one was never in use";
 }
 
 TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
-    use.observed(ledger, gpus(4));
+    look(0s, 0); // the service started before
     run(500, alice, {{0, gigabytes(1)}}, "20");
+    seen.devices[0].reading.utilizationPercent = 50;
     seen.takenAt = clock.wallNow();
     seen.started = clock.bootNow();
     clock.pass(3s);
