@@ -77,6 +77,21 @@ void EventLog::addEnvironment(Record& record, const core::EnvironmentId& id,
         record.add(field::environment, id);
 }
 
+void EventLog::recovered(const core::RecoveryReport& report) {
+    for (const core::EndedMeanwhile& ended : report.endedMeanwhile) {
+        const core::Environment& former = ended.former;
+        const core::Cause cause = core::Cause::fact(ended.reason);
+        for (const core::Attachment& attachment : ended.attachments)
+            on(core::Detached{former.id, former.uid, attachment, cause, &former});
+        if (!ended.isOver)
+            continue;
+        for (const core::Wait& wait : former.waits)
+            on(core::WaitEnded{former.id, former.uid, cause, missing(wait.request, former),
+                               wait.since, clock_.wallNow() - wait.since, &former});
+        on(core::EnvironmentRemoved{former.id, former.uid, cause, &former});
+    }
+}
+
 void EventLog::on(const core::EnvironmentAdded& event) {
     Record record(kindOf("environment-started"), Severity::Info,
                   fmt::format("environment {} of uid {} began ({})", event.environment, event.owner,
@@ -93,7 +108,8 @@ void EventLog::on(const core::EnvironmentRemoved& event) {
                               describe(event.cause)));
     addEnvironment(record, event.environment, event.former);
     add(record, event.cause);
-    record.add(field::since, core::toMicroseconds(event.former->created));
+    if (event.former != nullptr)
+        record.add(field::since, core::toMicroseconds(event.former->created));
     records_.push(std::move(record), event.owner, event.cause.actor);
 }
 

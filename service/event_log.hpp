@@ -5,6 +5,7 @@
 
 #include "core/events.hpp"
 #include "core/ledger.hpp"
+#include "core/recovery.hpp"
 #include "service/journal/record_queue.hpp"
 
 #include <set>
@@ -21,6 +22,9 @@ class EventLog {
 
     /// Hears an event of the ledger.
     void onEvent(const core::Event& event);
+
+    /// What ended while the service was down is told now.
+    void recovered(const core::RecoveryReport& report);
 
     /// The devices that there are at start are told: from now on one that comes is news.
     void devicesAreKnown() { knowsDevices_ = true; }

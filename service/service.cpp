@@ -106,6 +106,7 @@ void Service::recover() {
                   "were set aside",
                   report.restored + report.ended, report.ended, report.expired.size(),
                   report.setAside);
+    eventLog_.recovered(report);
     shellFiles_.start(report.expired);
     locks_.recover();
     queue_.expectClients();
