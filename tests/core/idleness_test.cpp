@@ -115,7 +115,7 @@ class UseToldTest : public IdlenessTest {
     core::Idleness use{events};
 };
 
-using Texts = std::vector<std::string>;
+using UseTexts = std::vector<std::string>;
 
 TEST_F(UseToldTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
     look(0s, 0); // the service started before
@@ -125,37 +125,37 @@ TEST_F(UseToldTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
     told.clear();
     look(10s, 0);
     look(5min, 0);
-    EXPECT_EQ(toldSinceLast(), Texts{}) << "a new attachment counts as idle";
+    EXPECT_EQ(toldSinceLast(), UseTexts{}) << "a new attachment counts as idle";
     look(10s, 50);
-    EXPECT_EQ(toldSinceLast(), Texts{"in-use GPU-0 0s"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
     look(10s, 50);
     look(59s, 0);
-    EXPECT_EQ(toldSinceLast(), Texts{});
+    EXPECT_EQ(toldSinceLast(), UseTexts{});
     look(1s, 0);
-    EXPECT_EQ(toldSinceLast(), Texts{"idle GPU-0 1min"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-0 1min"});
     look(5min, 0);
-    EXPECT_EQ(toldSinceLast(), Texts{});
+    EXPECT_EQ(toldSinceLast(), UseTexts{});
     look(1s, 1);
-    EXPECT_EQ(toldSinceLast(), Texts{"in-use GPU-0 0s"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
 }
 
 TEST_F(UseToldTest, IsNotToldOfAShortPause) {
     run(500, alice, {{0, gigabytes(1)}}, "20");
     look(0s, 50);
-    EXPECT_EQ(toldSinceLast(), Texts{"in-use GPU-0 0s"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
     for (int minute = 0; minute < 10; ++minute) {
         look(30s, 0);
         look(30s, 50);
     }
-    EXPECT_EQ(toldSinceLast(), Texts{"idle GPU-1 10min"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 10min"});
 }
 
 TEST_F(UseToldTest, IsToldOfWhatWasThereAtStartEitherWay) {
     run(500, alice, {{0, gigabytes(1)}}, "20");
     look(0s, 50);
-    EXPECT_EQ(toldSinceLast(), Texts{"in-use GPU-0 0s"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
     look(1min, 50);
-    EXPECT_EQ(toldSinceLast(), Texts{"idle GPU-1 1min"})
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 1min"})
         << "before the start it may have been in use";
 }
 
@@ -166,12 +166,12 @@ TEST_F(UseToldTest, BelongsToTheAttachmentAndNotToItsPlace) {
     attachIndices("20", {0}); // between two looks
     told.clear();
     look(1s, 50);
-    EXPECT_EQ(toldSinceLast(), Texts{"in-use GPU-0 0s"}) << "the new one is in use, too";
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"}) << "the new one is in use, too";
     ledger.detach("20", {0}, alice);
     attachIndices("20", {0});
     told.clear();
     look(2min, 0);
-    EXPECT_EQ(toldSinceLast(), Texts{"idle GPU-1 2min 1s"}) << "the new one was never in use";
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 2min 1s"}) << "the new one was never in use";
 }
 
 TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
@@ -185,7 +185,7 @@ TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
     attachIndices("20", {0});
     told.clear();
     use.observed(ledger, seen); // it began before
-    EXPECT_EQ(toldSinceLast(), Texts{"in-use GPU-0 0s"});
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
 }
 
 } // namespace

@@ -53,7 +53,7 @@ Record plain(const std::string& line) {
     return {kindOf("attached"), core::Severity::Info, line};
 }
 
-using Lines = std::vector<std::string>;
+using LineList = std::vector<std::string>;
 
 TEST(JournalContract, HasEveryIdAndNameOnce) {
     std::set<std::string_view> ids;
@@ -72,9 +72,9 @@ TEST(JournalRecord, EscapesWhatIsNotPrintable) {
     Record record(kindOf("refused"), core::Severity::Notice, "a line");
     record.add(field::environmentName, "x\nGENV_UID=0\x1b[2J\xff");
     record.add(field::user, R"(a "name" \ as it is)");
-    record.add(field::deviceUuid, Lines{"GPU-1,GPU-2", "GPU-3"});
-    record.add(field::settings, Lines{"User.a b.MaxDevicesPerUser=1", "Interval=5s"}, ' ');
-    record.add(field::device, Lines{});
+    record.add(field::deviceUuid, LineList{"GPU-1,GPU-2", "GPU-3"});
+    record.add(field::settings, LineList{"User.a b.MaxDevicesPerUser=1", "Interval=5s"}, ' ');
+    record.add(field::device, LineList{});
     EXPECT_EQ(valueOf(record, field::messageId), "547b887bd5884166b4bb2e35993e31d3");
     EXPECT_EQ(valueOf(record, field::event), "refused");
     EXPECT_EQ(valueOf(record, field::environmentName), R"(x\x0aGENV_UID=0\x1b[2J\xff)");
@@ -100,7 +100,7 @@ TEST_F(JournalQueue, NamesWhoItIsAboutAndWhoDidIt) {
     service::journal::RecordQueue queue(users, sink);
     queue.push(plain("a"), alice, root);
     queue.push(plain("b"), bob, std::nullopt);
-    ASSERT_EQ(sink.lines(), (Lines{"a", "b"}));
+    ASSERT_EQ(sink.lines(), (LineList{"a", "b"}));
     EXPECT_EQ(valueOf(sink.records[0], field::uid), "1001");
     EXPECT_EQ(valueOf(sink.records[0], field::user), "alice");
     EXPECT_EQ(valueOf(sink.records[0], field::callerUid), "0");
@@ -116,9 +116,9 @@ TEST_F(JournalQueue, KeepsTheOrderOfEventsWhileNamesAreLookedUp) {
     users.slow = false;
     queue.push(plain("b"), root, root);
     queue.push(plain("c"), std::nullopt, std::nullopt);
-    EXPECT_EQ(sink.lines(), Lines{});
+    EXPECT_EQ(sink.lines(), LineList{});
     users.later();
-    EXPECT_EQ(sink.lines(), (Lines{"a", "b", "c"}));
+    EXPECT_EQ(sink.lines(), (LineList{"a", "b", "c"}));
 }
 
 TEST_F(JournalQueue, LetsTheFirstGoWithoutItsNameWhenTooManyWait) {
@@ -128,7 +128,7 @@ TEST_F(JournalQueue, LetsTheFirstGoWithoutItsNameWhenTooManyWait) {
         queue.push(plain(std::to_string(i)), alice, std::nullopt);
     EXPECT_TRUE(sink.records.empty());
     queue.push(plain("last"), alice, std::nullopt);
-    ASSERT_EQ(sink.lines(), Lines{"0"});
+    ASSERT_EQ(sink.lines(), LineList{"0"});
     EXPECT_EQ(valueOf(sink.records[0], field::user), "1001");
     users.later(); // the first answer comes too late, and for nobody else
     ASSERT_EQ(sink.records.size(), queue.mostWaiting + 1);
@@ -142,7 +142,7 @@ TEST_F(JournalQueue, WritesAtItsEndWhatStillWaits) {
         service::journal::RecordQueue queue(users, sink);
         queue.push(plain("a"), alice, root);
     }
-    ASSERT_EQ(sink.lines(), Lines{"a"});
+    ASSERT_EQ(sink.lines(), LineList{"a"});
     EXPECT_EQ(valueOf(sink.records[0], field::user), "1001");
     users.later(); // and nobody is there to hear
 }
@@ -152,7 +152,7 @@ TEST_F(JournalQueue, AsksForNoNamesWhereOnlyLinesAreWritten) {
     users.slow = true;
     service::journal::RecordQueue queue(users, sink);
     queue.push(plain("a"), alice, root);
-    EXPECT_EQ(sink.lines(), Lines{"a"});
+    EXPECT_EQ(sink.lines(), LineList{"a"});
 }
 
 class JournalRefusals : public LedgerTest {
@@ -181,9 +181,9 @@ TEST_F(JournalRefusals, AreRecordsWhereSomebodyWasNotAllowed) {
     refuse(alice, core::ErrorCode::InvalidArgs);
     refuse(std::nullopt, core::ErrorCode::NoSuchDevice);
     EXPECT_EQ(sink.records.size(), 4U);
-    EXPECT_EQ(log.lines, (Lines{"refused dev.genv.Manager.Enforce from uid 1001 (:1.5): "
-                                "some.Error: why",
-                                "refused dev.genv.Manager.Enforce from :1.5: some.Error: why"}));
+    EXPECT_EQ(log.lines, (LineList{"refused dev.genv.Manager.Enforce from uid 1001 (:1.5): "
+                                   "some.Error: why",
+                                   "refused dev.genv.Manager.Enforce from :1.5: some.Error: why"}));
 }
 
 TEST_F(JournalRefusals, NameWhatTheyAreAboutWhereThatIsKnown) {
@@ -216,7 +216,7 @@ TEST_F(JournalRefusals, OfAFloodAreCountedAndTheOthersAreStillListed) {
     EXPECT_EQ(valueOf(sink.records.back(), field::callerUid), "1002");
     log.lines.clear();
     scheduler.pass(refusals.window);
-    EXPECT_EQ(log.lines, Lines{"1000 more calls of uid 1001 were refused and are not listed"});
+    EXPECT_EQ(log.lines, LineList{"1000 more calls of uid 1001 were refused and are not listed"});
     refuse(alice, core::ErrorCode::AccessDenied);
     EXPECT_EQ(valueOf(sink.records.back(), field::callerUid), "1001");
     scheduler.pass(refusals.window);
@@ -229,8 +229,8 @@ class JournalEvents : public LedgerTest {
         haveGpus(2);
         events.subscribe([this](const core::Event& event) { eventLog.onEvent(event); });
     }
-    Lines kinds() {
-        Lines result;
+    LineList kinds() {
+        LineList result;
         for (const Record& record : std::exchange(sink.records, {}))
             result.push_back(valueOf(record, field::event) + " " + valueOf(record, field::device));
         return result;
@@ -260,21 +260,21 @@ TEST_F(JournalEvents, TellOfDevicesOnlyWhatIsNews) {
     core::Observation more = gpus(3);
     more.devices[0].health = {core::Health::State::Xid, 79};
     ledger.observed(more);
-    EXPECT_EQ(kinds(), Lines{"device-health 0"}) << "at start: that one is not well";
+    EXPECT_EQ(kinds(), LineList{"device-health 0"}) << "at start: that one is not well";
     eventLog.devicesAreKnown();
     ledger.observed(gpus(2));
-    EXPECT_EQ(kinds(), (Lines{"device-removed 2", "device-health 0"}));
+    EXPECT_EQ(kinds(), (LineList{"device-removed 2", "device-health 0"}));
     ledger.observed(gpus(3));
-    EXPECT_EQ(kinds(), Lines{"device-added 2"});
+    EXPECT_EQ(kinds(), LineList{"device-added 2"});
     ledger.driverFailed();
-    EXPECT_EQ(kinds(), (Lines{"device-health 0", "device-health 1", "device-health 2"}));
+    EXPECT_EQ(kinds(), (LineList{"device-health 0", "device-health 1", "device-health 2"}));
 }
 
 TEST_F(JournalEvents, TellOfDevicesThatMovedBeforeTheStart) {
     core::Observation moved = gpus(2);
     moved.devices[1].facts.index = 2;
     ledger.observed(moved);
-    EXPECT_EQ(kinds(), (Lines{"device-removed 1", "device-added 2"}));
+    EXPECT_EQ(kinds(), (LineList{"device-removed 1", "device-added 2"}));
 }
 
 /// Standard error is a pipe that nobody reads until take() is called.
