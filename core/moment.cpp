@@ -68,9 +68,9 @@ bool takeDate(std::string_view& text, std::tm& local) {
     const auto day = takeDigits(rest, 2);
     if (!day || *year < firstYear || *year > lastYear)
         return false;
-    const std::chrono::year_month_day date{
-        std::chrono::year{*year}, std::chrono::month{static_cast<unsigned>(*month)},
-        std::chrono::day{static_cast<unsigned>(*day)}};
+    const std::chrono::year_month_day date{std::chrono::year{*year},
+                                           std::chrono::month{static_cast<unsigned>(*month)},
+                                           std::chrono::day{static_cast<unsigned>(*day)}};
     if (!date.ok())
         return false;
     local = {};

@@ -180,17 +180,23 @@ void Histories::list(const Reply<EventRows>& reply, std::uint64_t since, std::ui
     pass(reply, asked, std::move(query));
 }
 
+// Where a read goes on that was allowed, and to what was now when it was.
+std::optional<core::WallTime> Histories::allowedUntil(const std::string& busName,
+                                                      const core::HistoryQuery& asked) const {
+    const auto found = allowed_.find(busName);
+    if (found == allowed_.end() || asked.after.empty() || asked.after != found->second.cursor)
+        return std::nullopt;
+    core::HistoryQuery begun = found->second.asked;
+    begun.after = asked.after;
+    return begun == asked ? std::optional(found->second.until) : std::nullopt;
+}
+
 void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
                      core::HistoryQuery query) {
-    const auto allowed = allowed_.find(reply.caller().busName);
-    if (allowed != allowed_.end() && !asked.after.empty() &&
-        asked.after == allowed->second.cursor) {
-        core::HistoryQuery begun = allowed->second.query;
-        begun.after = asked.after;
-        if (begun == asked) {
-            read(reply, asked, std::move(query));
-            return;
-        }
+    if (const auto until = allowedUntil(reply.caller().busName, asked)) {
+        query.until = *until;
+        read(reply, asked, std::move(query));
+        return;
     }
     policy::Target target;
     target.environment = asked.environment;
@@ -204,12 +210,12 @@ void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& as
         return;
     }
     const auto place = context_.listCalls.enter(reply.caller().uid);
-    context_.users.describe(
-        *asked.uid, reply.later([target, proceed, place](const core::UserInfo& user) {
-            policy::Target named = target;
-            named.ownerName = user.name;
-            proceed(named);
-        }));
+    context_.users.describe(*asked.uid,
+                            reply.later([target, proceed, place](const core::UserInfo& user) {
+                                policy::Target named = target;
+                                named.ownerName = user.name;
+                                proceed(named);
+                            }));
 }
 
 void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
@@ -217,9 +223,10 @@ void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& as
     const auto place = context_.listCalls.enter(reply.caller().uid);
     // What comes for a caller that has left reaches nobody.
     const auto remembered = context_.waitingCalls.remember(reply);
+    const core::WallTime until = query.until;
     context_.history.read(
         reply.caller().uid, std::move(query),
-        reply.later([this, reply, asked, place, remembered](core::HistoryPage page) {
+        reply.later([this, reply, asked, until, place, remembered](core::HistoryPage page) {
             if (page.failure)
                 throw core::Error(*page.failure);
             const Caller& caller = reply.caller();
@@ -227,7 +234,7 @@ void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& as
             if (page.rows.empty())
                 allowed_.erase(caller.busName);
             else if (!isOwn && caller.uid != 0)
-                allowed_[caller.busName] = {asked, page.rows.back().cursor};
+                allowed_[caller.busName] = {asked, until, page.rows.back().cursor};
             reply.send({std::move(page.rows)});
         }));
 }

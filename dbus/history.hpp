@@ -12,6 +12,7 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,12 +41,16 @@ class Histories {
     void left(const std::string& busName) { allowed_.erase(busName); }
 
   private:
-    /// A read of somebody else's history, as it was asked for, and where it ended so far.
+    /// A read of somebody else's history, as it was asked for, how far it may go, and where it
+    /// ended so far.
     struct Allowed {
-        core::HistoryQuery query;
+        core::HistoryQuery asked;
+        core::WallTime until;
         std::string cursor;
     };
 
+    [[nodiscard]] std::optional<core::WallTime> allowedUntil(const std::string& busName,
+                                                             const core::HistoryQuery& asked) const;
     void pass(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
               core::HistoryQuery query);
     void read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,

@@ -17,8 +17,7 @@ namespace genv::service {
 
 class JournalHistory : public core::History {
   public:
-    explicit JournalHistory(Worker::Post post,
-                            journal::Source source = journal::Source::system(),
+    explicit JournalHistory(Worker::Post post, journal::Source source = journal::Source::system(),
                             journal::Bounds bounds = {});
     /// Stops the read that runs.
     ~JournalHistory() override;

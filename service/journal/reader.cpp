@@ -2,7 +2,7 @@
 #include "service/journal/reader.hpp"
 
 #include "service/journal/contract.hpp"
-#include "service/journal/record.hpp"
+#include "service/journal/event_row.hpp"
 
 #include <systemd/sd-journal.h>
 #include <systemd/sd-login.h>
@@ -66,9 +66,9 @@ void match(sd_journal* journal, std::string_view field, std::string_view value) 
 // its environments or of its doing, so that one is a group of its own.
 void addMatches(sd_journal* journal, const Source& source, const core::HistoryQuery& query) {
     for (const Kind& kind : kinds) {
-        const bool isWanted = query.kinds.empty() || std::find(query.kinds.begin(),
-                                                               query.kinds.end(),
-                                                               kind.name) != query.kinds.end();
+        const bool isWanted =
+            query.kinds.empty() ||
+            std::find(query.kinds.begin(), query.kinds.end(), kind.name) != query.kinds.end();
         if (isWanted)
             match(journal, field::messageId, kind.messageId);
     }

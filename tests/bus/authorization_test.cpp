@@ -145,7 +145,8 @@ class Authorization : public BusTest {
         const bool denied =
             answer.error == error::accessDenied || answer.error == error::interactive;
         // Kernels and the journal are looked for after the question, and there is none.
-        if (!denied && answer.error != error::noSuchProcess && answer.error != error::notSupported) {
+        if (!denied && answer.error != error::noSuchProcess &&
+            answer.error != error::notSupported) {
             EXPECT_EQ(answer.error, "")
                 << row.interface << "." << row.member << ": " << answer.text;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "service/journal/record.hpp"
+#include "service/journal/event_row.hpp"
 
 #include "core/text.hpp"
 #include "service/journal/contract.hpp"

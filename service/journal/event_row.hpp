@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From the fields of a journal record to an event of the history. What does not look as the contract
-// says was not written by this service, or is damaged, and is no event.
+// From the fields of a journal record to an event of the history. What does not look as the
+// contract says was not written by this service, or is damaged, and is no event.
 #pragma once
 
 #include "core/ports/history.hpp"
