@@ -103,9 +103,10 @@ std::optional<WallTime> parseCalendar(std::string_view text, WallTime now) {
     std::tm local = localTime(now);
     local.tm_hour = local.tm_min = local.tm_sec = 0;
     const bool hasDate = takeDate(text, local);
-    if (hasDate && !text.empty() && !take(text, " ") && !take(text, "T"))
+    const bool hasTime = !hasDate || !text.empty();
+    if (hasDate && hasTime && !take(text, " ") && !take(text, "T"))
         return std::nullopt;
-    if ((!hasDate || !text.empty()) && !takeTimeOfDay(text, local))
+    if (hasTime && !takeTimeOfDay(text, local))
         return std::nullopt;
     return text.empty() ? std::optional(fromLocal(local)) : std::nullopt;
 }

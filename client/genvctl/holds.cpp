@@ -5,6 +5,23 @@
 
 namespace genv::ctl {
 
+namespace {
+
+// When what is told began; nothing where that is not said, or later than it was told.
+std::optional<Time> beginningOf(const HistoryEvent& event) {
+    return event.since && *event.since <= event.time ? event.since : std::nullopt;
+}
+
+// The journal's own time is when the record came there.
+Time endOf(const HistoryEvent& event) {
+    const auto begin = beginningOf(event);
+    if (begin && event.held && *event.held < event.time - *begin)
+        return *begin + *event.held;
+    return event.time;
+}
+
+} // namespace
+
 void Holds::add(const HistoryEvent& event) {
     if (!event.environment)
         return;
@@ -26,7 +43,7 @@ void Holds::add(const HistoryEvent& event) {
 }
 
 void Holds::attached(const HistoryEvent& event, const Key& key) {
-    const Time begin = std::min(event.since.value_or(event.time), event.time);
+    const Time begin = beginningOf(event).value_or(event.time);
     const auto found = open_.find(key);
     if (found != open_.end() && begin <= found->second.hold.begin())
         return; // told twice
@@ -38,11 +55,8 @@ void Holds::attached(const HistoryEvent& event, const Key& key) {
 }
 
 void Holds::detached(const HistoryEvent& event, const Key& key) {
-    std::optional<Time> begin = event.since;
-    if (!begin && event.held)
-        begin = event.time - *event.held;
-    if (begin)
-        endAt(key, std::min(*begin, event.time), event.time);
+    if (const auto begin = beginningOf(event))
+        endAt(key, *begin, endOf(event));
     else
         close(key, event.time);
     for (auto hold = closed_.rbegin(); hold != closed_.rend(); ++hold) {
@@ -54,7 +68,7 @@ void Holds::detached(const HistoryEvent& event, const Key& key) {
 }
 
 void Holds::used(const HistoryEvent& event, const Key& key, Use use) {
-    const Time at = std::min(event.since.value_or(event.time), event.time);
+    const Time at = beginningOf(event).value_or(event.time);
     auto found = open_.find(key);
     if (found == open_.end()) {
         open(key, at, use).beginsEarlier = true;

@@ -18,7 +18,7 @@ bool isWithin(const Period& period, Time time) {
 std::optional<std::chrono::microseconds> waitedFor(const HistoryEvent& event) {
     if (event.waited)
         return event.waited;
-    if (event.since)
+    if (event.since && *event.since <= event.time)
         return event.time - *event.since;
     return std::nullopt;
 }
@@ -228,12 +228,8 @@ std::optional<Time> earliestBeginning(const UsageInput& input) {
         earliest = earliest ? std::min(*earliest, time) : time;
     };
     for (const HistoryEvent& event : input.events) {
-        if (event.kind != "detached")
-            continue;
-        if (event.since)
+        if (event.kind == "detached" && event.since)
             consider(*event.since);
-        else if (event.held)
-            consider(event.time - *event.held);
     }
     for (const HeldNow& held : input.held)
         consider(held.since);

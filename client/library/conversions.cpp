@@ -91,9 +91,10 @@ std::vector<Value> oneOrMore(const Dictionary& details, const char* one, const c
     return detail<std::vector<Value>>(details, more).value_or(std::vector<Value>{});
 }
 
+// Nothing for one that no clock has shown.
 std::optional<std::chrono::microseconds> spanOf(const Dictionary& details, const char* name) {
     const auto microseconds = detail<std::uint64_t>(details, name);
-    if (!microseconds)
+    if (!microseconds || *microseconds > std::numeric_limits<std::int64_t>::max())
         return std::nullopt;
     return std::chrono::microseconds{static_cast<std::int64_t>(*microseconds)};
 }
@@ -140,8 +141,8 @@ HistoryEvent toHistoryEvent(const Dictionary& event) {
     row.waited = spanOf(event, "waited");
     row.held = spanOf(event, "held");
     row.left = spanOf(event, "left");
-    if (const auto since = detail<std::uint64_t>(event, "since"))
-        row.since = toTime(*since);
+    if (const auto since = spanOf(event, "since"))
+        row.since = Time{*since};
     row.settings = detail<std::string>(event, "settings");
     return row;
 }

@@ -90,6 +90,15 @@ TEST_F(Reports, AnAttachmentIsIdleUntilItIsUsedAndAgainFromWhenUseEnded) {
     expect(ofDevice(0, 100, "G0"), 40min, 20min, 0min);
 }
 
+TEST_F(Reports, TakeTheServicesTimesBeforeThoseOfItsRecords) {
+    event("attached", 11, "a", "G0").since = at(10);
+    detached(52, "a", "G0", 10);
+    input.events.back().held = 40min;
+    expect(ofUser(0, 100), 40min, 0min, 0min);
+    input.events.back().since = at(60); // which cannot be
+    expect(ofUser(0, 100), 42min, 0min, 0min);
+}
+
 TEST_F(Reports, CutThePeriodOutOfWhatBeganBeforeAndEndedLater) {
     attached(10, "a", "G0");
     inUse(15, "a", "G0");
@@ -209,9 +218,9 @@ TEST_F(Reports, HaveARowForEachDeviceUnlessTheyAreOneUsers) {
 
 TEST_F(Reports, LookBackToTheEarliestBeginning) {
     EXPECT_FALSE(ctl::earliestBeginning(input));
-    event("detached", 50, "a", "G0").held = 20min;
+    detached(50, "a", "G0", 40);
+    detached(60, "a", "G1", 30);
     EXPECT_EQ(ctl::earliestBeginning(input), at(30));
-    detached(60, "a", "G1", 40);
     input.held = {{"b", bob, "bob", "G0", at(10)}};
     EXPECT_EQ(ctl::earliestBeginning(input), at(10));
 }
