@@ -11,7 +11,7 @@ inline constexpr std::size_t environmentsPerUser = 64;
 inline constexpr std::size_t processesPerUser = 256; ///< root processes and kernels
 inline constexpr std::size_t waitsPerUser = 32;      ///< for devices, and as many for locks
 inline constexpr std::size_t pendingChecksPerUser = 8;
-inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait for a sample or a search
+inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait to be answered
 
 inline constexpr std::size_t repeatedEnforcementsPerUser = 4;
 inline constexpr std::size_t limitsPerEnforcement = 1000; ///< users named one by one, also root's

@@ -7,6 +7,7 @@
 #include "core/ledger.hpp"
 #include "core/locks.hpp"
 #include "core/ports/clock.hpp"
+#include "core/ports/history.hpp"
 #include "core/ports/kernels.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
@@ -29,8 +30,8 @@
 
 namespace genv::dbus {
 
-/// Counts the calls of each user that wait for a sample, or for a search of all processes, and
-/// refuses one too many.
+/// Counts the calls of each user that wait for a sample, a search of all processes or the history,
+/// and refuses one too many.
 class ListCalls {
   public:
     /// Counts a call for as long as the result lives. Throws core::Error(LimitsExceeded).
@@ -48,6 +49,7 @@ struct Context {
     core::Locks& locks;
     core::Users& users;
     core::Kernels& kernels;
+    core::History& history;
     core::Terminator& terminator;
     core::Enforcer& enforcer;
     const core::Idleness& idleness;

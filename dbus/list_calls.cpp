@@ -9,7 +9,7 @@ std::shared_ptr<void> ListCalls::enter(core::Uid uid) {
     std::size_t& count = counts_[uid];
     if (uid != 0 && count >= core::caps::listCallsPerUser)
         core::fail(core::ErrorCode::LimitsExceeded,
-                   "{} of your calls wait for the GPUs or processes already", count);
+                   "{} of your calls wait for the GPUs, processes or history already", count);
     ++count;
     return {this, [this, uid](void*) {
                 if (--counts_[uid] == 0)

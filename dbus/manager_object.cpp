@@ -66,7 +66,7 @@ void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
 
 ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context)
     : AdaptorInterfaces(connection, contract::managerPath), context_(context),
-      enforcement_(context, getObject()) {
+      enforcement_(context, getObject()), histories_(context) {
     registerAdaptor();
 }
 
@@ -289,12 +289,12 @@ ManagerObject::ListQueue() {
     });
 }
 
-void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& result, uint64_t /*since*/,
-                               uint64_t /*until*/, Variants /*filter*/) {
-    handle<interface, "ListEvents">(context_, getObject(), std::move(result), [](const auto&) {
-        core::fail(core::ErrorCode::NotSupported,
-                   "the history is not supported by this version of the service");
-    });
+void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& /*result*/, uint64_t since,
+                               uint64_t until, Variants filter) {
+    handle<interface, "ListEvents">(context_, getObject(), eventRowsResult(getObject()),
+                                    [&](const Reply<EventRows>& reply) {
+                                        histories_.list(reply, since, until, std::move(filter));
+                                    });
 }
 
 void ManagerObject::Reload(sdbus::Result<>&& result) {

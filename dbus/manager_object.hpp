@@ -5,6 +5,7 @@
 
 #include "dbus/context.hpp"
 #include "dbus/enforcement.hpp"
+#include "dbus/history.hpp"
 #include "dbus/manager_adaptor.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -28,7 +29,10 @@ class ManagerObject
     void emitChanged(const std::vector<std::string>& properties);
 
     /// A connection is gone.
-    void left(const std::string& busName) { enforcement_.left(busName); }
+    void left(const std::string& busName) {
+        enforcement_.left(busName);
+        histories_.left(busName);
+    }
 
   private:
     using Variants = std::map<std::string, sdbus::Variant>;
@@ -72,6 +76,7 @@ class ManagerObject
 
     const Context& context_;
     Enforcement enforcement_;
+    Histories histories_;
 };
 
 } // namespace genv::dbus

@@ -61,7 +61,7 @@ enum class Requirement {
     TerminateProcess,  ///< manage-own or terminate-others, by the process's uids
     Enforce,           ///< enforce; a dry run is free
     Configure,         ///< configure
-    ReadHistory,       ///< read-history, for what is not one's own
+    ReadHistory,       ///< read-history, but free where the target is the caller
 };
 
 /// What a method requires, and what it does to its target, for the person who is asked for a

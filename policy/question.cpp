@@ -51,6 +51,10 @@ std::string describe(const Target& target) {
     return environment.empty() ? "the GPU service" : environment;
 }
 
+std::string whoseHistory(const Target& target) {
+    return target.owner ? target.ownerName : "every user";
+}
+
 std::map<std::string, std::string> detailsOf(const Target& target) {
     std::map<std::string, std::string> details;
     if (target.environment)
@@ -76,8 +80,13 @@ std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
         return std::nullopt;
     if (method.requirement == Requirement::Enforce && target.dryRun)
         return std::nullopt;
+    if (method.requirement == Requirement::ReadHistory && target.owner == caller)
+        return std::nullopt;
     return Question{actionFor(method.requirement, caller, target), detailsOf(target),
-                    fmt::format("{} {}", method.deed, describe(target))};
+                    fmt::format("{} {}", method.deed,
+                                method.requirement == Requirement::ReadHistory
+                                    ? whoseHistory(target)
+                                    : describe(target))};
 }
 
 std::optional<Question> quotaQuestionFor(const MethodRow& method, core::Uid caller,

@@ -40,8 +40,8 @@ struct Question {
     friend bool operator==(const Question&, const Question&) = default;
 };
 
-/// The question for a call by `caller`, or nothing where none is asked: reading is free and root is
-/// not asked.
+/// The question for a call by `caller`, or nothing where none is asked: reading is free, one's own
+/// history too, and root is not asked.
 std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
                                     const Target& target);
 

@@ -25,6 +25,7 @@
 #include "service/file_store.hpp"
 #include "service/glib_loop.hpp"
 #include "service/gpu_observer.hpp"
+#include "service/journal/history.hpp"
 #include "service/journal/record_queue.hpp"
 #include "service/journal/refusal_log.hpp"
 #include "service/kernel_finder.hpp"
@@ -99,6 +100,7 @@ class Service {
     core::Leases leases_;
     UserDirectory users_;
     KernelFinder kernels_;
+    JournalHistory history_;
     core::Terminator terminator_;
     core::Evictor evictor_;
     core::Idleness idleness_;

@@ -82,6 +82,8 @@ void addCommands(CLI::App& app, Context& context) {
     addDevices(app, context);
     addEnvs(app, context);
     addEvents(app, context);
+    addHistory(app, context);
+    addReport(app, context);
     addRun(app, context);
     addJupyter(app, context);
     addHome(app, context);

@@ -165,6 +165,30 @@ std::map<std::string, Limit> Client::limits(std::uint32_t uid) {
     });
 }
 
+void Client::history(const HistoryQuery& query,
+                     const std::function<void(const HistoryEvent&)>& take) {
+    const auto microseconds = [](Time time) {
+        return static_cast<std::uint64_t>(time.time_since_epoch().count());
+    };
+    client::Dictionary filter = client::toDictionary(query);
+    for (;;) {
+        const auto page =
+            implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+                std::vector<HistoryEvent> events;
+                for (const client::Dictionary& event :
+                     manager.ListEvents(microseconds(query.since),
+                                        query.until ? microseconds(*query.until) : 0, filter))
+                    events.push_back(client::toHistoryEvent(event));
+                return events;
+            });
+        if (page.empty())
+            return;
+        for (const HistoryEvent& event : page)
+            take(event);
+        filter["after"] = sdbus::Variant(page.back().cursor);
+    }
+}
+
 std::string Client::activate(const ActivateOptions& options) {
     if (options.wait)
         return *activate(options, Waiting{});

@@ -83,7 +83,69 @@ std::string listText(const std::vector<Value>& values) {
     return text;
 }
 
+// One of them, or several under another name.
+template <typename Value>
+std::vector<Value> oneOrMore(const Dictionary& details, const char* one, const char* more) {
+    if (auto value = detail<Value>(details, one))
+        return {std::move(*value)};
+    return detail<std::vector<Value>>(details, more).value_or(std::vector<Value>{});
+}
+
+// Nothing for one that no clock has shown.
+std::optional<std::chrono::microseconds> spanOf(const Dictionary& details, const char* name) {
+    const auto microseconds = detail<std::uint64_t>(details, name);
+    if (!microseconds || *microseconds > std::numeric_limits<std::int64_t>::max())
+        return std::nullopt;
+    return std::chrono::microseconds{static_cast<std::int64_t>(*microseconds)};
+}
+
 } // namespace
+
+Dictionary toDictionary(const HistoryQuery& query) {
+    Dictionary dictionary;
+    put(dictionary, "uid", query.uid);
+    if (query.everybody)
+        dictionary.emplace("all", sdbus::Variant(true));
+    put(dictionary, "environment", query.environment);
+    put(dictionary, "device", query.deviceUuid);
+    if (!query.kinds.empty())
+        dictionary.emplace("kinds", sdbus::Variant(query.kinds));
+    return dictionary;
+}
+
+HistoryEvent toHistoryEvent(const Dictionary& event) {
+    HistoryEvent row;
+    row.cursor = property<std::string>(event, "cursor");
+    row.time = toTime(property<std::uint64_t>(event, "time"));
+    row.kind = property<std::string>(event, "kind");
+    row.message = property<std::string>(event, "message");
+    row.environment = detail<std::string>(event, "environment");
+    row.name = detail<std::string>(event, "name");
+    row.uid = detail<std::uint32_t>(event, "uid");
+    row.user = detail<std::string>(event, "user");
+    row.devices = oneOrMore<std::uint32_t>(event, "device", "devices");
+    row.uuids = oneOrMore<std::string>(event, "uuid", "uuids");
+    row.model = detail<std::string>(event, "model");
+    row.shareBytes = detail<std::uint64_t>(event, "share");
+    row.overSubscribed = detail<bool>(event, "over-subscribed").value_or(false);
+    row.reason = detail<std::string>(event, "reason");
+    row.caller = detail<std::uint32_t>(event, "caller");
+    row.callerUser = detail<std::string>(event, "caller-user");
+    row.method = detail<std::string>(event, "method");
+    row.action = detail<std::string>(event, "action");
+    row.error = detail<std::string>(event, "error");
+    row.pid = detail<std::uint32_t>(event, "pid");
+    row.rule = detail<std::string>(event, "rule");
+    row.health = detail<std::string>(event, "health");
+    row.count = detail<std::uint32_t>(event, "count");
+    row.waited = spanOf(event, "waited");
+    row.held = spanOf(event, "held");
+    row.left = spanOf(event, "left");
+    if (const auto since = spanOf(event, "since"))
+        row.since = Time{*since};
+    row.settings = detail<std::string>(event, "settings");
+    return row;
+}
 
 Dictionary toDictionary(const ActivateOptions& options) {
     Dictionary dictionary;

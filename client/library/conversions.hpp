@@ -58,6 +58,11 @@ std::optional<Event> toEvent(sdbus::Message& signal);
 /// The arguments of Notice: whom it is for and what it says. Throws sdbus::Error.
 std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal);
 
+/// The filter of ListEvents.
+Dictionary toDictionary(const HistoryQuery& query);
+/// Throws sdbus::Error where something is missing or of another type.
+HistoryEvent toHistoryEvent(const Dictionary& event);
+
 Time toTime(std::uint64_t microseconds);
 /// The moment now.
 Time now();

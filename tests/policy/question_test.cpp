@@ -46,9 +46,25 @@ TEST(Question, IsNotAskedForReadingNorOfRoot) {
     for (const policy::MethodRow& each : policy::methodTable) {
         EXPECT_FALSE(policy::questionFor(each, 0, environmentOf(alice))) << each.member;
         EXPECT_EQ(policy::questionFor(each, alice, environmentOf(alice)).has_value(),
-                  each.requirement != policy::Requirement::Free)
+                  each.requirement != policy::Requirement::Free &&
+                      each.requirement != policy::Requirement::ReadHistory)
             << each.member;
     }
+}
+
+TEST(Question, IsAskedAboutTheHistoryOfOthersAndOfEverybody) {
+    const auto listEvents = row("dev.genv.Manager", "ListEvents");
+    Target target;
+    EXPECT_EQ(policy::questionFor(listEvents, alice, target)->message(),
+              "Authentication is required to read the history of every user");
+    target.owner = bob;
+    target.ownerName = "bob";
+    const auto question = policy::questionFor(listEvents, alice, target);
+    EXPECT_EQ(question->action, Action::ReadHistory);
+    EXPECT_EQ(question->details.at("uid"), "1002");
+    EXPECT_EQ(question->message(), "Authentication is required to read the history of bob");
+    target.owner = alice;
+    EXPECT_FALSE(policy::questionFor(listEvents, alice, target).has_value());
 }
 
 TEST(Question, OfAClaimIsTheFirstThatApplies) {

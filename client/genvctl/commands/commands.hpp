@@ -29,6 +29,8 @@ void addTerminate(CLI::App& app, Context& context);
 void addLimits(CLI::App& app, Context& context);
 void addPolicy(CLI::App& app, Context& context);
 void addEvents(CLI::App& app, Context& context);
+void addHistory(CLI::App& app, Context& context);
+void addReport(CLI::App& app, Context& context);
 void addExtend(CLI::App& app, Context& context);
 void addLock(CLI::App& app, Context& context);
 void addQueue(CLI::App& app, Context& context);

@@ -4,40 +4,20 @@
 
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/commands/option_values.hpp"
 #include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 
 namespace genv::ctl {
 
 namespace {
 
-std::uint32_t uidOf(const std::string& user) {
-    if (user.empty())
-        return geteuid();
-    // A name may be all digits, so the user database comes first.
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 16384> buffer{};
-    getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (found != nullptr)
-        return found->pw_uid;
-    if (const auto uid = parseNumber(user))
-        return *uid;
-    throw Failure(ExitStatus::Failed, fmt::format("There is no user \"{}\"", user),
-                  "\"getent passwd\" lists the users.");
-}
-
 void limits(Context& context, const ListingOptions& options, const std::string& user) {
-    const std::uint32_t uid = uidOf(user);
+    const std::uint32_t uid = user.empty() ? geteuid() : uidOf(user);
     const auto limits = context.client().limits(uid);
     if (!context.printJson({{"uid", uid}, {"limits", limitsJson(limits)}}))
         options.print(context, limitsTable(limits));

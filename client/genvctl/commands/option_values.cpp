@@ -2,11 +2,16 @@
 #include "client/genvctl/commands/option_values.hpp"
 
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/text.hpp"
 #include "core/bytes.hpp"
 #include "core/duration.hpp"
 #include "core/error.hpp"
+#include "core/moment.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
+
+#include <array>
 
 namespace genv::ctl {
 
@@ -40,6 +45,25 @@ std::optional<std::chrono::seconds> readTime(const char* option,
 std::optional<std::uint64_t> readMemory(const char* option,
                                         const std::optional<std::string>& text) {
     return text ? std::optional(read(option, *text, core::parseBytes).count) : std::nullopt;
+}
+
+Time readMoment(const char* option, const std::string& text) {
+    return read(option, text,
+                [](const std::string& moment) { return core::parseMoment(moment, currentTime()); });
+}
+
+std::uint32_t uidOf(const std::string& user) {
+    // A name may be all digits, so the user database comes first.
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> buffer{};
+    getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (found != nullptr)
+        return found->pw_uid;
+    if (const auto uid = parseNumber(user))
+        return *uid;
+    throw Failure(ExitStatus::Failed, fmt::format("There is no user \"{}\"", user),
+                  "\"getent passwd\" lists the users.");
 }
 
 } // namespace genv::ctl

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Values with units on the command line. What is wrong with one is said with the option's name.
+// Values on the command line that are more than they look: amounts, times, users. What is wrong
+// with one is said with the option's name.
 #pragma once
+
+#include "genv/types.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -16,5 +19,11 @@ std::optional<std::chrono::seconds> readTime(const char* option,
 
 /// An amount of memory in bytes. Throws Failure(Usage).
 std::optional<std::uint64_t> readMemory(const char* option, const std::optional<std::string>& text);
+
+/// A moment as core::parseMoment() reads it. Throws Failure(Usage).
+Time readMoment(const char* option, const std::string& text);
+
+/// The uid of a user, by name or uid. Throws Failure(Failed) where there is none.
+std::uint32_t uidOf(const std::string& user);
 
 } // namespace genv::ctl

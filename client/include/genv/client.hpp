@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +64,11 @@ class GENV_EXPORT Client {
     ServiceStatus status();
     /// The limits of a user and what is used of them, by the names they have in genvd.conf.
     std::map<std::string, Limit> limits(std::uint32_t uid);
+
+    /// Gives what has happened to the function, oldest first, in as many calls as it takes. One's
+    /// own is free; others' needs an administrator's consent. Throws Error
+    /// org.freedesktop.DBus.Error.NotSupported where the machine has no journal.
+    void history(const HistoryQuery& query, const std::function<void(const HistoryEvent&)>& take);
 
     // -- changing: one's own freely, others' with an administrator's consent
 

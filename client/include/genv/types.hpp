@@ -195,4 +195,47 @@ struct ConfigurationChange {
     std::optional<std::optional<std::chrono::seconds>> lifetime;
 };
 
+/// Which events Client::history() gives: those for which everything given holds.
+struct HistoryQuery {
+    Time since;
+    std::optional<Time> until;              ///< unset: now
+    std::optional<std::uint32_t> uid;       ///< another user's; unset: one's own
+    bool everybody = false;                 ///< of all users and of the machine, in place of a uid
+    std::optional<std::string> environment; ///< id
+    std::optional<std::string> deviceUuid;
+    std::vector<std::string> kinds; ///< such as "attached"; empty: all
+};
+
+/// Something that has happened. Texts may hold what users chose.
+struct HistoryEvent {
+    std::string cursor; ///< where it stands in the history
+    Time time;
+    std::string kind;
+    std::string message; ///< for people
+    std::optional<std::string> environment;
+    std::optional<std::string> name;    ///< the environment's
+    std::optional<std::uint32_t> uid;   ///< its owner
+    std::optional<std::string> user;    ///< its owner's name
+    std::vector<std::uint32_t> devices; ///< the indices that they had
+    std::vector<std::string> uuids;     ///< as many
+    std::optional<std::string> model;
+    std::optional<std::uint64_t> shareBytes; ///< unset: the whole device
+    bool overSubscribed = false;
+    std::optional<std::string> reason;
+    std::optional<std::uint32_t> caller; ///< who did it; 0 is the service, too
+    std::optional<std::string> callerUser;
+    std::optional<std::string> method; ///< of a refusal, as the next two
+    std::optional<std::string> action;
+    std::optional<std::string> error;
+    std::optional<std::uint32_t> pid;
+    std::optional<std::string> rule;
+    std::optional<std::string> health;
+    std::optional<std::uint32_t> count; ///< how many devices were waited for
+    std::optional<std::chrono::microseconds> waited;
+    std::optional<std::chrono::microseconds> held;
+    std::optional<std::chrono::microseconds> left; ///< until a lease ends or a rule acts
+    std::optional<Time> since;                     ///< when what is told began
+    std::optional<std::string> settings;           ///< what a policy change changed
+};
+
 } // namespace genv

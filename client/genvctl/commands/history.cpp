@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// history: what has happened, from the service's journal.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/history_options.hpp"
+#include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/text.hpp"
+#include "core/duration.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <deque>
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+struct Arguments {
+    HistoryOptions history;
+    ListingOptions listing;
+    std::string environment;
+    std::string device;
+    std::vector<std::string> kinds;
+    std::uint32_t lines = 0; // 0: all
+    bool reverse = false;
+};
+
+std::string deviceUuid(Client& client, const std::string& given) {
+    const auto index = parseNumber(given);
+    if (!index)
+        return given;
+    for (const Device& device : client.devices()) {
+        if (device.index == *index)
+            return device.uuid;
+    }
+    throw Failure(ExitStatus::Failed, fmt::format("There is no device {}", given),
+                  "\"genvctl devices\" lists the devices; one that is gone is named by its UUID.");
+}
+
+std::deque<HistoryEvent> wantedEvents(Context& context, const Arguments& arguments) {
+    HistoryQuery query = arguments.history.query(currentTime() - std::chrono::hours{24});
+    if (!arguments.environment.empty())
+        query.environment = arguments.environment;
+    if (!arguments.device.empty())
+        query.deviceUuid = deviceUuid(context.client(), arguments.device);
+    query.kinds = arguments.kinds;
+    std::deque<HistoryEvent> events;
+    context.authorised([&](Client& client) {
+        events.clear();
+        client.history(query, [&](const HistoryEvent& event) {
+            events.push_back(event);
+            if (arguments.lines > 0 && events.size() > arguments.lines)
+                events.pop_front();
+        });
+    });
+    if (arguments.reverse)
+        std::reverse(events.begin(), events.end());
+    return events;
+}
+
+std::string spanText(std::chrono::microseconds span) {
+    return core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(span));
+}
+
+std::string_view lastPart(std::string_view name) {
+    return name.substr(name.find_last_of('.') + 1);
+}
+
+// Who did it, where that is somebody else than whom it was done to.
+std::string actorText(const HistoryEvent& event) {
+    if (!event.caller || event.caller == event.uid || event.kind == "refused")
+        return "";
+    if (*event.caller == 0 && !event.callerUser)
+        return "";
+    return fmt::format("by {}", event.callerUser.value_or(std::to_string(*event.caller)));
+}
+
+// The fields that say more than the event's kind does.
+std::string fieldsText(const HistoryEvent& event) {
+    std::vector<std::string> parts;
+    const auto add = [&](bool holds, auto text) {
+        if (holds)
+            parts.push_back(text());
+    };
+    add(!event.devices.empty(), [&] {
+        return fmt::format("GPU{} {}", event.devices.size() == 1 ? "" : "s",
+                           joined(event.devices, ","));
+    });
+    add(event.count && event.devices.empty(),
+        [&] { return fmt::format("{} GPU{}", *event.count, *event.count == 1 ? "" : "s"); });
+    add(event.pid.has_value(), [&] { return fmt::format("process {}", *event.pid); });
+    add(event.shareBytes.has_value(), [&] { return amount(*event.shareBytes); });
+    add(event.overSubscribed, [] { return "over-subscribed"; });
+    add(event.health.has_value(), [&] { return *event.health; });
+    add(event.reason.has_value(), [&] { return *event.reason; });
+    const std::string actor = actorText(event);
+    add(!actor.empty(), [&] { return actor; });
+    add(event.held.has_value(), [&] { return "after " + spanText(*event.held); });
+    add(event.waited.has_value(), [&] { return "waited " + spanText(*event.waited); });
+    add(event.left.has_value(), [&] { return "in " + spanText(*event.left); });
+    add(event.method.has_value(), [&] { return std::string(lastPart(*event.method)); });
+    add(event.error.has_value(), [&] { return std::string(lastPart(*event.error)); });
+    return joined(parts, " ");
+}
+
+// Some say in their sentence what no field does.
+std::string detailsText(const HistoryEvent& event) {
+    std::string text = fieldsText(event);
+    const bool isSentence = event.kind == "refused" || event.kind == "rule-warning" ||
+                            event.kind == "policy-changed" || text.empty();
+    return isSentence && !event.message.empty() ? event.message : text;
+}
+
+// Of another year the day matters more than the second.
+std::string timeText(Time time, Time now) {
+    const auto yearOf = [](Time moment) {
+        const std::time_t seconds = std::chrono::system_clock::to_time_t(moment);
+        std::tm local{};
+        localtime_r(&seconds, &local);
+        return local.tm_year;
+    };
+    const std::string full = timestamp(time); // DD/MM/YYYY HH:MM:SS
+    return yearOf(time) == yearOf(now) ? full.substr(0, 5) + full.substr(10) : full.substr(0, 16);
+}
+
+std::string userText(const HistoryEvent& event) {
+    if (event.uid)
+        return event.user.value_or(std::to_string(*event.uid));
+    if (event.caller && event.kind == "refused")
+        return event.callerUser.value_or(std::to_string(*event.caller));
+    return "";
+}
+
+Json spanJson(const std::optional<std::chrono::microseconds>& span) {
+    return span ? Json(span->count()) : Json(nullptr);
+}
+
+// What an event does not have is left out, so that the lines can be read.
+Json eventJson(const HistoryEvent& event) {
+    Json json = {{"time", toJson(event.time)},
+                 {"event", event.kind},
+                 {"environment", orNull(event.environment)},
+                 {"name", orNull(event.name)},
+                 {"uid", orNull(event.uid)},
+                 {"user", orNull(event.user)},
+                 {"devices", event.devices},
+                 {"uuids", event.uuids},
+                 {"model", orNull(event.model)},
+                 {"gpu_memory", orNull(event.shareBytes)},
+                 {"over_subscribed", event.overSubscribed ? Json(true) : Json(nullptr)},
+                 {"reason", orNull(event.reason)},
+                 {"caller", orNull(event.caller)},
+                 {"caller_user", orNull(event.callerUser)},
+                 {"method", orNull(event.method)},
+                 {"action", orNull(event.action)},
+                 {"error", orNull(event.error)},
+                 {"pid", orNull(event.pid)},
+                 {"rule", orNull(event.rule)},
+                 {"health", orNull(event.health)},
+                 {"count", orNull(event.count)},
+                 {"waited", spanJson(event.waited)},
+                 {"held", spanJson(event.held)},
+                 {"left", spanJson(event.left)},
+                 {"since", event.since ? toJson(*event.since) : Json(nullptr)},
+                 {"settings", orNull(event.settings)},
+                 {"message", event.message},
+                 {"cursor", event.cursor}};
+    Json kept = Json::object();
+    for (const auto& [key, value] : json.items()) {
+        if (!value.is_null() && !(value.is_array() && value.empty()))
+            kept[key] = value;
+    }
+    return kept;
+}
+
+// As wide as what stands in them, so that the details have what is left of 80 columns.
+Table tableFor(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<Table::Column> columns{{"TIME"}, {"EVENT"}, {"ENV ID"}, {"USER"}, {"DETAILS", 0}};
+    constexpr std::array<std::size_t, 4> widest{17, 20, 16, 16};
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+        std::size_t width = columns[i].title.size();
+        for (const auto& row : rows)
+            width = std::max(width, cells(shown(row[i])));
+        columns[i].width = std::min(width, widest[i]) + 1;
+    }
+    return Table(std::move(columns));
+}
+
+void history(Context& context, const Arguments& arguments) {
+    const auto events = wantedEvents(context, arguments);
+    if (context.options.json != JsonMode::Off) {
+        for (const HistoryEvent& event : events)
+            context.printJson(eventJson(event));
+        return;
+    }
+    const Time now = currentTime();
+    std::vector<std::vector<std::string>> rows;
+    for (const HistoryEvent& event : events)
+        rows.push_back(
+            {arguments.listing.format == "csv" ? timestamp(event.time) : timeText(event.time, now),
+             event.kind, event.environment.value_or(""), userText(event), detailsText(event)});
+    Table table = tableFor(rows);
+    for (auto& row : rows)
+        table.add(std::move(row));
+    arguments.listing.print(context, std::move(table));
+}
+
+} // namespace
+
+void addHistory(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("history", "Show what has happened");
+    const auto arguments = std::make_shared<Arguments>();
+    arguments->history.addTo(*command, "a day ago");
+    arguments->listing.addFormatTo(*command);
+    command->add_option("--environment", arguments->environment, "Only of this environment")
+        ->type_name("ID");
+    command->add_option("--device", arguments->device, "Only of this device, by index or UUID")
+        ->type_name("DEVICE");
+    command->add_option("--kind", arguments->kinds, "Only events of these kinds")
+        ->type_name("KIND")
+        ->delimiter(',');
+    command->add_option("-n,--lines", arguments->lines, "Only the last so many")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber.description(""));
+    command->add_flag("--reverse", arguments->reverse, "The latest first");
+    command->footer(
+        "WHEN is today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, \"YYYY-MM-DD HH:MM\" or @SECONDS.\n"
+        "With --json=short, an object a line. How far back it goes is the journal's matter.");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { history(context, *arguments); };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// report: who had how much of which device in a time, from the history.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/history_options.hpp"
+#include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+#include "client/genvctl/usage_report.hpp"
+#include "core/duration.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+struct Arguments {
+    HistoryOptions history;
+    ListingOptions listing;
+    std::string by = "both";
+};
+
+// An attachment that ended in a crash is told of by nothing later, so the time before the period
+// is looked at in any case.
+constexpr std::chrono::hours lookBack{24};
+
+std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) {
+    std::vector<HistoryEvent> events;
+    context.authorised([&](Client& client) {
+        events.clear();
+        client.history(query, [&](const HistoryEvent& event) { events.push_back(event); });
+    });
+    return events;
+}
+
+std::vector<HeldNow> heldNow(Client& client, const std::vector<Device>& devices,
+                             const std::optional<std::uint32_t>& uid) {
+    // Those that began in between are in the history, too.
+    const auto attachments = client.attachments();
+    std::map<std::string, EnvironmentEntry> environments;
+    for (EnvironmentEntry& entry : client.environments()) {
+        const std::string id = entry.id;
+        environments.emplace(id, std::move(entry));
+    }
+    std::vector<HeldNow> held;
+    for (const Attachment& attachment : attachments) {
+        const auto owner = environments.find(attachment.environment);
+        const auto device = std::find_if(devices.begin(), devices.end(), [&](const Device& d) {
+            return d.index == attachment.device;
+        });
+        if (owner == environments.end() || device == devices.end())
+            continue;
+        if (!uid || owner->second.uid == *uid)
+            held.push_back({attachment.environment, owner->second.uid, owner->second.user,
+                            device->uuid, attachment.since});
+    }
+    return held;
+}
+
+UsageInput gather(Context& context, const HistoryOptions& options) {
+    const Time now = currentTime();
+    HistoryQuery query = options.query(now - std::chrono::hours{24 * 7});
+    UsageInput input;
+    input.now = now;
+    input.period = {query.since, std::min(query.until.value_or(now), now)};
+    if (!query.everybody)
+        input.uid = query.uid.value_or(geteuid());
+    input.devices = context.client().devices();
+    input.held = heldNow(context.client(), input.devices, input.uid);
+    query.kinds = kindsOfUsage();
+    query.until.reset(); // what ended later began earlier
+    query.since = std::max(input.period.since - lookBack, Time{});
+    input.events = eventsOf(context, query);
+    const auto earliest = earliestBeginning(input);
+    if (earliest && *earliest < query.since) {
+        query.until = query.since - std::chrono::microseconds{1};
+        query.since = *earliest;
+        std::vector<HistoryEvent> before = eventsOf(context, query);
+        before.insert(before.end(), std::make_move_iterator(input.events.begin()),
+                      std::make_move_iterator(input.events.end()));
+        input.events = std::move(before);
+    }
+    return input;
+}
+
+// A row of either table: what it is about, for people and exactly, and what was had of it.
+struct Row {
+    std::string name;
+    std::string id;
+    const Usage* usage = nullptr;
+};
+
+std::vector<Row> userRows(const UsageReport& report) {
+    std::vector<Row> rows;
+    for (const UserUsage& user : report.users)
+        rows.push_back({user.user, std::to_string(user.uid), &user.usage});
+    return rows;
+}
+
+std::vector<Row> deviceRows(const UsageReport& report) {
+    std::vector<Row> rows;
+    for (const DeviceUsage& device : report.devices)
+        rows.push_back({device.index ? std::to_string(*device.index) : device.uuid, device.uuid,
+                        &device.usage});
+    return rows;
+}
+
+// Hundredths of an hour. Idle is what is left of them, so that they add up as they are printed.
+struct Hours {
+    explicit Hours(const Usage& usage)
+        : held(round(usage.held)), used(std::min(round(usage.used), held)),
+          unknown(std::min(round(usage.unknown), held - used)) {}
+
+    static std::int64_t round(std::chrono::microseconds span) {
+        constexpr std::int64_t hundredth = 36'000'000;
+        return (span.count() + hundredth / 2) / hundredth;
+    }
+    static std::string text(std::int64_t hundredths) {
+        return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100);
+    }
+
+    std::int64_t held;
+    std::int64_t used;
+    std::int64_t unknown;
+};
+
+std::string spanText(std::chrono::microseconds span) {
+    return core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(span));
+}
+
+std::vector<std::string> cellsOf(const Usage& usage) {
+    const Hours hours(usage);
+    const bool waited = usage.waits.count > 0;
+    return {Hours::text(hours.held),
+            Hours::text(hours.used),
+            Hours::text(hours.held - hours.used - hours.unknown),
+            Hours::text(hours.unknown),
+            std::to_string(usage.attachments),
+            std::to_string(usage.waits.count),
+            waited ? spanText(usage.waits.mean()) : "",
+            waited ? spanText(usage.waits.longest) : "",
+            std::to_string(usage.refusals)};
+}
+
+const std::vector<std::string>& usageTitles() {
+    static const std::vector<std::string> titles{"HELD",  "USED", "IDLE",    "UNKNOWN", "ATTACHED",
+                                                 "WAITS", "MEAN", "LONGEST", "REFUSED"};
+    return titles;
+}
+
+// What was used, dark, and what was held besides, light, as parts of the longest row.
+std::string bar(const Usage& usage, std::chrono::microseconds most, std::size_t width) {
+    const auto parts = [&](std::chrono::microseconds span) {
+        return static_cast<std::size_t>(
+            (span.count() * static_cast<std::int64_t>(width) + most.count() / 2) /
+            std::max<std::int64_t>(most.count(), 1));
+    };
+    const std::size_t held = parts(usage.held);
+    const std::size_t used = std::min(parts(usage.used), held);
+    std::string text;
+    for (std::size_t i = 0; i < held; ++i)
+        text += i < used ? "\u2588" : "\u2591";
+    return text;
+}
+
+void printTable(Context& context, const ListingOptions& options, const std::string& title,
+                const std::vector<Row>& rows) {
+    std::vector<std::vector<std::string>> lines;
+    for (const Row& row : rows) {
+        lines.push_back({row.name});
+        for (std::string& cell : cellsOf(*row.usage))
+            lines.back().push_back(std::move(cell));
+    }
+    std::vector<std::string> titles{title};
+    titles.insert(titles.end(), usageTitles().begin(), usageTitles().end());
+    std::vector<Table::Column> columns;
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < titles.size(); ++i) {
+        std::size_t width = titles[i].size();
+        for (const auto& line : lines)
+            width = std::max(width, cells(shown(line[i])));
+        columns.push_back({titles[i], std::min<std::size_t>(width, 16) + 1});
+        taken += columns.back().width;
+    }
+    constexpr std::size_t shortestBar = 8;
+    constexpr std::size_t longestBar = 40;
+    const std::size_t width = terminalWidth().value_or(0);
+    const bool hasBar = width >= taken + shortestBar;
+    std::chrono::microseconds most{0};
+    for (const Row& row : rows)
+        most = std::max(most, row.usage->held);
+    if (hasBar)
+        columns.push_back({"", 0});
+    else
+        columns.back().width = 0;
+    Table table(std::move(columns));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (hasBar)
+            lines[i].push_back(bar(*rows[i].usage, most, std::min(width - taken, longestBar)));
+        table.add(std::move(lines[i]));
+    }
+    options.print(context, std::move(table));
+}
+
+Table csvTable(const std::vector<Row>& users, const std::vector<Row>& devices) {
+    std::vector<Table::Column> columns{{"BY"}, {"NAME"}, {"ID"}};
+    for (const std::string& title : usageTitles())
+        columns.push_back({title});
+    Table table(std::move(columns));
+    const auto add = [&](const char* by, const std::vector<Row>& rows) {
+        for (const Row& row : rows) {
+            std::vector<std::string> line{by, row.name, row.id};
+            for (std::string& cell : cellsOf(*row.usage))
+                line.push_back(std::move(cell));
+            table.add(std::move(line));
+        }
+    };
+    add("user", users);
+    add("device", devices);
+    return table;
+}
+
+void addJson(Json& json, const Usage& usage) {
+    json["held"] = usage.held.count();
+    json["used"] = usage.used.count();
+    json["idle"] = usage.idle().count();
+    json["unknown"] = usage.unknown.count();
+    json["attachments"] = usage.attachments;
+    json["waits"] = {{"count", usage.waits.count},
+                     {"mean", usage.waits.mean().count()},
+                     {"longest", usage.waits.longest.count()}};
+    json["refusals"] = usage.refusals;
+}
+
+Json reportJson(const Period& period, const UsageReport& report, const std::string& by) {
+    Json json = {{"since", toJson(period.since)}, {"until", toJson(period.until)}};
+    if (by != "device") {
+        Json& users = json["users"] = Json::array();
+        for (const UserUsage& user : report.users) {
+            users.push_back({{"uid", user.uid}, {"user", user.user}});
+            addJson(users.back(), user.usage);
+        }
+    }
+    if (by != "user") {
+        Json& devices = json["devices"] = Json::array();
+        for (const DeviceUsage& device : report.devices) {
+            devices.push_back(
+                {{"index", orNull(device.index)}, {"uuid", device.uuid}, {"model", device.model}});
+            addJson(devices.back(), device.usage);
+        }
+    }
+    return json;
+}
+
+void report(Context& context, const Arguments& arguments) {
+    const UsageInput input = gather(context, arguments.history);
+    const UsageReport report = usageReport(input);
+    if (context.printJson(reportJson(input.period, report, arguments.by)))
+        return;
+    const auto users = arguments.by != "device" ? userRows(report) : std::vector<Row>{};
+    const auto devices = arguments.by != "user" ? deviceRows(report) : std::vector<Row>{};
+    if (arguments.listing.format == "csv") {
+        arguments.listing.print(context, csvTable(users, devices));
+        return;
+    }
+    if (arguments.by != "device")
+        printTable(context, arguments.listing, "USER", users);
+    if (arguments.by == "both")
+        print("\n");
+    if (arguments.by != "user")
+        printTable(context, arguments.listing, "GPU", devices);
+}
+
+} // namespace
+
+void addReport(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("report", "Sum up who had how much of which GPU");
+    const auto arguments = std::make_shared<Arguments>();
+    arguments->history.addTo(*command, "a week ago");
+    arguments->listing.addFormatTo(*command);
+    command->add_option("--by", arguments->by, "A row for each: user, device or both")
+        ->check(CLI::IsMember({"user", "device", "both"}).description(""))
+        ->type_name("WHAT");
+    command->footer(
+        "HELD, USED, IDLE and UNKNOWN are hours; a device that several share is held once. With\n"
+        "--json they are microseconds. WHEN is as for \"genvctl history\".");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { report(context, *arguments); };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/moment.hpp"
+
+#include "core/duration.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <charconv>
+#include <ctime>
+#include <optional>
+
+namespace genv::core {
+
+namespace {
+
+// Before and after these the calendar functions are not relied on.
+constexpr int firstYear = 1970;
+constexpr int lastYear = 9999;
+
+// A number of exactly so many digits at the start of the text, which loses it.
+std::optional<int> takeDigits(std::string_view& text, std::size_t digits) {
+    int number = 0;
+    if (text.size() < digits)
+        return std::nullopt;
+    const char* end = text.data() + digits;
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stop != end || number < 0)
+        return std::nullopt;
+    text.remove_prefix(digits);
+    return number;
+}
+
+bool take(std::string_view& text, std::string_view prefix) {
+    if (!text.starts_with(prefix))
+        return false;
+    text.remove_prefix(prefix.size());
+    return true;
+}
+
+std::tm localTime(WallTime time) {
+    const std::time_t seconds =
+        std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+    std::tm local{};
+    localtime_r(&seconds, &local);
+    return local;
+}
+
+WallTime fromLocal(std::tm local) {
+    local.tm_isdst = -1;
+    return WallTime{std::chrono::seconds{std::mktime(&local)}};
+}
+
+WallTime midnight(WallTime now, int days) {
+    std::tm local = localTime(now);
+    local.tm_hour = local.tm_min = local.tm_sec = 0;
+    local.tm_mday += days;
+    return fromLocal(local);
+}
+
+bool takeDate(std::string_view& text, std::tm& local) {
+    std::string_view rest = text;
+    const auto year = takeDigits(rest, 4);
+    if (!year || !take(rest, "-"))
+        return false;
+    const auto month = takeDigits(rest, 2);
+    if (!month || !take(rest, "-"))
+        return false;
+    const auto day = takeDigits(rest, 2);
+    if (!day || *year < firstYear || *year > lastYear)
+        return false;
+    const std::chrono::year_month_day date{std::chrono::year{*year},
+                                           std::chrono::month{static_cast<unsigned>(*month)},
+                                           std::chrono::day{static_cast<unsigned>(*day)}};
+    if (!date.ok())
+        return false;
+    local = {};
+    local.tm_year = *year - 1900;
+    local.tm_mon = *month - 1;
+    local.tm_mday = *day;
+    text = rest;
+    return true;
+}
+
+bool takeTimeOfDay(std::string_view& text, std::tm& local) {
+    std::string_view rest = text;
+    const auto hour = takeDigits(rest, 2);
+    if (!hour || !take(rest, ":"))
+        return false;
+    const auto minute = takeDigits(rest, 2);
+    std::optional<int> second = 0;
+    if (take(rest, ":"))
+        second = takeDigits(rest, 2);
+    if (!minute || !second || *hour > 23 || *minute > 59 || *second > 59)
+        return false;
+    local.tm_hour = *hour;
+    local.tm_min = *minute;
+    local.tm_sec = *second;
+    text = rest;
+    return true;
+}
+
+std::optional<WallTime> parseCalendar(std::string_view text, WallTime now) {
+    std::tm local = localTime(now);
+    local.tm_hour = local.tm_min = local.tm_sec = 0;
+    const bool hasDate = takeDate(text, local);
+    const bool hasTime = !hasDate || !text.empty();
+    if (hasDate && hasTime && !take(text, " ") && !take(text, "T"))
+        return std::nullopt;
+    if (hasTime && !takeTimeOfDay(text, local))
+        return std::nullopt;
+    return text.empty() ? std::optional(fromLocal(local)) : std::nullopt;
+}
+
+std::optional<WallTime> parseEpoch(std::string_view text) {
+    constexpr std::int64_t last = 253'402'300'799; // the year 9999
+    std::int64_t seconds = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, seconds);
+    if (error != std::errc{} || stop != end || seconds < 0 || seconds > last)
+        return std::nullopt;
+    return WallTime{std::chrono::seconds{seconds}};
+}
+
+// "-2h", "+2h" and "2h ago".
+std::optional<WallTime> parseRelative(std::string_view text, WallTime now) {
+    constexpr std::string_view ago = " ago";
+    const bool isAgo = text.ends_with(ago);
+    std::string_view span = text.substr(0, text.size() - (isAgo ? ago.size() : 0));
+    const bool isBefore = !isAgo && take(span, "-");
+    const bool isAfter = !isAgo && !isBefore && take(span, "+");
+    if (!isAgo && !isBefore && !isAfter)
+        return std::nullopt;
+    try {
+        const auto distance = parseDuration(span);
+        return isAfter ? now + distance : now - distance;
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::optional<WallTime> parse(std::string_view text, WallTime now) {
+    if (text == "now")
+        return now;
+    if (text == "today")
+        return midnight(now, 0);
+    if (text == "yesterday")
+        return midnight(now, -1);
+    if (text == "tomorrow")
+        return midnight(now, 1);
+    if (take(text, "@"))
+        return parseEpoch(text);
+    if (const auto relative = parseRelative(text, now))
+        return relative;
+    return parseCalendar(text, now);
+}
+
+} // namespace
+
+WallTime parseMoment(std::string_view text, WallTime now) {
+    const auto moment = parse(text, now);
+    if (!moment || *moment < WallTime{})
+        fail(ErrorCode::InvalidArgs,
+             "\"{}\" is not a time; write today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, "
+             "\"YYYY-MM-DD HH:MM\", HH:MM or @SECONDS",
+             escaped(text));
+    return *moment;
+}
+
+} // namespace genv::core

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/history.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/ranges.h>
+#include <systemd/sd-bus.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace genv::dbus {
+
+namespace {
+
+// sdbus-c++ keeps the sd_bus_message to itself.
+struct RawMessage : sdbus::Message {
+    static sd_bus_message* of(const sdbus::Message& message) {
+        return static_cast<sd_bus_message*>(message.*(&RawMessage::msg_));
+    }
+};
+
+void checked(int result) {
+    if (result < 0)
+        throw sdbus::createError(-result, "an event cannot be put into a message");
+}
+
+template <typename Append>
+void inside(sd_bus_message* message, char type, const char* contents, Append append) {
+    checked(sd_bus_message_open_container(message, type, contents));
+    append();
+    checked(sd_bus_message_close_container(message));
+}
+
+void appendBasic(sd_bus_message* message, char type, const void* value) {
+    checked(sd_bus_message_append_basic(message, type, value));
+}
+
+void appendValue(sd_bus_message* message, bool value) {
+    const int flag = value ? 1 : 0;
+    inside(message, 'v', "b", [&] { appendBasic(message, 'b', &flag); });
+}
+void appendValue(sd_bus_message* message, std::uint32_t value) {
+    inside(message, 'v', "u", [&] { appendBasic(message, 'u', &value); });
+}
+void appendValue(sd_bus_message* message, std::uint64_t value) {
+    inside(message, 'v', "t", [&] { appendBasic(message, 't', &value); });
+}
+void appendValue(sd_bus_message* message, const std::string& value) {
+    inside(message, 'v', "s", [&] { appendBasic(message, 's', value.c_str()); });
+}
+void appendValue(sd_bus_message* message, const std::vector<std::uint32_t>& values) {
+    inside(message, 'v', "au", [&] {
+        checked(sd_bus_message_append_array(message, 'u', values.data(),
+                                            values.size() * sizeof(std::uint32_t)));
+    });
+}
+void appendValue(sd_bus_message* message, const std::vector<std::string>& values) {
+    inside(message, 'v', "as", [&] {
+        inside(message, 'a', "s", [&] {
+            for (const std::string& value : values)
+                appendBasic(message, 's', value.c_str());
+        });
+    });
+}
+
+template <typename Value>
+void appendEntry(sd_bus_message* message, std::string_view key, const Value& value) {
+    inside(message, 'e', "sv", [&] {
+        appendBasic(message, 's', std::string(key).c_str());
+        appendValue(message, value);
+    });
+}
+
+void appendRow(sd_bus_message* message, const core::HistoryRow& row) {
+    inside(message, 'a', "{sv}", [&] {
+        appendEntry(message, "cursor", row.cursor);
+        appendEntry(message, "time", core::toMicroseconds(row.time));
+        appendEntry(message, "kind", std::string(row.kind));
+        appendEntry(message, "message", row.message);
+        for (const auto& [key, value] : row.details)
+            std::visit([&, &key = key](const auto& held) { appendEntry(message, key, held); },
+                       value);
+    });
+}
+
+core::WallTime toTime(const char* what, std::uint64_t microseconds) {
+    if (microseconds > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "{} is no time; it counts microseconds since the epoch", what);
+    return core::fromMicroseconds(microseconds);
+}
+
+void requireKinds(const std::vector<std::string>& given,
+                  const std::vector<std::string_view>& known) {
+    for (const std::string& kind : given) {
+        if (std::find(known.begin(), known.end(), kind) == known.end())
+            core::fail(core::ErrorCode::InvalidArgs, "there is no kind \"{}\"; the kinds are {}",
+                       core::escaped(kind), fmt::join(known, ", "));
+    }
+}
+
+void requireCursor(const std::string& cursor) {
+    constexpr std::size_t longest = 256;
+    const bool isGood =
+        cursor.size() <= longest && std::all_of(cursor.begin(), cursor.end(), [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '=' || c == ';';
+        });
+    if (!isGood || cursor.empty())
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "\"after\" is no cursor; it is the cursor of an event that was read before");
+}
+
+std::string requireUuid(std::string uuid) {
+    core::requireIdentifier(uuid, "device, which is a UUID");
+    return uuid;
+}
+
+// Whose history is wanted stands in `uid`, and everybody's is none.
+core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
+                              const std::vector<std::string_view>& kinds) {
+    Options options(std::move(values));
+    core::HistoryQuery query;
+    const auto uid = options.take<std::uint32_t>("uid");
+    const bool all = options.takeFlag("all");
+    query.environment = options.take<std::string>("environment");
+    query.device = options.take<std::string>("device");
+    query.kinds = options.take<std::vector<std::string>>("kinds").value_or(query.kinds);
+    const std::uint32_t limit =
+        options.take<std::uint32_t>("limit").value_or(core::HistoryQuery::mostRows);
+    const auto after = options.take<std::string>("after");
+    options.finish();
+    if (uid && all)
+        core::fail(core::ErrorCode::InvalidArgs, "give only one of uid and all");
+    if (!all)
+        query.uid = uid.value_or(caller);
+    if (query.environment)
+        core::requireIdentifier(*query.environment, "environment");
+    if (query.device)
+        query.device = requireUuid(*query.device);
+    requireKinds(query.kinds, kinds);
+    if (limit == 0 || limit > core::HistoryQuery::mostRows)
+        core::fail(core::ErrorCode::InvalidArgs, "\"limit\" is {}; it must be from 1 to {}", limit,
+                   core::HistoryQuery::mostRows);
+    query.limit = limit;
+    if (after) {
+        requireCursor(*after);
+        query.after = *after;
+    }
+    return query;
+}
+
+} // namespace
+
+sdbus::Message& operator<<(sdbus::Message& message, const EventRows& events) {
+    sd_bus_message* raw = RawMessage::of(message);
+    inside(raw, 'a', "a{sv}", [&] {
+        for (const core::HistoryRow& row : events.rows)
+            appendRow(raw, row);
+    });
+    return message;
+}
+
+sdbus::Result<EventRows> eventRowsResult(const sdbus::IObject& object) {
+    // While a method is processed it is a call, and copies of a message share it.
+    return {static_cast<const sdbus::MethodCall&>(*object.getCurrentlyProcessedMessage())};
+}
+
+void Histories::list(const Reply<EventRows>& reply, std::uint64_t since, std::uint64_t until,
+                     VariantMap filter) {
+    core::HistoryQuery asked =
+        readFilter(std::move(filter), reply.caller().uid, context_.history.kinds());
+    asked.since = toTime("since", since);
+    asked.until = toTime("until", until);
+    core::HistoryQuery query = asked;
+    if (until == 0)
+        query.until = context_.clock.wallNow();
+    if (query.since > query.until)
+        core::fail(core::ErrorCode::InvalidArgs, "since is later than until");
+    pass(reply, asked, std::move(query));
+}
+
+// Where a read goes on that was allowed, and to what was now when it was.
+std::optional<core::WallTime> Histories::allowedUntil(const std::string& busName,
+                                                      const core::HistoryQuery& asked) const {
+    const auto found = allowed_.find(busName);
+    if (found == allowed_.end() || asked.after.empty() || asked.after != found->second.cursor)
+        return std::nullopt;
+    core::HistoryQuery begun = found->second.asked;
+    begun.after = asked.after;
+    return begun == asked ? std::optional(found->second.until) : std::nullopt;
+}
+
+void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
+                     core::HistoryQuery query) {
+    if (const auto until = allowedUntil(reply.caller().busName, asked)) {
+        query.until = *until;
+        read(reply, asked, std::move(query));
+        return;
+    }
+    policy::Target target;
+    target.environment = asked.environment;
+    target.owner = asked.uid;
+    const auto proceed = [this, reply, asked, query = std::move(query)](policy::Target named) {
+        context_.gate.pass(reply, named,
+                           [this, reply, asked, query] { read(reply, asked, query); });
+    };
+    if (!asked.uid || *asked.uid == reply.caller().uid || reply.caller().uid == 0) {
+        proceed(target);
+        return;
+    }
+    const auto place = context_.listCalls.enter(reply.caller().uid);
+    context_.users.describe(*asked.uid,
+                            reply.later([target, proceed, place](const core::UserInfo& user) {
+                                policy::Target named = target;
+                                named.ownerName = user.name;
+                                proceed(named);
+                            }));
+}
+
+void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
+                     core::HistoryQuery query) {
+    const auto place = context_.listCalls.enter(reply.caller().uid);
+    // What comes for a caller that has left reaches nobody.
+    const auto remembered = context_.waitingCalls.remember(reply);
+    const core::WallTime until = query.until;
+    context_.history.read(
+        reply.caller().uid, std::move(query),
+        reply.later([this, reply, asked, until, place, remembered](core::HistoryPage page) {
+            if (page.failure)
+                throw core::Error(*page.failure);
+            const Caller& caller = reply.caller();
+            const bool isOwn = asked.uid == caller.uid;
+            if (page.rows.empty())
+                allowed_.erase(caller.busName);
+            else if (!isOwn && caller.uid != 0)
+                allowed_[caller.busName] = {asked, until, page.rows.back().cursor};
+            reply.send({std::move(page.rows)});
+        }));
+}
+
+} // namespace genv::dbus

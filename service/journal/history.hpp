@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The history in the journal, read in a worker. One read runs at a time, and users take turns, so
+// that whoever asks for much waits for no more than one read of anybody else's.
+#pragma once
+
+#include "core/ports/history.hpp"
+#include "service/journal/reader.hpp"
+#include "service/worker.hpp"
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace genv::service {
+
+class JournalHistory : public core::History {
+  public:
+    explicit JournalHistory(Worker::Post post, journal::Source source = journal::Source::system(),
+                            journal::Bounds bounds = {});
+    /// Stops the read that runs.
+    ~JournalHistory() override;
+    JournalHistory(const JournalHistory&) = delete;
+    JournalHistory& operator=(const JournalHistory&) = delete;
+
+    [[nodiscard]] std::vector<std::string_view> kinds() const override;
+    void read(core::Uid asking, core::HistoryQuery query,
+              std::function<void(core::HistoryPage)> answer) override;
+
+  private:
+    struct Asked {
+        core::HistoryQuery query;
+        std::function<void(core::HistoryPage)> answer;
+    };
+
+    void next();
+
+    journal::Source source_;
+    journal::Bounds bounds_;
+    std::map<core::Uid, std::deque<Asked>> asked_; ///< a user with nothing to read has no entry
+    core::Uid lastServed_ = 0;
+    bool reading_ = false;
+    std::atomic<bool> stop_ = false;
+    Worker worker_; // last: it uses the others until it is gone
+};
+
+} // namespace genv::service

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The sums of the report, one rule each. tests/history/history-test has an hour of life.
+#include "client/genvctl/usage_report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ctl::HeldNow;
+using ctl::Usage;
+using ctl::UsageReport;
+
+constexpr std::uint32_t alice = 1001;
+constexpr std::uint32_t bob = 1002;
+
+Time at(int minute) {
+    return Time{std::chrono::minutes{1'000'000 + minute}};
+}
+
+// What happens to environments of alice's (a...) and bob's (b...) with devices.
+class Reports : public testing::Test {
+  protected:
+    HistoryEvent& event(const char* kind, int minute, const std::string& environment,
+                        const std::string& uuid) {
+        HistoryEvent event;
+        event.kind = kind;
+        event.time = at(minute);
+        event.environment = environment;
+        event.uid = environment[0] == 'a' ? alice : bob;
+        event.user = environment[0] == 'a' ? "alice" : "bob";
+        if (!uuid.empty())
+            event.uuids = {uuid};
+        input.events.push_back(event);
+        return input.events.back();
+    }
+    void attached(int minute, const std::string& environment, const std::string& uuid) {
+        event("attached", minute, environment, uuid);
+    }
+    void detached(int minute, const std::string& environment, const std::string& uuid, int since) {
+        event("detached", minute, environment, uuid).since = at(since);
+    }
+    void inUse(int minute, const std::string& environment, const std::string& uuid) {
+        event("in-use", minute, environment, uuid).since = at(minute);
+    }
+    // Told a minute after it began.
+    void idle(int minute, const std::string& environment, const std::string& uuid) {
+        event("idle", minute + 1, environment, uuid).since = at(minute);
+    }
+
+    UsageReport report(int since, int until) {
+        input.period = {at(since), at(until)};
+        input.now = at(1000);
+        return ctl::usageReport(input);
+    }
+    Usage ofUser(int since, int until, std::uint32_t uid = alice) {
+        for (const auto& row : report(since, until).users) {
+            if (row.uid == uid)
+                return row.usage;
+        }
+        return {};
+    }
+    Usage ofDevice(int since, int until, const std::string& uuid) {
+        for (const auto& row : report(since, until).devices) {
+            if (row.uuid == uuid)
+                return row.usage;
+        }
+        return {};
+    }
+    static void expect(const Usage& usage, std::chrono::minutes held, std::chrono::minutes used,
+                       std::chrono::minutes unknown, std::size_t attachments = 1) {
+        EXPECT_EQ(usage.held, held);
+        EXPECT_EQ(usage.used, used);
+        EXPECT_EQ(usage.unknown, unknown);
+        EXPECT_EQ(usage.idle(), held - used - unknown);
+        EXPECT_EQ(usage.attachments, attachments);
+    }
+
+    ctl::UsageInput input;
+};
+
+TEST_F(Reports, AnAttachmentIsIdleUntilItIsUsedAndAgainFromWhenUseEnded) {
+    attached(10, "a", "G0");
+    inUse(15, "a", "G0");
+    idle(25, "a", "G0");
+    inUse(40, "a", "G0");
+    detached(50, "a", "G0", 10);
+    expect(ofUser(0, 100), 40min, 20min, 0min);
+    expect(ofDevice(0, 100, "G0"), 40min, 20min, 0min);
+}
+
+TEST_F(Reports, TakeTheServicesTimesBeforeThoseOfItsRecords) {
+    event("attached", 11, "a", "G0").since = at(10);
+    detached(52, "a", "G0", 10);
+    input.events.back().held = 40min;
+    expect(ofUser(0, 100), 40min, 0min, 0min);
+    input.events.back().since = at(60); // which cannot be
+    expect(ofUser(0, 100), 42min, 0min, 0min);
+}
+
+TEST_F(Reports, CutThePeriodOutOfWhatBeganBeforeAndEndedLater) {
+    attached(10, "a", "G0");
+    inUse(15, "a", "G0");
+    idle(25, "a", "G0");
+    detached(50, "a", "G0", 10);
+    expect(ofUser(20, 30), 10min, 5min, 0min);
+    expect(ofUser(12, 18), 6min, 3min, 0min);
+    expect(ofUser(50, 60), 0min, 0min, 0min, 0);
+    expect(ofUser(0, 10), 0min, 0min, 0min, 0);
+}
+
+TEST_F(Reports, DoNotGuessTheUseBeforeAnythingWasToldOfIt) {
+    detached(50, "a", "G0", 10);
+    expect(ofUser(0, 100), 40min, 0min, 40min);
+    inUse(60, "a", "G1"); // and of this one its beginning comes with its end
+    idle(70, "a", "G1");
+    detached(80, "a", "G1", 55);
+    expect(ofUser(0, 100), 65min, 10min, 45min, 2);
+}
+
+TEST_F(Reports, GoOnWithWhatIsHeldNow) {
+    attached(10, "a", "G0");
+    inUse(20, "a", "G0");
+    input.held = {{"a", alice, "alice", "G0", at(10)}, {"b", bob, "bob", "G1", at(30)}};
+    expect(ofUser(0, 100), 90min, 80min, 0min);
+    expect(ofUser(0, 100, bob), 70min, 0min, 70min);
+    input.held = {{"a", alice, "alice", "G0", at(10)}};
+    detached(60, "a", "G0", 10); // after it was asked for what is held
+    expect(ofUser(0, 100), 50min, 40min, 0min);
+}
+
+TEST_F(Reports, EndWhatNobodyHoldsWithTheLastThatWasToldOfIt) {
+    attached(10, "a", "G0");
+    inUse(20, "a", "G0");
+    expect(ofUser(0, 100), 10min, 0min, 0min);
+    idle(30, "a", "G0");
+    expect(ofUser(0, 100), 21min, 10min, 0min);
+    event("environment-ended", 40, "a", "");
+    expect(ofUser(0, 100), 30min, 10min, 0min);
+}
+
+TEST_F(Reports, EndWhatIsAttachedAgainWithoutAnEnd) {
+    attached(10, "a", "G0");
+    attached(30, "a", "G0");
+    detached(50, "a", "G0", 30);
+    expect(ofUser(0, 100), 40min, 0min, 0min, 2);
+}
+
+TEST_F(Reports, CountAnAttachmentOnceThatIsToldTwice) {
+    attached(10, "a", "G0");
+    event("environment-ended", 50, "a", "");
+    detached(50, "a", "G0", 10);
+    expect(ofUser(0, 100), 40min, 0min, 0min);
+}
+
+TEST_F(Reports, TellAnAttachmentOfAnotherTimeFromTheOneThatWasSeenToBegin) {
+    attached(10, "a", "G0");
+    inUse(12, "a", "G0"); // and the machine crashes; "a" comes again, and the journal lacks it
+    detached(90, "a", "G0", 80);
+    expect(ofUser(0, 100), 12min, 0min, 10min, 2);
+}
+
+TEST_F(Reports, CountASharedDeviceOnceButEachAttachmentForItsUser) {
+    attached(0, "a1", "G0");
+    inUse(10, "a1", "G0");
+    idle(20, "a1", "G0");
+    attached(5, "b1", "G0");
+    inUse(15, "b1", "G0");
+    attached(20, "a2", "G0");
+    detached(30, "a1", "G0", 0);
+    detached(40, "b1", "G0", 5);
+    detached(60, "a2", "G0", 20);
+    expect(ofUser(0, 100), 70min, 10min, 0min, 2);
+    expect(ofUser(0, 100, bob), 35min, 25min, 0min);
+    expect(ofDevice(0, 100, "G0"), 60min, 30min, 0min, 3);
+}
+
+TEST_F(Reports, CountWaitsThatEndedAndRefusalsOfWhoAsked) {
+    event("wait-granted", 10, "a", "G0").waited = 4min;
+    event("wait-ended", 20, "a", "").waited = 8min;
+    event("wait-ended", 200, "a", "").waited = 1h;
+    auto& refused = event("refused", 30, "a", "G0");
+    refused.caller = bob;
+    refused.callerUser = "bob";
+    const Usage usage = ofUser(0, 100);
+    EXPECT_EQ(usage.waits.count, 2);
+    EXPECT_EQ(usage.waits.mean(), 6min);
+    EXPECT_EQ(usage.waits.longest, 8min);
+    EXPECT_EQ(usage.refusals, 0);
+    EXPECT_EQ(ofUser(0, 100, bob).refusals, 1);
+    EXPECT_EQ(ofDevice(0, 100, "G0").refusals, 1);
+    EXPECT_EQ(ofDevice(0, 100, "G0").waits.count, 1);
+    EXPECT_EQ(Usage{}.waits.mean(), 0min);
+}
+
+TEST_F(Reports, HaveARowForEachDeviceUnlessTheyAreOneUsers) {
+    input.devices = {{1, "G1", "A100", 0}, {0, "G0", "A100", 0}};
+    attached(10, "a", "G1");
+    detached(20, "a", "G1", 10);
+    auto& gone = event("attached", 30, "b", "G9");
+    gone.devices = {5};
+    gone.model = "K80";
+    detached(40, "b", "G9", 30);
+    const auto all = report(0, 100);
+    ASSERT_EQ(all.devices.size(), 3);
+    EXPECT_EQ(all.devices[0].index, 0U);
+    EXPECT_EQ(all.devices[1].uuid, "G1");
+    EXPECT_EQ(all.devices[2].index, 5U) << "one that is gone comes last";
+    EXPECT_EQ(all.devices[2].model, "K80");
+    input.uid = alice;
+    const auto own = report(0, 100);
+    ASSERT_EQ(own.devices.size(), 1);
+    EXPECT_EQ(own.devices[0].uuid, "G1");
+    ASSERT_EQ(own.users.size(), 1);
+    EXPECT_EQ(own.users[0].user, "alice");
+}
+
+TEST_F(Reports, LookBackToTheEarliestBeginning) {
+    EXPECT_FALSE(ctl::earliestBeginning(input));
+    detached(50, "a", "G0", 40);
+    detached(60, "a", "G1", 30);
+    EXPECT_EQ(ctl::earliestBeginning(input), at(30));
+    input.held = {{"b", bob, "bob", "G0", at(10)}};
+    EXPECT_EQ(ctl::earliestBeginning(input), at(10));
+}
+
+} // namespace
+} // namespace genv::tests
