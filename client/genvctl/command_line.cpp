@@ -82,6 +82,7 @@ void addCommands(CLI::App& app, Context& context) {
     addDevices(app, context);
     addEnvs(app, context);
     addEvents(app, context);
+    addMonitor(app, context);
     addRun(app, context);
     addJupyter(app, context);
     addHome(app, context);

@@ -7,17 +7,15 @@
 #include "client/monitor/metrics.hpp"
 #include "client/monitor/options.hpp"
 #include "client/monitor/printable.hpp"
+#include "client/monitor/server.hpp"
 #include "client/monitor/watch.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <grp.h>
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
+#include <prometheus/text_serializer.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -25,7 +23,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <system_error>
 
 namespace genv::monitor {
@@ -36,29 +33,15 @@ namespace {
 constexpr std::chrono::seconds scrapePatience{6};
 constexpr const char* callPatience = "5s";
 
-/// What the web server asks for each scrape.
-class Scrapes : public prometheus::Collectable {
-  public:
-    Scrapes(Exchange& exchange, Selection selection) : exchange_(exchange), selection_(selection) {}
-
-    [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-        const Exchange::Served served = exchange_.get();
-        const ServiceState* state =
-            served.sample && served.sample->state ? &*served.sample->state : nullptr;
-        const auto now =
-            std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
-        return collectMetrics(state, served.sample ? served.sample->took : scrapePatience,
-                              served.counters, now, selection_);
-    }
-
-  private:
-    Exchange& exchange_;
-    Selection selection_;
-};
-
-std::string endpoint(const std::string& address, int port) {
-    const bool isSix = address.find(':') != std::string::npos;
-    return fmt::format(fmt::runtime(isSix ? "[{}]:{}" : "{}:{}"), address, port);
+// What the web server asks for at each scrape.
+std::string scrape(Exchange& exchange, const Selection& selection) {
+    const Exchange::Served served = exchange.get();
+    const ServiceState* state =
+        served.sample && served.sample->state ? &*served.sample->state : nullptr;
+    const auto now = std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
+    return prometheus::TextSerializer().Serialize(
+        collectMetrics(state, served.sample ? served.sample->took : scrapePatience, served.counters,
+                       now, selection));
 }
 
 // Where this machine reaches what listens on every address.
@@ -66,41 +49,6 @@ std::string reachable(const std::string& address) {
     if (address == "0.0.0.0")
         return "127.0.0.1";
     return address == "::" ? "::1" : address;
-}
-
-// The web server says only that it could not listen.
-std::string whyNotListening(const Options& options) {
-    sockaddr_in four{};
-    sockaddr_in6 six{};
-    four.sin_family = AF_INET;
-    six.sin6_family = AF_INET6;
-    four.sin_port = six.sin6_port = htons(options.port);
-    const bool isFour = inet_pton(AF_INET, options.address.c_str(), &four.sin_addr) == 1;
-    if (!isFour)
-        inet_pton(AF_INET6, options.address.c_str(), &six.sin6_addr);
-    const auto* where = isFour ? static_cast<const void*>(&four) : &six;
-    const int tried = socket(isFour ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int error = 0;
-    if (tried < 0 ||
-        bind(tried, static_cast<const sockaddr*>(where), isFour ? sizeof four : sizeof six) < 0)
-        error = errno;
-    if (tried >= 0)
-        close(tried);
-    return error != 0 ? std::strerror(error) : "the web server could not be started";
-}
-
-std::unique_ptr<prometheus::Exposer> listen(const Options& options) {
-    try {
-        return std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-            "listening_ports", endpoint(options.address, options.port), "num_threads", "4",
-            // Nobody keeps the few threads busy by doing nothing.
-            "request_timeout_ms", "5000", "enable_keep_alive", "no"});
-    } catch (const std::exception&) {
-        throw std::runtime_error(
-            fmt::format("cannot listen on {}: {}; another port or address may do (--port, "
-                        "--listen)",
-                        endpoint(options.address, options.port), whyNotListening(options)));
-    }
 }
 
 int stopSignals() {
@@ -143,16 +91,16 @@ void run(const Options& options) {
     const int stop = stopSignals();
     // A scrape that comes every interval is to find the sample before it too old.
     Exchange exchange(std::chrono::nanoseconds(options.interval) * 9 / 10, scrapePatience);
-    const auto scrapes = std::make_shared<Scrapes>(exchange, options.selection);
-    const std::unique_ptr<prometheus::Exposer> server = listen(options);
-    const int port = server->GetListeningPorts().at(0);
-    const std::string target = endpoint(reachable(options.address), port);
+    Server server(options.address, options.port);
+    const std::string target = endpoint(reachable(options.address), server.port());
     writeConfigFiles(options.configFolder, target, options.interval);
     leaveRoot();
-    server->RegisterCollectable(scrapes);
+    server.start([&] { return scrape(exchange, options.selection); });
     announce(options, target);
     Watch(exchange, stop).run();
-    exchange.publish({}); // no scrape waits any more
+    Sample last; // no scrape waits any more
+    last.begun = std::chrono::steady_clock::now();
+    exchange.publish(std::move(last));
 }
 
 } // namespace

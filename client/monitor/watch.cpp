@@ -60,7 +60,7 @@ void Watch::run() {
             client.listenForEventsOnly();
             serve(client);
         } catch (const Error& error) {
-            tell(error.what());
+            tell(fmt::format("the bus cannot be used: {}", error.what()));
             publishNone();
         }
     } while (!becomesReadable(stopDescriptor_, betweenConnects));
@@ -119,7 +119,7 @@ Sample Watch::take(Client& client) {
         tell("the service is there");
     } catch (const Error& error) {
         exchange_.countError();
-        tell(error.what());
+        tell(fmt::format("the service does not answer: {}", error.what()));
     }
     sample.took = std::chrono::steady_clock::now() - sample.begun;
     return sample;

@@ -28,6 +28,7 @@ void addUsage(CLI::App& app, Context& context);
 void addTerminate(CLI::App& app, Context& context);
 void addLimits(CLI::App& app, Context& context);
 void addPolicy(CLI::App& app, Context& context);
+void addMonitor(CLI::App& app, Context& context);
 void addEvents(CLI::App& app, Context& context);
 void addExtend(CLI::App& app, Context& context);
 void addLock(CLI::App& app, Context& context);
