@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of the exporter share: the exporter as a user starts it, a Prometheus of their own that scrapes it, and
-reading what both say."""
+"""What the tests of the exporter share: the exporter as a user starts it, a Prometheus of their own that scrapes it,
+and reading what both say."""
 
 import json
 import os
@@ -70,13 +70,21 @@ def parsed(text):
 class Exporter:
     """genvctl monitor of a user, on a port that is free."""
 
-    def __init__(self, test, user, *options, **variables):
-        self.folder = os.path.join(tempfile.mkdtemp(dir=BUS_FOLDER), "metrics")
-        os.chmod(os.path.dirname(self.folder), 0o755)
-        shutil.chown(os.path.dirname(self.folder), user)
+    def __init__(self, test, user, *options, folder=None, port="0", **variables):
+        """`folder` is where the files go: one of its own where it is unset; with "", and a port of None, nothing is
+        said of it."""
+        self.folder = folder
+        if folder is None:
+            above = tempfile.mkdtemp(dir=BUS_FOLDER)
+            os.chmod(above, 0o755)
+            shutil.chown(above, user)
+            self.folder = os.path.join(above, "metrics")
+        if self.folder:
+            options = ("--config-dir", self.folder, *options)
         assignments = [f"{name}={value}" for name, value in variables.items()]
-        command = ["env", *assignments, programs["genvctl"], "monitor", "--port", "0", "--config-dir", self.folder,
-                   *options]
+        if port is not None:
+            options = ("--port", port, *options)
+        command = ["env", *assignments, programs["genvctl"], "monitor", *options]
         self.process = subprocess.Popen(command if user == "root" else [AS_USER, user, *command],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         test.addCleanup(self.stop)
