@@ -10,6 +10,7 @@
 #include "client/monitor/server.hpp"
 #include "client/monitor/watch.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <prometheus/text_serializer.h>
@@ -42,6 +43,17 @@ std::string scrape(Exchange& exchange, const Selection& selection) {
     return prometheus::TextSerializer().Serialize(
         collectMetrics(state, served.sample ? served.sample->took : scrapePatience, served.counters,
                        now, selection));
+}
+
+// Of the standard descriptors, one that is closed would be taken by a socket, and a message go
+// there.
+void guardStandardDescriptors() {
+    int descriptor = 0;
+    do {
+        descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor > STDERR_FILENO)
+        close(descriptor);
 }
 
 // Where this machine reaches what listens on every address.
@@ -109,6 +121,7 @@ void run(const Options& options) {
 
 int main(int count, char** arguments) {
     using namespace genv::monitor;
+    guardStandardDescriptors();
     try {
         const Options options = parseOptions(count, arguments);
         if (!options.isAboutItself)

@@ -104,13 +104,14 @@ class Exporter:
         return parsed(self.text())
 
     def stop(self):
-        """Tells it to end; its status and what it wrote to standard error."""
+        """Tells it to end, which is to go well; what it wrote to standard error."""
         if self.process is None:
             return None
         self.process.terminate()
         _, err = self.process.communicate(timeout=DEADLINE_SECONDS)
         status, self.process = self.process.returncode, None
-        return status, err
+        assert status == 0, err
+        return err
 
 
 class Prometheus:
