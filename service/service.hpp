@@ -25,8 +25,11 @@
 #include "service/file_store.hpp"
 #include "service/glib_loop.hpp"
 #include "service/gpu_observer.hpp"
+#include "service/journal/record_queue.hpp"
+#include "service/journal/refusal_log.hpp"
 #include "service/kernel_finder.hpp"
 #include "service/lock_pipes.hpp"
+#include "service/logger.hpp"
 #include "service/process_table.hpp"
 #include "service/shell_files.hpp"
 #include "service/system_clock.hpp"
@@ -48,15 +51,15 @@ struct Directories {
 class Service {
   public:
     /// Connects to the system bus and recovers the state. Throws when either fails.
-    Service(GlibLoop& loop, core::Log& log, Directories directories, core::Settings settings,
+    Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
             std::unique_ptr<core::Gpus> gpus);
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Reads the configuration again. Throws core::Error(InvalidArgs), and the old one stays in
-    /// force.
-    void reload();
+    /// Reads the configuration again for somebody. Throws core::Error(InvalidArgs), and the old one
+    /// stays in force.
+    void reload(core::Uid actor);
     /// Ends the loop in good order.
     void stop();
 
@@ -100,7 +103,9 @@ class Service {
     core::Evictor evictor_;
     core::Idleness idleness_;
     core::Enforcer enforcer_;
+    journal::RecordQueue records_;
     EventLog eventLog_;
+    journal::RefusalLog refusals_;
     ShellFiles shellFiles_;
 
     policy::PolkitAuthorizer authorizer_;
