@@ -84,6 +84,7 @@ void addCommands(CLI::App& app, Context& context) {
     addEvents(app, context);
     addHistory(app, context);
     addReport(app, context);
+    addMonitor(app, context);
     addRun(app, context);
     addJupyter(app, context);
     addHome(app, context);

@@ -143,6 +143,10 @@ std::vector<QueueEntry> Client::queue() {
     });
 }
 
+Overview Client::overview() {
+    return client::toOverview(implementation_->managedObjects(client::StartsService::No));
+}
+
 std::map<std::uint32_t, std::string> Client::lockHolders() {
     return client::toLockHolders(implementation_->managedObjects());
 }
@@ -370,7 +374,15 @@ std::vector<Notice> Client::takeNotices() {
 }
 
 void Client::listenForEvents() {
-    implementation_->listenForEvents();
+    implementation_->listenForEvents(client::OwnerNames::Wanted);
+}
+
+void Client::listenForEventsOnly() {
+    implementation_->listenForEvents(client::OwnerNames::Unwanted);
+}
+
+bool Client::serviceIsThere() {
+    return implementation_->serviceIsThere();
 }
 
 std::optional<Event> Client::nextEvent(int stopDescriptor) {

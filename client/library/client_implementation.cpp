@@ -6,12 +6,15 @@ namespace genv {
 namespace contract = dbus::contract;
 using client::Patience;
 
-client::ManagedObjects Client::Implementation::managedObjects() {
+client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
     return connection_.call(Patience::Usual, [&] {
+        sdbus::MethodCall message = managerObject_->createMethodCall(
+            "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+        if (starts == client::StartsService::No)
+            client::Connection::startNoService(message);
+        sdbus::MethodReply reply = managerObject_->callMethod(message);
         client::ManagedObjects objects;
-        managerObject_->callMethod("GetManagedObjects")
-            .onInterface("org.freedesktop.DBus.ObjectManager")
-            .storeResultsTo(objects);
+        reply >> objects;
         return objects;
     });
 }
@@ -29,9 +32,18 @@ void Client::Implementation::listenForNotices(std::uint32_t uid) {
     });
 }
 
-void Client::Implementation::listenForEvents() {
+void Client::Implementation::listenForEvents(client::OwnerNames names) {
     connection_.call(Patience::Usual, [&] {
-        events_ = std::make_unique<client::EventStream>(connection_, manager_);
+        events_ = std::make_unique<client::EventStream>(connection_, manager_, names);
+    });
+}
+
+bool Client::Implementation::serviceIsThere() {
+    if (!events_)
+        throw Error(contract::error::failed, "no events were asked for");
+    return connection_.call(Patience::Usual, [&] {
+        connection_.handleArrived();
+        return events_->serviceIsThere();
     });
 }
 

@@ -59,7 +59,8 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     }
 
     /// Every object of the service with its properties.
-    client::ManagedObjects managedObjects();
+    client::ManagedObjects managedObjects(client::StartsService starts =
+                                              client::StartsService::Yes);
 
     void listenForNotices(std::uint32_t uid);
     std::vector<Notice> takeNotices();
@@ -67,7 +68,8 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
                                                      std::chrono::seconds interval);
     std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);
     bool wait(const Waiting& waiting, const client::WaitingCall::Send& send);
-    void listenForEvents();
+    void listenForEvents(client::OwnerNames names);
+    bool serviceIsThere();
     std::optional<Event> nextEvent(int stopDescriptor);
 
     /// Runs something about an environment; what a path without an object answers becomes

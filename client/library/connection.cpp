@@ -84,6 +84,10 @@ sdbus::Slot Connection::addMatch(const std::string& rule, sdbus::message_handler
     return bus_->addMatch(rule, std::move(handler));
 }
 
+void Connection::startNoService(const sdbus::MethodCall& message) {
+    sd_bus_message_set_auto_start(RawMessage::of(message), 0);
+}
+
 void Connection::allowInteraction(bool allow) {
     const auto anyProxy = proxy(contract::managerPath);
     const sdbus::MethodCall message =

@@ -21,6 +21,9 @@ enum class Patience {
     Endless, ///< until the service answers or is gone: a person may be typing a password
 };
 
+/// Whether a call starts a service that is not running.
+enum class StartsService { Yes, No };
+
 /// Throws the Error that a failure on the bus is.
 [[noreturn]] void throwTranslated(const sdbus::Error& error);
 
@@ -37,6 +40,9 @@ class Connection {
                                                        const std::string& path);
     /// Hears messages that match, until the result is destroyed.
     [[nodiscard]] sdbus::Slot addMatch(const std::string& rule, sdbus::message_handler handler);
+
+    /// Makes a call fail where there is no service, instead of starting one.
+    static void startNoService(const sdbus::MethodCall& message);
 
     void allowInteraction(bool allow);
     [[nodiscard]] bool allowsInteraction() const noexcept { return interactive_; }

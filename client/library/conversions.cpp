@@ -38,6 +38,12 @@ std::optional<Value> unlessZero(Value value) {
     return value == Value{} ? std::nullopt : std::optional<Value>(std::move(value));
 }
 
+// The largest number of a type means that nobody knows.
+template <typename Value>
+std::optional<Value> unlessLargest(Value value) {
+    return value == std::numeric_limits<Value>::max() ? std::nullopt : std::optional(value);
+}
+
 // A detail of an action, which not every action has.
 template <typename Value>
 std::optional<Value> detail(const Dictionary& details, const char* name) {
@@ -246,6 +252,45 @@ std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
                   return std::tie(a.created, a.id) < std::tie(b.created, b.id);
               });
     return environments;
+}
+
+namespace {
+
+DeviceState toDeviceState(const Dictionary& properties) {
+    DeviceState state;
+    state.device = {property<std::uint32_t>(properties, "Index"),
+                    property<std::string>(properties, "UUID"),
+                    property<std::string>(properties, "Model"),
+                    property<std::uint64_t>(properties, "TotalMemory")};
+    state.availableMemoryBytes = property<std::uint64_t>(properties, "AvailableMemory");
+    using BusAttachment = sdbus::Struct<std::string, std::uint64_t, std::uint64_t>;
+    for (auto& row : property<std::vector<BusAttachment>>(properties, "Attachments"))
+        state.attachments.push_back({state.device.index, std::move(row.get<0>()), std::nullopt,
+                                     unlessZero(row.get<1>()), toTime(row.get<2>())});
+    state.lockHolder = unlessZero(property<std::string>(properties, "LockedBy"));
+    state.health = property<std::string>(properties, "Health");
+    state.usedMemoryBytes = unlessLargest(property<std::uint64_t>(properties, "UsedMemory"));
+    state.utilizationPercent = unlessLargest(property<std::uint32_t>(properties, "Utilization"));
+    state.temperatureCelsius = unlessLargest(property<std::int32_t>(properties, "Temperature"));
+    state.powerMilliwatts = unlessLargest(property<std::uint64_t>(properties, "PowerUsage"));
+    if (const auto sampledAt = unlessZero(property<std::uint64_t>(properties, "SampledAt")))
+        state.sampledAt = toTime(*sampledAt);
+    return state;
+}
+
+} // namespace
+
+Overview toOverview(const ManagedObjects& objects) {
+    Overview overview{{}, toEnvironments(objects)};
+    for (const auto& [path, interfaces] : objects) {
+        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
+        if (found != interfaces.end())
+            overview.devices.push_back(toDeviceState(found->second));
+    }
+    std::sort(
+        overview.devices.begin(), overview.devices.end(),
+        [](const DeviceState& a, const DeviceState& b) { return a.device.index < b.device.index; });
+    return overview;
 }
 
 std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects) {

@@ -30,6 +30,10 @@ Environment toEnvironment(const Dictionary& properties);
 /// The environments among all objects, oldest first.
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
 
+/// Every device and environment among all objects. Throws sdbus::Error where a property is missing
+/// or of another type.
+Overview toOverview(const ManagedObjects& objects);
+
 /// The environment that holds the lock of each device that is locked.
 std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects);
 

@@ -17,7 +17,7 @@ constexpr const char* newObjects =
 
 } // namespace
 
-EventStream::EventStream(Connection& connection, ManagerProxy& manager)
+EventStream::EventStream(Connection& connection, ManagerProxy& manager, OwnerNames names)
     : connection_(connection), manager_(manager),
       eventSignals_(
           connection, std::string("interface='") + ManagerProxy::INTERFACE_NAME + "'",
@@ -25,8 +25,11 @@ EventStream::EventStream(Connection& connection, ManagerProxy& manager)
               if (auto event = toEvent(signal))
                   events_.push_back(*std::move(event));
           },
-          [this](bool isThere) { hearService(isThere); }),
-      ownerSignals_(connection, newObjects, [this](sdbus::Message& signal) { hearOwner(signal); }) {
+          [this](bool isThere) { hearService(isThere); }) {
+    if (names == OwnerNames::Unwanted)
+        return;
+    ownerSignals_.emplace(connection, newObjects,
+                          [this](sdbus::Message& signal) { hearOwner(signal); });
     readOwners();
 }
 
@@ -54,7 +57,7 @@ void EventStream::readOwners() {
 }
 
 void EventStream::nameOwner(Event& event) {
-    if (!event.environment)
+    if (!event.environment || !ownerSignals_)
         return;
     if (ownersAreOld_ || !owners_.contains(*event.environment)) {
         try {

@@ -16,16 +16,22 @@
 
 namespace genv::client {
 
+/// Whether events come with the names of the owners, which the service has to be called for.
+enum class OwnerNames { Wanted, Unwanted };
+
 /// To be used inside Connection::call(); the connection and the proxy must outlive it.
 class EventStream {
   public:
     /// Begins to listen. Throws sdbus::Error.
-    EventStream(Connection& connection, ManagerProxy& manager);
+    EventStream(Connection& connection, ManagerProxy& manager, OwnerNames names);
     EventStream(const EventStream&) = delete;
     EventStream& operator=(const EventStream&) = delete;
 
     /// Waits for the next event; nothing once the descriptor is readable. Throws sdbus::Error.
     std::optional<Event> next(int stopDescriptor);
+
+    /// Whether the service runs, as far as has been heard.
+    [[nodiscard]] bool serviceIsThere() const noexcept { return eventSignals_.serviceIsThere(); }
 
   private:
     void hearOwner(sdbus::Message& interfacesAdded);
@@ -40,7 +46,7 @@ class EventStream {
     bool ownersAreOld_ = false;
     // Last, so that nothing is heard any more when the rest goes.
     ServiceSignals eventSignals_;
-    ServiceSignals ownerSignals_;
+    std::optional<ServiceSignals> ownerSignals_; ///< where names are wanted
 };
 
 } // namespace genv::client

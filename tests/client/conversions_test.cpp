@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/library/conversions.hpp"
+#include "client/library/proxies.hpp"
 
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace genv::client {
 namespace {
@@ -46,6 +49,73 @@ TEST(Conversions, KnowTheNumbersThatMeanUnset) {
     EXPECT_EQ(configuration.name, std::nullopt);
     EXPECT_EQ(configuration.gpus, std::nullopt);
     EXPECT_EQ(configuration.gpuMemoryBytes, std::nullopt);
+}
+
+Dictionary deviceProperties(std::uint32_t index) {
+    using BusAttachment = sdbus::Struct<std::string, std::uint64_t, std::uint64_t>;
+    return {{"Index", variant(index)},
+            {"UUID", variant(std::string("GPU-a"))},
+            {"Model", variant(std::string("A100"))},
+            {"TotalMemory", variant(std::uint64_t{1000})},
+            {"AvailableMemory", variant(std::uint64_t{600})},
+            {"Attachments", variant(std::vector<BusAttachment>{{"7", 400, 5}, {"8", 0, 6}})},
+            {"LockedBy", variant(std::string("8"))},
+            {"Health", variant(std::string("xid-79"))},
+            {"UsedMemory", variant(std::uint64_t{10})},
+            {"Utilization", variant(std::uint32_t{93})},
+            {"Temperature", variant(std::int32_t{-1})},
+            {"PowerUsage", variant(std::uint64_t{250500})},
+            {"SampledAt", variant(std::uint64_t{9})}};
+}
+
+TEST(Conversions, ReadEveryDeviceAndEnvironment) {
+    const ManagedObjects objects{
+        {sdbus::ObjectPath("/d/10"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(10)}}},
+        {sdbus::ObjectPath("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(2)}}},
+        {sdbus::ObjectPath("/e/7"), {{EnvironmentProxy::INTERFACE_NAME, properties()}}}};
+    const Overview overview = toOverview(objects);
+    ASSERT_EQ(overview.environments.size(), 1U);
+    EXPECT_EQ(overview.environments[0].id, "7");
+    ASSERT_EQ(overview.devices.size(), 2U);
+    EXPECT_EQ(overview.devices[1].device.index, 10U);
+    const DeviceState& state = overview.devices[0];
+    EXPECT_EQ(state.device.index, 2U);
+    EXPECT_EQ(state.device.uuid, "GPU-a");
+    EXPECT_EQ(state.device.model, "A100");
+    EXPECT_EQ(state.device.totalMemoryBytes, 1000U);
+    EXPECT_EQ(state.availableMemoryBytes, 600U);
+    ASSERT_EQ(state.attachments.size(), 2U);
+    EXPECT_EQ(state.attachments[0].environment, "7");
+    EXPECT_EQ(state.attachments[0].device, 2U);
+    EXPECT_EQ(state.attachments[0].shareBytes, 400U);
+    EXPECT_EQ(state.attachments[0].since, toTime(5));
+    EXPECT_EQ(state.attachments[1].shareBytes, std::nullopt);
+    EXPECT_EQ(state.lockHolder, "8");
+    EXPECT_EQ(state.health, "xid-79");
+    EXPECT_EQ(state.usedMemoryBytes, 10U);
+    EXPECT_EQ(state.utilizationPercent, 93U);
+    EXPECT_EQ(state.temperatureCelsius, -1);
+    EXPECT_EQ(state.powerMilliwatts, 250500U);
+    EXPECT_EQ(state.sampledAt, toTime(9));
+}
+
+TEST(Conversions, KnowTheNumbersThatMeanUnknown) {
+    Dictionary unknown = deviceProperties(0);
+    unknown["LockedBy"] = variant(std::string());
+    unknown["UsedMemory"] = variant(std::numeric_limits<std::uint64_t>::max());
+    unknown["Utilization"] = variant(std::numeric_limits<std::uint32_t>::max());
+    unknown["Temperature"] = variant(std::numeric_limits<std::int32_t>::max());
+    unknown["PowerUsage"] = variant(std::numeric_limits<std::uint64_t>::max());
+    unknown["SampledAt"] = variant(std::uint64_t{0});
+    const ManagedObjects objects{
+        {sdbus::ObjectPath("/d/0"), {{DeviceProxy::INTERFACE_NAME, unknown}}}};
+    const DeviceState state = toOverview(objects).devices.at(0);
+    EXPECT_EQ(state.lockHolder, std::nullopt);
+    EXPECT_EQ(state.usedMemoryBytes, std::nullopt);
+    EXPECT_EQ(state.utilizationPercent, std::nullopt);
+    EXPECT_EQ(state.temperatureCelsius, std::nullopt);
+    EXPECT_EQ(state.powerMilliwatts, std::nullopt);
+    EXPECT_EQ(state.sampledAt, std::nullopt);
 }
 
 TEST(Conversions, RefuseAnAnswerThatLacksSomethingOrHasAnotherType) {

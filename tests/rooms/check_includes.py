@@ -26,7 +26,7 @@ rooms = {
     ),
     "client": (
         ["client", "core", "dbus/contract", "genv"],
-        [r"fmt/", r"nlohmann/", r"sdbus-c\+\+/", r"systemd/", r"CLI/", POSIX],
+        [r"fmt/", r"nlohmann/", r"sdbus-c\+\+/", r"systemd/", r"CLI/", r"prometheus/", POSIX],
     ),
     "shims": (["shims", "client", "genv"], [r"fmt/", POSIX]),
 }

@@ -28,6 +28,7 @@ void addUsage(CLI::App& app, Context& context);
 void addTerminate(CLI::App& app, Context& context);
 void addLimits(CLI::App& app, Context& context);
 void addPolicy(CLI::App& app, Context& context);
+void addMonitor(CLI::App& app, Context& context);
 void addEvents(CLI::App& app, Context& context);
 void addHistory(CLI::App& app, Context& context);
 void addReport(CLI::App& app, Context& context);

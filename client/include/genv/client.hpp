@@ -59,6 +59,9 @@ class GENV_EXPORT Client {
     std::vector<QueueEntry> queue();
     /// The environment that holds the lock of each device that is locked.
     std::map<std::uint32_t, std::string> lockHolders();
+    /// Every device and every environment with everything that is known of them, in one call, which
+    /// does not start a service that is not running.
+    Overview overview();
     /// Everything at once as JSON.
     std::string snapshot();
     ServiceStatus status();
@@ -138,6 +141,12 @@ class GENV_EXPORT Client {
     /// Collects every signal of the service from here on, for nextEvent(), also those of a service
     /// that is started later.
     void listenForEvents();
+    /// The same without the names of owners. The service is called neither now nor later, so this
+    /// also works while there is none, and starts none.
+    void listenForEventsOnly();
+    /// Whether the service runs, as far as has been heard since listenForEvents() or
+    /// listenForEventsOnly().
+    bool serviceIsThere();
     /// Waits for the next signal that listenForEvents() asked for. Returns nothing as soon as the
     /// descriptor is readable; -1 waits for signals only.
     std::optional<Event> nextEvent(int stopDescriptor = -1);

@@ -63,6 +63,26 @@ struct Attachment {
     Time since;
 };
 
+/// A device with what is known of it at this moment. A reading that is unset is not known.
+struct DeviceState {
+    Device device;
+    std::uint64_t availableMemoryBytes = 0; ///< that no attachment holds
+    std::vector<Attachment> attachments;    ///< oldest first; without the environments' names
+    std::optional<std::string> lockHolder;  ///< the environment that holds the lock
+    std::string health;                     ///< "ok", "stale", "lost" or "xid-N"
+    std::optional<std::uint64_t> usedMemoryBytes;
+    std::optional<std::uint32_t> utilizationPercent;
+    std::optional<std::int32_t> temperatureCelsius;
+    std::optional<std::uint64_t> powerMilliwatts;
+    std::optional<Time> sampledAt; ///< when the driver was read; unset: never
+};
+
+/// Every device and every environment at one moment.
+struct Overview {
+    std::vector<DeviceState> devices;      ///< by index
+    std::vector<Environment> environments; ///< oldest first
+};
+
 /// What a compute process uses of one device.
 struct DeviceUse {
     std::uint32_t device = 0;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace genv::monitor {
+
+namespace {
+
+// The system's own links are followed: systemd gives a service with a user of its own one.
+bool isForeignLink(const std::filesystem::path& path) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != 0 &&
+           status.st_uid != geteuid();
+}
+
+int opened(const std::filesystem::path& path) {
+    std::error_code ignored; // opening it says what is wrong
+    std::filesystem::create_directories(path, ignored);
+    if (isForeignLink(path)) {
+        errno = ELOOP;
+        return -1;
+    }
+    return open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+}
+
+bool writeAll(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            return false;
+        if (written > 0)
+            text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+} // namespace
+
+Folder::Folder(const std::filesystem::path& path) : Folder(path, opened(path)) {}
+
+Folder::Folder(std::filesystem::path path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {
+    if (descriptor_ < 0)
+        failed(path_);
+    try {
+        requireOwn();
+    } catch (...) {
+        close(descriptor_);
+        throw;
+    }
+}
+
+Folder::~Folder() {
+    close(descriptor_);
+}
+
+void Folder::requireOwn() const {
+    struct stat status {};
+    if (fstat(descriptor_, &status) < 0)
+        failed(path_);
+    if (status.st_uid != geteuid())
+        throw std::runtime_error(
+            fmt::format("the folder {} belongs to another user; name one of your own with "
+                        "--config-dir",
+                        path_.native()));
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw std::runtime_error(fmt::format("others may write to the folder {}; name another one "
+                                             "with --config-dir, or \"chmod go-w\" it",
+                                             path_.native()));
+}
+
+Folder Folder::below(const char* name) const {
+    constexpr mode_t ownerOnly = 0700;
+    if (mkdirat(descriptor_, name, ownerOnly) < 0 && errno != EEXIST)
+        failed(path_ / name);
+    return {path_ / name,
+            openat(descriptor_, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+}
+
+void Folder::write(const char* name, std::string_view text) const {
+    constexpr mode_t ownerOnly = 0600;
+    const std::string temporary = fmt::format(".{}.{}", name, getpid());
+    unlinkat(descriptor_, temporary.c_str(), 0); // of one that died, with this pid
+    const int file = openat(descriptor_, temporary.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, ownerOnly);
+    if (file < 0)
+        failed(path_ / name);
+    bool isDone = writeAll(file, text);
+    isDone = close(file) == 0 && isDone &&
+             renameat(descriptor_, temporary.c_str(), descriptor_, name) == 0;
+    if (isDone)
+        return;
+    const int error = errno;
+    unlinkat(descriptor_, temporary.c_str(), 0);
+    errno = error;
+    failed(path_ / name);
+}
+
+void Folder::failed(const std::filesystem::path& what) const {
+    throw std::runtime_error(
+        fmt::format("{} cannot be written: {}", what.native(), std::strerror(errno)));
+}
+
+} // namespace genv::monitor

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/metrics.hpp"
+
+#include "client/monitor/printable.hpp"
+#include "core/rules/rule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+namespace genv::monitor {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+/// A metric that is being filled; without a sample it is not served.
+class Metric {
+  public:
+    Metric(std::vector<MetricFamily>& all, const char* name, const char* help,
+           MetricType type = MetricType::Gauge)
+        : all_(all) {
+        family_.name = name;
+        family_.help = help;
+        family_.type = type;
+    }
+    Metric(const Metric&) = delete;
+    Metric& operator=(const Metric&) = delete;
+    ~Metric() {
+        if (!family_.metric.empty())
+            all_.push_back(std::move(family_));
+    }
+
+    void add(Labels labels, double value) {
+        ClientMetric metric;
+        metric.label = std::move(labels);
+        if (family_.type == MetricType::Counter)
+            metric.counter.value = value;
+        else
+            metric.gauge.value = value;
+        family_.metric.push_back(std::move(metric));
+    }
+    template <typename Value>
+    void add(Labels labels, const std::optional<Value>& value, double unit = 1) {
+        if (value)
+            add(std::move(labels), static_cast<double>(*value) * unit);
+    }
+
+  private:
+    std::vector<MetricFamily>& all_;
+    MetricFamily family_;
+};
+
+double secondsSince(Time then, Time now) {
+    return std::max(0.0, std::chrono::duration<double>(now - then).count());
+}
+
+template <typename Value>
+double sizeOf(const Value& container) {
+    return static_cast<double>(container.size());
+}
+
+class Collector {
+  public:
+    Collector(const ServiceState& state, Time now, std::vector<MetricFamily>& all)
+        : state_(state), now_(now), all_(all) {
+        for (const Environment& environment : state_.overview.environments)
+            owners_.emplace(environment.id, environment.user);
+        for (const ComputeProcess& process : state_.processes) {
+            if (process.environment)
+                processesOf_[*process.environment] += 1;
+        }
+    }
+
+    void readings() const;
+    void devices() const;
+    void totals() const;
+    void environments() const;
+    void processes() const;
+    void users() const;
+    void queue() const;
+
+  private:
+    template <typename Value>
+    void eachDevice(const char* name, const char* help, Value value) const {
+        Metric metric(all_, name, help);
+        for (const DeviceState& device : state_.overview.devices)
+            value(metric, index(device), device);
+    }
+    static Labels index(const DeviceState& device) {
+        return {{"index", std::to_string(device.device.index)}};
+    }
+
+    const ServiceState& state_;
+    Time now_;
+    std::vector<MetricFamily>& all_;
+    std::map<std::string, std::string> owners_; ///< user names, by environment
+    std::map<std::string, double> processesOf_; ///< compute processes, by environment
+};
+
+void Collector::readings() const {
+    eachDevice("genv_device_temperature", "Temperature in degrees Celsius",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.temperatureCelsius);
+               });
+    eachDevice("genv_device_utilization", "Utilization in percent",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.utilizationPercent);
+               });
+    eachDevice("genv_device_memory_used_bytes", "Memory in use",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.usedMemoryBytes);
+               });
+    eachDevice("genv_device_memory_total_bytes", "Memory in total",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels),
+                              static_cast<double>(device.device.totalMemoryBytes));
+               });
+    eachDevice("genv_device_power_watts", "Power drawn",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   constexpr double wattsPerMilliwatt = 1e-3;
+                   metric.add(std::move(labels), device.powerMilliwatts, wattsPerMilliwatt);
+               });
+    eachDevice("genv_device_sample_age_seconds", "Time since the driver was asked for the readings",
+               [this](Metric& metric, Labels labels, const DeviceState& device) {
+                   if (device.sampledAt)
+                       metric.add(std::move(labels), secondsSince(*device.sampledAt, now_));
+               });
+}
+
+void Collector::devices() const {
+    eachDevice("genv_device_info", "A device of the machine; always 1",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   labels.push_back({"uuid", printable(device.device.uuid)});
+                   labels.push_back({"model", printable(device.device.model)});
+                   metric.add(std::move(labels), 1);
+               });
+    eachDevice("genv_device_health", "1 where nothing is known to be wrong with the device, else 0",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.health == "ok" ? 1 : 0);
+               });
+    eachDevice("genv_device_health_info",
+               "The health as the service says it: ok, stale, lost or "
+               "the driver's last error as xid-N; always 1",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   labels.push_back({"health", printable(device.health)});
+                   metric.add(std::move(labels), 1);
+               });
+    eachDevice("genv_device_attached", "1 where an environment holds the device or a share of it",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.attachments.empty() ? 0 : 1);
+               });
+    eachDevice("genv_device_shares", "Environments that hold the device or a share of it",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), sizeOf(device.attachments));
+               });
+    eachDevice("genv_device_memory_available_bytes", "Memory that no environment holds",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), static_cast<double>(device.availableMemoryBytes));
+               });
+}
+
+void Collector::totals() const {
+    const auto attached =
+        std::ranges::count_if(state_.overview.devices, [](const DeviceState& device) {
+            return !device.attachments.empty();
+        });
+    std::set<std::string> users;
+    for (const auto& [environment, user] : owners_)
+        users.insert(user);
+    Metric(all_, "genv_environments_total", "Active environments")
+        .add({}, sizeOf(state_.overview.environments));
+    Metric(all_, "genv_processes_total", "Processes that use a device")
+        .add({}, sizeOf(state_.processes));
+    Metric(all_, "genv_attached_devices_total", "Devices that an environment holds")
+        .add({}, static_cast<double>(attached));
+    Metric(all_, "genv_users_total", "Users who have an environment").add({}, sizeOf(users));
+}
+
+void Collector::environments() const {
+    Metric processes(all_, "genv_environment_processes_total",
+                     "Processes of the environment that use a device");
+    Metric devices(all_, "genv_environment_attached_devices_total",
+                   "Devices that the environment holds");
+    for (const Environment& environment : state_.overview.environments) {
+        const auto found = processesOf_.find(environment.id);
+        processes.add({{"eid", environment.id}}, found == processesOf_.end() ? 0 : found->second);
+        devices.add({{"eid", environment.id}}, sizeOf(environment.devices));
+    }
+}
+
+void Collector::processes() const {
+    Metric devices(all_, "genv_process_devices_total", "Devices that the process uses");
+    Metric memory(all_, "genv_process_used_gpu_memory_bytes",
+                  "Memory of the device that the process uses");
+    for (const ComputeProcess& process : state_.processes) {
+        const Labels labels{{"pid", std::to_string(process.pid)},
+                            {"eid", process.environment.value_or("")}};
+        devices.add(labels, sizeOf(process.uses));
+        for (const DeviceUse& use : process.uses) {
+            Labels ofDevice = labels;
+            ofDevice.push_back({"device", std::to_string(use.device)});
+            memory.add(std::move(ofDevice), use.usedMemoryBytes);
+        }
+    }
+}
+
+void Collector::users() const {
+    struct Share {
+        double environments = 0;
+        double processes = 0;
+        std::set<std::uint32_t> devices;
+    };
+    std::map<std::string, Share> shares;
+    Metric info(all_, "genv_environment_info", "An active environment; always 1");
+    for (const Environment& environment : state_.overview.environments) {
+        Share& share = shares[environment.user];
+        share.environments += 1;
+        if (const auto found = processesOf_.find(environment.id); found != processesOf_.end())
+            share.processes += found->second;
+        share.devices.insert(environment.devices.begin(), environment.devices.end());
+        info.add({{"eid", environment.id},
+                  {"username", printable(environment.user)},
+                  {"name", printable(environment.configuration.name.value_or(""))}},
+                 1);
+    }
+    Metric environments(all_, "genv_user_environments_total", "Active environments of the user");
+    Metric processes(all_, "genv_user_processes_total",
+                     "Processes of the user's environments that use a device");
+    Metric devices(all_, "genv_user_attached_devices_total",
+                   "Devices that the user's environments hold, each counted once");
+    for (const auto& [user, share] : shares) {
+        const Labels labels{{"username", printable(user)}};
+        environments.add(labels, share.environments);
+        processes.add(labels, share.processes);
+        devices.add(labels, sizeOf(share.devices));
+    }
+}
+
+void Collector::queue() const {
+    double longest = 0;
+    for (const QueueEntry& entry : state_.queue)
+        longest = std::max(longest, secondsSince(entry.since, now_));
+    Metric(all_, "genv_queue_length", "Requests that wait for devices")
+        .add({}, sizeOf(state_.queue));
+    Metric(all_, "genv_queue_waiting_seconds", "How long the oldest of these has waited")
+        .add({}, longest);
+}
+
+// A counter that begins at its first action would hide that from rate() and increase(), so those of
+// every rule are there from the start.
+std::map<std::pair<std::string, std::string>, std::uint64_t>
+withZeros(std::map<std::pair<std::string, std::string>, std::uint64_t> actions) {
+    using enum core::Rule;
+    constexpr std::array rules{
+        NonEnvProcesses,       EnvDevices,         MaxLifetime, MaxEnvironmentsPerUser,
+        MaxDevicesPerUser,     IdleTimeout,        EnvMemory,   MaxProcessesPerUser,
+        MaxGpuMemoryPerDevice, MaxGpuMemoryPerUser};
+    for (const core::Rule rule : rules) {
+        const std::string reason(core::reasonOf(rule).text());
+        actions.try_emplace({"terminate", reason}, 0);
+        actions.try_emplace({"detach", reason}, 0);
+    }
+    return actions;
+}
+
+void collectOwn(std::vector<MetricFamily>& all, bool isUp, std::chrono::duration<double> took,
+                const Counters& counters) {
+    Metric(all, "genv_is_installed", "Whether genv is installed on the machine").add({}, 1);
+    Metric(all, "genv_up", "1 where the service answered, else 0").add({}, isUp ? 1 : 0);
+    Metric(all, "genv_build_info", "The exporter's version; always 1")
+        .add({{"version", GENV_VERSION}}, 1);
+    Metric(all, "genv_scrape_duration_seconds", "How long the service took for the sample served")
+        .add({}, took.count());
+    Metric(all, "genv_scrape_errors_total", "Samples that failed although the service was running",
+           MetricType::Counter)
+        .add({}, static_cast<double>(counters.errors));
+    Metric actions(all, "genv_enforcement_actions_total",
+                   "Processes ended (terminate) and devices taken (detach) by rules, leases and "
+                   "idle time since the exporter started",
+                   MetricType::Counter);
+    for (const auto& [key, count] : withZeros(counters.actions))
+        actions.add({{"action", key.first}, {"reason", printable(key.second)}},
+                    static_cast<double>(count));
+}
+
+} // namespace
+
+std::vector<MetricFamily> collectMetrics(const ServiceState* state,
+                                         std::chrono::duration<double> took,
+                                         const Counters& counters, Time now,
+                                         const Selection& selection) {
+    std::vector<MetricFamily> all;
+    collectOwn(all, state != nullptr, took, counters);
+    if (state == nullptr)
+        return all;
+    const Collector collector(*state, now, all);
+    collector.readings();
+    collector.devices();
+    collector.totals();
+    collector.environments();
+    collector.queue();
+    if (selection.processes)
+        collector.processes();
+    if (selection.users)
+        collector.users();
+    return all;
+}
+
+} // namespace genv::monitor

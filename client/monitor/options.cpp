@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/options.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+namespace genv::monitor {
+
+namespace {
+
+constexpr const char* help = R"(Usage: genv-monitor [OPTION]...
+Serves the metrics of genv to Prometheus under /metrics.
+
+  -p, --port=PORT          listen there; 0 is one that is free (8000)
+      --listen=ADDRESS     on this IPv4 or IPv6 address (127.0.0.1)
+      --config-dir=FOLDER  write the files for Prometheus and Grafana there
+  -i, --interval=SECONDS   the oldest sample that is served (10)
+      --no-process-metrics leave out the series of single processes
+      --no-user-metrics    leave out the series of single users
+  -h, --help
+      --version
+See genvctl(1), "genvctl monitor".
+)";
+
+template <typename Number>
+Number number(const char* option, const char* text, Number least, Number most) {
+    Number value{};
+    const char* end = text + std::strlen(text);
+    const auto [last, error] = std::from_chars(text, end, value);
+    if (error != std::errc{} || last != end || value < least || value > most)
+        throw UsageError(
+            fmt::format("--{}: it is a whole number from {} to {}", option, least, most));
+    return value;
+}
+
+std::string address(std::string text) {
+    if (text.size() > 2 && text.front() == '[' && text.back() == ']')
+        text = text.substr(1, text.size() - 2);
+    std::array<unsigned char, sizeof(in6_addr)> parsed{};
+    if (inet_pton(AF_INET, text.c_str(), parsed.data()) != 1 &&
+        inet_pton(AF_INET6, text.c_str(), parsed.data()) != 1)
+        throw UsageError("--listen: it is an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+    return text;
+}
+
+// An absolute path in the environment; systemd separates several by colons.
+std::optional<std::filesystem::path> pathIn(const char* variable) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value != '/')
+        return std::nullopt;
+    const std::string_view text = value;
+    return text.substr(0, text.find(':'));
+}
+
+std::filesystem::path defaultFolder() {
+    if (auto state = pathIn("STATE_DIRECTORY"))
+        return *state;
+    if (auto state = pathIn("XDG_STATE_HOME"))
+        return *state / "genv/metrics";
+    auto home = pathIn("HOME");
+    if (!home) {
+        if (const passwd* user = getpwuid(geteuid()))
+            home = user->pw_dir;
+    }
+    if (!home)
+        throw UsageError("you have no home folder; name a folder with --config-dir");
+    return *home / ".local/state/genv/metrics";
+}
+
+enum LongOption : int { Listen = 256, ConfigDir, NoProcesses, NoUsers, Version };
+
+void apply(int option, Options& options) {
+    switch (option) {
+    case 'p':
+        options.port = number<std::uint16_t>("port", optarg, 0, 65535);
+        break;
+    case 'i':
+        options.interval = std::chrono::seconds(number("interval", optarg, 1, 3600));
+        break;
+    case Listen:
+        options.address = address(optarg);
+        break;
+    case ConfigDir:
+        options.configFolder = std::filesystem::absolute(optarg).lexically_normal();
+        break;
+    case NoProcesses:
+        options.selection.processes = false;
+        break;
+    case NoUsers:
+        options.selection.users = false;
+        break;
+    case 'h':
+        fmt::print("{}", help);
+        options.isAboutItself = true;
+        break;
+    case Version:
+        fmt::print("genv-monitor {}\n", GENV_VERSION);
+        options.isAboutItself = true;
+        break;
+    default:
+        throw UsageError("\"genv-monitor --help\" tells what it takes");
+    }
+}
+
+} // namespace
+
+Options parseOptions(int count, char** arguments) {
+    static const std::array<option, 9> longOptions{{
+        {"port", required_argument, nullptr, 'p'},
+        {"listen", required_argument, nullptr, Listen},
+        {"config-dir", required_argument, nullptr, ConfigDir},
+        {"interval", required_argument, nullptr, 'i'},
+        {"no-process-metrics", no_argument, nullptr, NoProcesses},
+        {"no-user-metrics", no_argument, nullptr, NoUsers},
+        {"help", no_argument, nullptr, 'h'},
+        {"version", no_argument, nullptr, Version},
+        {nullptr, 0, nullptr, 0},
+    }};
+    Options options;
+    for (int found = 0;
+         !options.isAboutItself &&
+         (found = getopt_long(count, arguments, "p:i:h", longOptions.data(), nullptr)) != -1;)
+        apply(found, options);
+    if (optind < count)
+        throw UsageError("it takes no arguments; \"genv-monitor --help\" tells what it takes");
+    if (options.configFolder.empty() && !options.isAboutItself)
+        options.configFolder = defaultFolder();
+    return options;
+}
+
+} // namespace genv::monitor

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The exporter's command line.
+#pragma once
+
+#include "client/monitor/metrics.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace genv::monitor {
+
+struct Options {
+    std::string address = "127.0.0.1"; ///< IPv4 or IPv6, without brackets
+    std::uint16_t port = 8000;         ///< 0: one that is free
+    std::filesystem::path configFolder;
+    std::chrono::seconds interval{10};
+    Selection selection;
+    bool isAboutItself = false; ///< --help or --version has been answered
+};
+
+/// A command line that is wrong; what() says how.
+class UsageError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Throws UsageError.
+Options parseOptions(int count, char** arguments);
+
+} // namespace genv::monitor

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/server.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <microhttpd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace genv::monitor {
+
+namespace {
+
+// Prometheus is one client; the rest is for curious people, and against those who only connect.
+constexpr unsigned mostConnections = 32;
+constexpr unsigned mostConnectionsOfOne = 8;
+constexpr unsigned idleSeconds = 10;
+constexpr std::size_t connectionMemory = 32 * 1024;
+
+constexpr const char* textType = "text/plain; charset=utf-8";
+constexpr const char* metricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Either kind of address with its length, as bind() takes it.
+struct SocketAddress {
+    sockaddr_storage storage{};
+    socklen_t length = sizeof storage;
+
+    [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+SocketAddress toSocketAddress(const std::string& address, std::uint16_t port) {
+    SocketAddress result;
+    sockaddr_in four{};
+    sockaddr_in6 six{};
+    if (inet_pton(AF_INET, address.c_str(), &four.sin_addr) == 1) {
+        four.sin_family = AF_INET;
+        four.sin_port = htons(port);
+        std::memcpy(&result.storage, &four, sizeof four);
+        result.length = sizeof four;
+    } else if (inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) == 1) {
+        six.sin6_family = AF_INET6;
+        six.sin6_port = htons(port);
+        std::memcpy(&result.storage, &six, sizeof six);
+        result.length = sizeof six;
+    } else {
+        throw std::runtime_error("cannot listen on what is neither an IPv4 nor an IPv6 address");
+    }
+    return result;
+}
+
+std::uint16_t portOf(int descriptor) {
+    SocketAddress bound;
+    getsockname(descriptor, bound.get(), &bound.length);
+    // Both kinds have it in the same place.
+    sockaddr_in four{};
+    std::memcpy(&four, &bound.storage, sizeof four);
+    return ntohs(four.sin_port);
+}
+
+MHD_Result reply(MHD_Connection* connection, unsigned status, std::string_view text,
+                 const char* type) {
+    // The library does not write to what it is told to copy.
+    MHD_Response* response = MHD_create_response_from_buffer(
+        text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
+    if (response == nullptr)
+        return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    const MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+MHD_Result answer(void* scrape, MHD_Connection* connection, const char* path, const char* method,
+                  const char* /*version*/, const char* /*body*/, std::size_t* bodySize,
+                  void** /*state*/) noexcept {
+    if (*bodySize != 0) // nobody has anything to send here
+        return MHD_NO;
+    if (std::string_view(path) != "/metrics")
+        return reply(connection, MHD_HTTP_NOT_FOUND, "The metrics are under /metrics.\n", textType);
+    if (std::string_view(method) != MHD_HTTP_METHOD_GET &&
+        std::string_view(method) != MHD_HTTP_METHOD_HEAD)
+        return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET.\n", textType);
+    try {
+        return reply(connection, MHD_HTTP_OK, (*static_cast<Server::Scrape*>(scrape))(),
+                     metricsType);
+    } catch (const std::exception&) { // such as no memory; no exception may pass through C
+        return reply(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "", textType);
+    }
+}
+
+} // namespace
+
+std::string endpoint(const std::string& address, std::uint16_t port) {
+    const bool isSix = address.find(':') != std::string::npos;
+    return isSix ? fmt::format("[{}]:{}", address, port) : fmt::format("{}:{}", address, port);
+}
+
+Server::Server(const std::string& address, std::uint16_t port) {
+    SocketAddress where = toSocketAddress(address, port);
+    socket_ = socket(where.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int on = 1;
+    if (socket_ < 0 || setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        bind(socket_, where.get(), where.length) < 0 || listen(socket_, SOMAXCONN) < 0) {
+        const int error = errno;
+        if (socket_ >= 0)
+            close(socket_);
+        throw std::runtime_error(
+            fmt::format("cannot listen on {}: {}; another port or address may do (--port, "
+                        "--listen)",
+                        endpoint(address, port), std::strerror(error)));
+    }
+    port_ = portOf(socket_);
+}
+
+Server::~Server() {
+    if (!daemon_)
+        close(socket_);
+}
+
+void Server::start(Scrape scrape) {
+    scrape_ = std::move(scrape);
+    daemon_.reset(MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
+            MHD_USE_ITC,
+        0, nullptr, nullptr, answer, &scrape_, MHD_OPTION_LISTEN_SOCKET, socket_,
+        MHD_OPTION_CONNECTION_LIMIT, mostConnections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        mostConnectionsOfOne, MHD_OPTION_CONNECTION_TIMEOUT, idleSeconds,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, connectionMemory, MHD_OPTION_END));
+    if (!daemon_)
+        throw std::runtime_error("the web server cannot be started");
+}
+
+void Server::Stopped::operator()(MHD_Daemon* daemon) const noexcept {
+    MHD_stop_daemon(daemon);
+}
+
+} // namespace genv::monitor

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests of the exporter share: the exporter as a user starts it, a Prometheus of their own that scrapes it,
+and reading what both say."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "client"))
+
+from bus_scenario import AS_USER, BUS_FOLDER, DEADLINE_SECONDS, programs  # noqa: E402
+
+LABEL = re.compile(r'([a-zA-Z_]+)="((?:[^"\\]|\\.)*)",?')
+ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+
+# Whatever proxy the machine has is not for these.
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def get(url, method="GET"):
+    """Status, content type and text of a page."""
+    try:
+        with OPENER.open(urllib.request.Request(url, method=method), timeout=DEADLINE_SECONDS) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers["Content-Type"], error.read().decode()
+
+
+def eventually(condition, what):
+    """Waits until something is so, and returns what the condition gave."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come")
+        time.sleep(0.02)  # between two questions, not a wait for something
+
+
+def key(labels):
+    return frozenset(labels.items())
+
+
+def parsed(text):
+    """Metric name to labels to value."""
+    metrics = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        name, labels, value = re.fullmatch(r"([a-z_]+)(?:\{(.*)\})? (\S+)", line).groups()
+        labels = {found: re.sub(r"\\.", lambda escape: ESCAPES[escape[0]], text)
+                  for found, text in LABEL.findall(labels or "")}
+        series = metrics.setdefault(name, {})
+        assert key(labels) not in series, f"twice: {line}"
+        series[key(labels)] = float(value)
+    return metrics
+
+
+class Exporter:
+    """genvctl monitor of a user, on a port that is free."""
+
+    def __init__(self, test, user, *options, folder=None, port="0", **variables):
+        """`folder` is where the files go: one of its own where it is unset; with "", and a port of None, nothing is
+        said of it."""
+        self.folder = folder
+        if folder is None:
+            above = tempfile.mkdtemp(dir=BUS_FOLDER)
+            os.chmod(above, 0o755)
+            shutil.chown(above, user)
+            self.folder = os.path.join(above, "metrics")
+        if self.folder:
+            options = ("--config-dir", self.folder, *options)
+        assignments = [f"{name}={value}" for name, value in variables.items()]
+        if port is not None:
+            options = ("--port", port, *options)
+        command = ["env", *assignments, programs["genvctl"], "monitor", *options]
+        self.process = subprocess.Popen(command if user == "root" else [AS_USER, user, *command],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        test.addCleanup(self.stop)
+        said = [self.process.stdout.readline() for _ in range(3)]
+        if not said[-1]:
+            raise AssertionError(f"the exporter ended: {self.process.stderr.read()}")
+        self.said = "".join(said)
+        self.url = re.search(r"http://\S+/metrics", self.said).group(0)
+        self.target = self.url.removeprefix("http://").removesuffix("/metrics")
+
+    def text(self):
+        status, _, text = get(self.url)
+        assert status == 200, text
+        return text
+
+    def scrape(self):
+        return parsed(self.text())
+
+    def stop(self):
+        """Tells it to end, which is to go well; what it wrote to standard error."""
+        if self.process is None:
+            return None
+        self.process.terminate()
+        _, err = self.process.communicate(timeout=DEADLINE_SECONDS)
+        status, self.process = self.process.returncode, None
+        assert status == 0, err
+        return err
+
+
+class Prometheus:
+    """The real one, with the configuration that the exporter wrote."""
+
+    def __init__(self, test, user, config):
+        data = tempfile.mkdtemp(dir=BUS_FOLDER)
+        shutil.chown(data, user)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        # It looks for new targets every 5 s unless it is told otherwise.
+        self.process = subprocess.Popen(
+            [AS_USER, user, "prometheus", f"--config.file={config}", f"--storage.tsdb.path={data}",
+             f"--web.listen-address={address}", "--scrape.discovery-reload-interval=100ms", "--log.level=warn"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        test.addCleanup(self.stop)
+        self.url = f"http://{address}/api/v1/"
+        eventually(self.is_ready, "Prometheus")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate(timeout=DEADLINE_SECONDS)
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"Prometheus ended: {self.process.stderr.read()}")
+        try:
+            return get(self.url.replace("/api/v1/", "/-/ready"))[0] == 200
+        except OSError:
+            return False
+
+    def ask(self, what, **arguments):
+        status, _, text = get(self.url + what + "?" + urllib.parse.urlencode(arguments))
+        assert status == 200, text
+        return json.loads(text)["data"]
+
+    def query(self, expression):
+        """Labels, without those of the scrape, to value."""
+        found = {}
+        for row in self.ask("query", query=expression)["result"]:
+            labels = {name: text for name, text in row["metric"].items() if name not in ("__name__", "instance", "job")}
+            assert key(labels) not in found, f"twice: {row}"
+            found[key(labels)] = float(row["value"][1])
+        return found
+
+    def alert_expressions(self):
+        groups = self.ask("rules", type="alert")["groups"]
+        for group in groups:
+            for rule in group["rules"]:
+                assert rule["health"] != "err", rule
+        return {rule["name"]: rule["query"] for group in groups for rule in group["rules"]}
