@@ -25,6 +25,8 @@ struct EnvironmentRemoved {
     EnvironmentId environment;
     Uid owner = 0;
     Cause cause;
+    const Environment* former =
+        nullptr; ///< the environment as it was; valid while the event is told
 };
 
 /// The part of an environment that changed.
@@ -87,6 +89,15 @@ struct RuleWarning {
     std::chrono::milliseconds left{0};
 };
 
+/// An environment uses nearly all of its share of a device's memory, or more than that.
+struct MemoryFilling {
+    EnvironmentId environment;
+    Uid owner = 0;
+    DeviceFacts device;
+    Bytes used;
+    Bytes share;
+};
+
 /// Who waits for devices changed.
 struct QueueChanged {};
 
@@ -108,7 +119,7 @@ struct LeaseEnding {
 
 using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
                            Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated,
-                           RuleWarning, QueueChanged, WaitGranted, LeaseEnding>;
+                           RuleWarning, MemoryFilling, QueueChanged, WaitGranted, LeaseEnding>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

@@ -220,7 +220,7 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     if (before.waits != after.waits)
         tell(QueueChanged{});
     if (removed)
-        tell(EnvironmentRemoved{after.id, after.uid, cause});
+        tell(EnvironmentRemoved{after.id, after.uid, cause, &before});
     if (added || removed)
         return;
     const auto tellField = [&](bool differs, EnvironmentField field) {

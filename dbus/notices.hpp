@@ -33,11 +33,12 @@ class Notices {
     void on(const core::RuleWarning& event);
     void on(const core::WaitGranted& event);
     void on(const core::LeaseEnding& event);
+    void on(const core::MemoryFilling& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 
     void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-              core::Uid actor, Details details);
+              core::Uid actor, Details details, const core::Environment* former = nullptr);
 
     const Context& context_;
     ManagerObject& manager_;

@@ -44,7 +44,7 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
       evictor_(ledger_, observer_, terminator_, loop, log),
       enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
       eventLog_(log), shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
-      gate_(authorizer_), context_(makeContext()) {
+      shellNews_(ledger_, clock_, loop, shellFiles_), gate_(authorizer_), context_(makeContext()) {
     recover();
     manager_.emplace(*connection_, context_);
     publisher_.emplace(*connection_, context_, *manager_);
@@ -109,6 +109,7 @@ void Service::recover() {
 
 void Service::subscribe() {
     events_.subscribe([this](const core::Event& event) { shellFiles_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { shellNews_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { eventLog_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });
@@ -156,6 +157,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     if (observation != nullptr) {
         ledger_.observed(*observation);
         idleness_.observed(ledger_, *observation);
+        memoryWatch_.observed(ledger_, *observation);
         leases_.check();
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
