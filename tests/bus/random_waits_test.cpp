@@ -39,25 +39,25 @@ struct Model {
     std::map<std::uint32_t, Person*> held;
 
     void serve() {
-        std::set<std::uint32_t> free;
+        std::set<std::uint32_t> unheld;
         for (std::uint32_t device = 0; device < deviceCount; ++device) {
             if (!held.contains(device))
-                free.insert(device);
+                unheld.insert(device);
         }
         for (auto next = line.begin(); next != line.end();) {
             Person& person = **next;
             const bool gets =
-                person.index ? free.contains(*person.index) : free.size() >= person.count;
+                person.index ? unheld.contains(*person.index) : unheld.size() >= person.count;
             if (gets) {
                 for (std::uint32_t i = 0; i < person.count; ++i) {
-                    const std::uint32_t device = person.index ? *person.index : *free.begin();
-                    free.erase(device);
+                    const std::uint32_t device = person.index ? *person.index : *unheld.begin();
+                    unheld.erase(device);
                     held[device] = &person;
                 }
                 next = line.erase(next);
             } else {
                 if (!person.index)
-                    free.clear(); // kept for this one
+                    unheld.clear(); // kept for this one
                 ++next;
             }
         }

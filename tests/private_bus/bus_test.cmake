@@ -28,6 +28,7 @@ function(genv_add_bus_test)
     COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/private-bus ${broker}
       --dbus-policy ${CMAKE_SOURCE_DIR}/data/dbus/dev.genv.Manager.conf
       --polkit-actions ${CMAKE_SOURCE_DIR}/data/polkit
+      --polkitd-preload $<TARGET_FILE:polkitd_spurious_wakeups>
       ${TEST_OPTIONS} -- ${program} ${TEST_COMMAND})
   set_tests_properties(${TEST_NAME} PROPERTIES
     SKIP_RETURN_CODE 77

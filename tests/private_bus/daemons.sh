@@ -88,8 +88,11 @@ startBus() {
     chmod 666 "$socket"
 }
 
+# See spurious_wakeups.c; without it (nothing is built yet) polkitd runs as it is.
 startPolkitd() {
-    startDaemon polkitd /usr/lib/polkit-1/polkitd
+    local preload
+    preload=$(cat "$folder/polkitd-preload")
+    startDaemon polkitd env ${preload:+LD_PRELOAD="$preload"} /usr/lib/polkit-1/polkitd
     gdbus wait --system --timeout "$deadlineSeconds" "$polkitName" 2>>"$folder/polkitd.log" ||
         fail "polkitd did not take its name on the bus"
 }
