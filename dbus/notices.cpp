@@ -64,6 +64,8 @@ void Notices::on(const core::DeviceChanged& event) {
     if (event.field != core::DeviceField::Health)
         return;
     const core::Device& device = context_.ledger.device(event.index);
+    if (!unwell_.isNews(device))
+        return;
     for (const core::Claim& claim : device.claims) {
         const core::Environment& holder = context_.ledger.get(claim.environment);
         Details details = describe(device.facts);

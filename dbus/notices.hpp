@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/events.hpp"
+#include "core/unwell_devices.hpp"
 #include "dbus/context.hpp"
 #include "dbus/manager_object.hpp"
 
@@ -42,6 +43,7 @@ class Notices {
 
     const Context& context_;
     ManagerObject& manager_;
+    core::UnwellDevices unwell_;
 };
 
 } // namespace genv::dbus

@@ -30,6 +30,8 @@ void ShellNews::on(const core::DeviceChanged& event) {
     if (event.field != core::DeviceField::Health)
         return;
     const core::Device& device = ledger_.device(event.index);
+    if (!unwell_.isNews(device))
+        return;
     for (const core::Claim& claim : device.claims)
         tellFact(claim.environment,
                  core::sayHealth(device.facts.index, core::toString(device.health)));

@@ -8,6 +8,7 @@
 #include "core/ledger.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/scheduler.hpp"
+#include "core/unwell_devices.hpp"
 #include "service/shell_files.hpp"
 
 #include <functional>
@@ -59,6 +60,7 @@ class ShellNews {
     core::Scheduler& scheduler_;
     ShellFiles& files_;
     std::vector<Termination> terminations_;
+    core::UnwellDevices unwell_;
 };
 
 } // namespace genv::service

@@ -124,6 +124,8 @@ void Desktop::connect() {
 }
 
 void Desktop::onNameRequested(sd_bus_message* reply) {
+    if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY) > 0)
+        return; // the bus went, and that is told
     if (sd_bus_message_is_method_error(reply, nullptr) > 0) {
         logFailure("the name on the session bus cannot be had", reply);
         listener_.ended(EXIT_FAILURE);
@@ -370,13 +372,16 @@ void Desktop::onAction(sd_bus_message* signal) {
     const auto found = shown_.find(id);
     if (!isFromServer(signal) || found == shown_.end())
         return;
-    const std::vector<Action> actions = std::exchange(found->second.actions, {}); // only once
-    const std::string subject = found->second.subject;
-    const auto chosen = std::find_if(actions.begin(), actions.end(), [&](const Action& each) {
+    const std::vector<Action>& actions = found->second.actions;
+    const auto known = std::find_if(actions.begin(), actions.end(), [&](const Action& each) {
         return std::string_view(keyOf(each.kind)) == key;
     });
-    if (chosen != actions.end())
-        show({listener_.chosen(*chosen, subject)});
+    if (known == actions.end())
+        return;
+    const Action chosen = *known;
+    const std::string subject = found->second.subject;
+    found->second.actions.clear(); // only once
+    show({listener_.chosen(chosen, subject)});
 }
 
 } // namespace genv::notify

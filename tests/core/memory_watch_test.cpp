@@ -10,7 +10,7 @@ class MemoryWatchTest : public RulesTest {
   protected:
     MemoryWatchTest() {
         activate("20", alice);
-        attachShares("20", {0, 1}, gigabytes(4));
+        attachShares("20", {0, 1}, mebibytes(4096));
         run(500, alice, {{0, gigabytes(1)}}, "20");
     }
     /// What is told when the process uses so much of device 0, as "device used".
@@ -25,7 +25,7 @@ class MemoryWatchTest : public RulesTest {
         for (const auto& each : toldOf<core::MemoryFilling>()) {
             EXPECT_EQ(each.environment, "20");
             EXPECT_EQ(each.owner, alice);
-            EXPECT_EQ(each.share, gigabytes(4));
+            EXPECT_EQ(each.share, mebibytes(4096));
             texts.push_back(
                 fmt::format("{} {}", each.device.index, core::formatMebibytes(each.used)));
         }
@@ -63,7 +63,7 @@ TEST_F(MemoryWatchTest, SumsWhatTheEnvironmentsProcessesUseOfThatDevice) {
     run(501, alice, {{0, mebibytes(2900)}, {1, mebibytes(100)}}, "20");
     run(502, bob, {{0, gigabytes(8)}}, "30");
     run(503, alice, {{0, gigabytes(8)}});
-    EXPECT_EQ(look(), Texts{"0 3924mi"});
+    EXPECT_EQ(look(), Texts{"0 3853mi"});
 }
 
 TEST_F(MemoryWatchTest, TellsNothingOfWholeDevicesAndOfWhatIsNotKnown) {
@@ -77,7 +77,7 @@ TEST_F(MemoryWatchTest, ForgetsWithTheAttachment) {
     uses(mebibytes(3900));
     ledger.detach("20", {0}, alice);
     EXPECT_EQ(look(), Texts{});
-    attachShares("20", {0}, gigabytes(4));
+    attachShares("20", {0}, mebibytes(4096));
     EXPECT_EQ(look(), Texts{"0 3900mi"});
 }
 

@@ -89,6 +89,10 @@ TEST_F(ShellNewsTest, SayThatADeviceIsNotWellToThoseWhoHoldIt) {
     ledger.observed(seen);
     EXPECT_EQ(say("7"), Texts{"GPU 1 is not well: the driver reported XID 79"});
     EXPECT_EQ(say("8"), Texts{});
+    ledger.observed(tests::gpus(4));
+    EXPECT_EQ(say("7").back(), "GPU 1 is well again");
+    events.tell(core::DeviceChanged{2, core::DeviceField::Health});
+    EXPECT_EQ(say("8"), Texts{}) << "nobody knew of anything else";
 }
 
 TEST_F(ShellNewsTest, SayThatMemoryRunsOut) {
