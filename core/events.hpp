@@ -7,6 +7,7 @@
 #include "core/reason.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -61,6 +62,7 @@ struct DeviceAdded {
 
 struct DeviceRemoved {
     DeviceIndex index = 0;
+    DeviceFacts facts{}; ///< what it was
 };
 
 /// The part of a device that changed. Readings are not told: they change with every sample.
@@ -101,12 +103,52 @@ struct MemoryFilling {
 /// Who waits for devices changed.
 struct QueueChanged {};
 
+/// Somebody began to wait for devices.
+struct WaitStarted {
+    EnvironmentId environment;
+    Uid owner = 0;
+    Uid actor = 0;         ///< who asked
+    std::size_t count = 0; ///< how many devices are missing
+    WallTime since;
+};
+
 /// Somebody got the devices that they waited for.
 struct WaitGranted {
     EnvironmentId environment;
     Uid owner = 0;
     std::vector<DeviceFacts> devices; ///< what came
     std::chrono::microseconds waited{0};
+    Uid actor = 0; ///< who asked
+    WallTime since{};
+    bool lasted = true; ///< false: it was served at once, which is no news
+};
+
+/// A wait ended, and nothing came of it.
+struct WaitEnded {
+    EnvironmentId environment;
+    Uid owner = 0;
+    Cause cause;
+    std::size_t count = 0; ///< how many devices were missing
+    WallTime since;
+    std::chrono::microseconds waited{0};
+    const Environment* former =
+        nullptr; ///< the environment as it was; valid while the event is told
+};
+
+/// An attachment is in use now, and was idle or not known before.
+struct AttachmentInUse {
+    EnvironmentId environment;
+    Uid owner = 0;
+    DeviceFacts device;
+    WallTime since; ///< when that was seen
+};
+
+/// An attachment has not been used for a while.
+struct AttachmentIdle {
+    EnvironmentId environment;
+    Uid owner = 0;
+    DeviceFacts device;
+    WallTime since; ///< when it was last seen in use
 };
 
 /// A lease ends soon.
@@ -119,7 +161,8 @@ struct LeaseEnding {
 
 using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
                            Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated,
-                           RuleWarning, MemoryFilling, QueueChanged, WaitGranted, LeaseEnding>;
+                           RuleWarning, MemoryFilling, QueueChanged, WaitStarted, WaitGranted,
+                           WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

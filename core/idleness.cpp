@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/idleness.hpp"
 
-#include <set>
+#include <algorithm>
 
 namespace genv::core {
 
-void Idleness::observed(const Ledger& ledger, const Observation& observation) {
+std::set<Idleness::Key> Idleness::usedIn(const Ledger& ledger, const Observation& observation) {
     std::set<DeviceUuid> working;
     for (const DeviceSample& device : observation.devices) {
         if (device.reading.utilizationPercent.value_or(1) > 0)
@@ -20,24 +20,56 @@ void Idleness::observed(const Ledger& ledger, const Observation& observation) {
                 used.emplace(environment->id, use.device);
         }
     }
-    std::map<Key, BootTime> next;
+    return used;
+}
+
+void Idleness::observed(const Ledger& ledger, const Observation& observation) {
+    const std::set<Key> used = usedIn(ledger, observation);
+    std::map<Key, Use> next;
     for (const auto& [sequence, environment] : ledger.environments()) {
         for (const Attachment& attachment : environment.attachments) {
             const Key key{environment.id, attachment.device.uuid};
-            const auto known = lastUsed_.find(key);
-            const bool inUse = known == lastUsed_.end() || used.contains(key);
-            next.emplace(key, inUse ? observation.started : known->second);
+            const auto known = uses_.find(key);
+            const bool isNew =
+                known == uses_.end() || known->second.attachment != attachment.sequence;
+            const bool isUsed = used.contains(key);
+            Use use = isNew ? Use{attachment.sequence, {}, {}, Told::Idle} : known->second;
+            if (isNew && !hasLooked_)
+                use.told = Told::Nothing;
+            if (isNew || isUsed) {
+                use.last = observation.started;
+                // The sample may be older than the attachment, whose use cannot be.
+                use.lastWall = std::max(observation.takenAt, attachment.since);
+            }
+            tellChange(environment, attachment, isUsed, observation.started, use);
+            next.emplace(key, use);
         }
     }
-    lastUsed_ = std::move(next);
+    uses_ = std::move(next);
+    hasLooked_ = true;
+}
+
+void Idleness::tellChange(const Environment& environment, const Attachment& attachment, bool used,
+                          BootTime now, Use& use) const {
+    if (used && use.told != Told::InUse) {
+        use.told = Told::InUse;
+        if (events_ != nullptr)
+            events_->tell(
+                AttachmentInUse{environment.id, environment.uid, attachment.device, use.lastWall});
+    } else if (!used && use.told != Told::Idle && now - use.last >= idleAfter) {
+        use.told = Told::Idle;
+        if (events_ != nullptr)
+            events_->tell(
+                AttachmentIdle{environment.id, environment.uid, attachment.device, use.lastWall});
+    }
 }
 
 std::chrono::milliseconds Idleness::of(const EnvironmentId& environment, const DeviceUuid& device,
                                        BootTime now) const {
-    const auto known = lastUsed_.find({environment, device});
-    if (known == lastUsed_.end() || now < known->second)
+    const auto known = uses_.find({environment, device});
+    if (known == uses_.end() || now < known->second.last)
         return std::chrono::milliseconds{0};
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now - known->second);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now - known->second.last);
 }
 
 } // namespace genv::core

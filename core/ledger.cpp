@@ -113,10 +113,10 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause) {
         commit(std::move(next), cause);
 }
 
-void Ledger::applyFact(Environment next, const Cause& cause) {
+void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wait) {
     unlockDetached(next);
     writeFact(next);
-    commit(std::move(next), cause);
+    commit(std::move(next), cause, wait);
 }
 
 void Ledger::writeFact(const Environment& next) {
@@ -146,7 +146,7 @@ bool Ledger::retryWrites() {
     return dirty_.empty();
 }
 
-void Ledger::commit(Environment next, const Cause& cause) {
+void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait) {
     Environment before;
     before.id = next.id;
     before.uid = next.uid;
@@ -162,7 +162,7 @@ void Ledger::commit(Environment next, const Cause& cause) {
         index(next, true);
         after = &environments_.insert_or_assign(next.sequence, std::move(next)).first->second;
     }
-    tellDifference(before, *after, cause);
+    tellDifference(before, *after, cause, wait);
 }
 
 void Ledger::index(const Environment& environment, bool present) {
@@ -209,16 +209,15 @@ void Ledger::index(const Environment& environment, bool present) {
     }
 }
 
-void Ledger::tellDifference(const Environment& before, const Environment& after,
-                            const Cause& cause) {
+void Ledger::tellDifference(const Environment& before, const Environment& after, const Cause& cause,
+                            const EndedWait& wait) {
     const bool added = !before.isAlive();
     const bool removed = !after.isAlive();
     if (added)
         tell(EnvironmentAdded{after.id, after.uid, cause});
     tellAttachments(before, after, cause);
     tellLocks(before, after);
-    if (before.waits != after.waits)
-        tell(QueueChanged{});
+    tellWaits(before, after, cause, wait);
     if (removed)
         tell(EnvironmentRemoved{after.id, after.uid, cause, &before});
     if (added || removed)
@@ -235,6 +234,32 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
     tellField(before.firstLease() != after.firstLease(), EnvironmentField::Expires);
+}
+
+// What was granted is told by the queue, which knows what came of it.
+void Ledger::tellWaits(const Environment& before, const Environment& after, const Cause& cause,
+                       const EndedWait& ended) {
+    if (before.waits == after.waits)
+        return;
+    const auto isIn = [](const Environment& environment, const Wait& wait) {
+        return std::any_of(environment.waits.begin(), environment.waits.end(),
+                           [&](const Wait& other) { return other.ticket == wait.ticket; });
+    };
+    for (const Wait& wait : after.waits) {
+        if (!isIn(before, wait))
+            tell(WaitStarted{after.id, after.uid, wait.actor, missing(wait.request, after),
+                             wait.since});
+    }
+    for (const Wait& wait : before.waits) {
+        const bool byItself = ended && ended->first == wait.ticket;
+        if (isIn(after, wait) || !(byItself || !after.isAlive()))
+            continue;
+        const Cause why = byItself ? Cause{ended->second, wait.actor} : cause;
+        tell(WaitEnded{after.id, after.uid, why, missing(wait.request, before), wait.since,
+                       std::max(clock_.wallNow() - wait.since, std::chrono::microseconds{0}),
+                       &before});
+    }
+    tell(QueueChanged{});
 }
 
 void Ledger::tellLocks(const Environment& before, const Environment& after) {

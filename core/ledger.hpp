@@ -18,8 +18,10 @@
 #include "core/ports/store.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace genv::core {
@@ -130,8 +132,9 @@ class Ledger {
     void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
     /// A rule ends an environment; nothing when it is gone already.
     void end(const EnvironmentId& id, const Cause& cause);
-    /// A request waits no longer; the environment that it started ends. Nothing when it does not.
-    void endWait(std::uint64_t ticket);
+    /// A request waits no longer, and why; the environment that it started ends. Nothing when it
+    /// does not wait.
+    void endWait(std::uint64_t ticket, const Reason& why);
     /// A lock is released; nothing when it is already.
     void unlock(std::uint64_t number);
     /// A working driver was observed: devices appear, vanish, move, and are well or not.
@@ -152,13 +155,18 @@ class Ledger {
 
   private:
     void apply(std::vector<Environment> nexts, const Cause& cause);
-    void applyFact(Environment next, const Cause& cause);
+    /// A wait that ends by itself: its ticket, and why.
+    using EndedWait = std::optional<std::pair<std::uint64_t, Reason>>;
+    void applyFact(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt);
     void write(const Environment& next);
     void writeFact(const Environment& next);
     void writeAllOrNone(const std::vector<Environment>& nexts);
-    void commit(Environment next, const Cause& cause);
+    void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt);
     void index(const Environment& environment, bool present);
-    void tellDifference(const Environment& before, const Environment& after, const Cause& cause);
+    void tellDifference(const Environment& before, const Environment& after, const Cause& cause,
+                        const EndedWait& wait);
+    void tellWaits(const Environment& before, const Environment& after, const Cause& cause,
+                   const EndedWait& ended);
     void tellLocks(const Environment& before, const Environment& after);
     void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
     void tell(const Event& event) { events_.tell(event); }

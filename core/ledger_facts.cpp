@@ -66,7 +66,7 @@ void Ledger::end(const EnvironmentId& id, const Cause& cause) {
     applyFact(std::move(next), cause);
 }
 
-void Ledger::endWait(std::uint64_t ticket) {
+void Ledger::endWait(std::uint64_t ticket, const Reason& why) {
     const auto found = waits_.find(ticket);
     if (found == waits_.end())
         return;
@@ -77,7 +77,7 @@ void Ledger::endWait(std::uint64_t ticket) {
         next.processes.clear();
         next.kernels.clear();
     }
-    applyFact(std::move(next), {Reason::user(), ended.actor});
+    applyFact(std::move(next), {Reason::user(), ended.actor}, std::pair{ticket, why});
 }
 
 void Ledger::unlock(std::uint64_t number) {
@@ -162,8 +162,9 @@ void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
 }
 
 void Ledger::removeDevice(DeviceIndex index) {
+    const DeviceFacts facts = devices_.at(index).facts;
     devices_.remove(index);
-    tell(DeviceRemoved{index});
+    tell(DeviceRemoved{index, facts});
 }
 
 void Ledger::rememberFacts(const DeviceFacts& facts) {

@@ -112,7 +112,7 @@ void Queue::await(Ticket ticket, UserInfo owner, std::optional<std::chrono::mill
 void Queue::cancel(Ticket ticket) {
     waiters_.erase(ticket);
     abandoned_.erase(ticket);
-    ledger_.endWait(ticket);
+    ledger_.endWait(ticket, Reason::cancelled());
 }
 
 void Queue::onEvent(const Event& event) {
@@ -147,7 +147,7 @@ void Queue::forget(const EnvironmentId& environment) {
 
 void Queue::giveUpOnClients() {
     for (const Ticket ticket : std::exchange(abandoned_, {}))
-        ledger_.endWait(ticket);
+        ledger_.endWait(ticket, Reason::cancelled());
 }
 
 Reservations Queue::reservations() const {
@@ -224,7 +224,9 @@ void Queue::serve(Ticket ticket, Reservations& reservations) {
 void Queue::grant(Ticket ticket, Placement placement) {
     placement.detach.clear(); // who has more by now than was asked for keeps it
     const Environment& before = ledger_.get(ledger_.waits().at(ticket));
-    WaitGranted granted{before.id, before.uid, {}, clock_.wallNow() - ledger_.wait(ticket).since};
+    const Wait& wait = ledger_.wait(ticket);
+    WaitGranted granted{before.id,  before.uid, {},   clock_.wallNow() - wait.since,
+                        wait.actor, wait.since, false};
     for (const Placement::Device& device : placement.attach)
         granted.devices.push_back(device.facts);
     try {
@@ -236,8 +238,8 @@ void Queue::grant(Ticket ticket, Placement placement) {
         throw;
     }
     const Waiter waiter = std::move(waiters_.extract(ticket).mapped());
-    if (waiter.lasted)
-        events_.tell(granted);
+    granted.lasted = waiter.lasted;
+    events_.tell(granted);
     waiter.answer(std::nullopt);
 }
 
@@ -246,7 +248,8 @@ void Queue::refuse(Ticket ticket, const Error& error) {
     if (node.empty())
         return;
     const Answer answer = std::move(node.mapped().answer);
-    ledger_.endWait(ticket);
+    ledger_.endWait(ticket,
+                    error.code() == ErrorCode::Timeout ? Reason::timeout() : Reason::refused());
     answer(error);
 }
 

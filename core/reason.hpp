@@ -11,7 +11,7 @@
 
 namespace genv::core {
 
-/// Why an environment ended, a device was detached or a process terminated.
+/// Why an environment ended, a device was detached, a process terminated or a wait ended.
 class Reason {
   public:
     static Reason user() { return Reason("user"); }
@@ -20,6 +20,10 @@ class Reason {
     static Reason deviceLost() { return Reason("device-lost"); }
     static Reason expired() { return Reason("expired"); }
     static Reason idle() { return Reason("idle"); }
+    // Of waits alone.
+    static Reason timeout() { return Reason("timeout"); }
+    static Reason cancelled() { return Reason("cancelled"); }
+    static Reason refused() { return Reason("refused"); }
     static Reason rule(std::string_view name) { return Reason("rule:" + std::string(name)); }
 
     [[nodiscard]] const std::string& text() const { return text_; }

@@ -90,16 +90,23 @@ void dropConflicts(std::vector<Environment>& environments, RecoveryReport& repor
 void endExpired(Environment& environment, BootTime now, RecoveryReport& report) {
     if (environment.lease && environment.lease->until <= now) {
         report.expired.push_back({environment.id, std::nullopt});
+        report.endedMeanwhile.push_back(
+            {environment, environment.attachments, true, Reason::expired()});
         environment.processes.clear();
         environment.kernels.clear();
         return;
     }
+    EndedMeanwhile ended{environment, {}, false, Reason::expired()};
     std::erase_if(environment.attachments, [&](const Attachment& attachment) {
         const bool isOver = attachment.lease && attachment.lease->until <= now;
-        if (isOver)
+        if (isOver) {
             report.expired.push_back({environment.id, attachment.device.index});
+            ended.attachments.push_back(attachment);
+        }
         return isOver;
     });
+    if (!ended.attachments.empty())
+        report.endedMeanwhile.push_back(std::move(ended));
 }
 
 // The ledger finds waits and locks by their numbers, so each has its own.
@@ -138,10 +145,13 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         if (!environment)
             continue;
         keepLiving(*environment, processes);
-        if (!environment->isAlive())
+        if (!environment->isAlive()) {
             ++report.ended;
-        else
+            report.endedMeanwhile.push_back(
+                {*environment, environment->attachments, true, Reason::processExit()});
+        } else {
             endExpired(*environment, now, report);
+        }
         environments.push_back(std::move(*environment));
     }
     std::stable_sort(

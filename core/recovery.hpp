@@ -18,12 +18,21 @@ struct ExpiredLease {
     std::optional<DeviceIndex> device; ///< unset: the whole environment ended
 };
 
+/// What was over when the service looked again.
+struct EndedMeanwhile {
+    Environment former;                  ///< the environment as it was
+    std::vector<Attachment> attachments; ///< what it lost
+    bool isOver = false;                 ///< it ended, and did not only lose these
+    Reason reason;
+};
+
 /// What recovery found.
 struct RecoveryReport {
     std::size_t restored = 0;
     std::size_t ended = 0;    ///< environments whose processes are all gone
     std::size_t setAside = 0; ///< documents that made no sense
     std::vector<ExpiredLease> expired;
+    std::vector<EndedMeanwhile> endedMeanwhile; ///< of what is in `ended` and `expired`
     std::vector<std::string>
         conflicts; ///< a line for each attachment dropped because its device was given already
 };

@@ -19,6 +19,7 @@
 #include "core/terminator.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/gate.hpp"
+#include "dbus/refusals.hpp"
 #include "dbus/reply.hpp"
 #include "dbus/waiting_calls.hpp"
 
@@ -53,13 +54,15 @@ struct Context {
     const core::Clock& clock;
     core::Scheduler& scheduler;
     core::Log& log;
+    Refusals& refusals;
     Callers& callers;
     Gate& gate;
     ListCalls& listCalls;
     WaitingCalls& waitingCalls;
     const bool& isEnding; ///< once the service ends: calls on their way are answered no more
     std::function<const core::Settings&()> settings;
-    std::function<void()> reload; ///< throws core::Error(InvalidArgs) that names file and line
+    /// For somebody. Throws core::Error(InvalidArgs) that names file and line.
+    std::function<void(core::Uid actor)> reload;
     std::string version;
 };
 

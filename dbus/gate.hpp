@@ -29,17 +29,20 @@ class Gate {
     /// core::Error(LimitsExceeded) before asking.
     template <typename... Values, typename Proceed>
     void pass(const Reply<Values...>& reply, const policy::Target& target, Proceed proceed) {
+        reply.about(target);
         const auto question = policy::questionFor(reply.call().method, reply.caller().uid, target);
         if (!question) {
             proceed();
             return;
         }
         ask(reply.caller(), *question,
-            reply.later(
-                [question = *question, proceed = std::move(proceed)](policy::Verdict verdict) {
-                    requireAuthorized(verdict, question);
-                    proceed();
-                }));
+            reply.later([reply, question = *question,
+                         proceed = std::move(proceed)](policy::Verdict verdict) {
+                if (verdict != policy::Verdict::Authorized)
+                    reply.misses(question.action);
+                requireAuthorized(verdict, question);
+                proceed();
+            }));
     }
 
     /// The second question, for what would go over a limit: a no is core::Error(QuotaExceeded) with
@@ -47,6 +50,7 @@ class Gate {
     template <typename... Values, typename Proceed>
     void passQuota(const Reply<Values...>& reply, const policy::Target& target,
                    const std::string& violation, Proceed proceed) {
+        reply.about(target);
         const auto question =
             policy::quotaQuestionFor(reply.call().method, reply.caller().uid, target);
         if (!question) {
@@ -54,7 +58,10 @@ class Gate {
             return;
         }
         ask(reply.caller(), *question,
-            reply.later([violation, proceed = std::move(proceed)](policy::Verdict verdict) {
+            reply.later([reply, violation, action = question->action,
+                         proceed = std::move(proceed)](policy::Verdict verdict) {
+                if (verdict != policy::Verdict::Authorized)
+                    reply.misses(action);
                 requireWithinQuota(verdict, violation);
                 proceed();
             }));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dbus/context.hpp"
+#include "dbus/paths.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -40,7 +41,12 @@ void handle(const Context& context, const sdbus::IObject& object, sdbus::Result<
         unknown = error;
     }
     const Reply<Values...> reply(std::move(result),
-                                 Call{row, caller, context.log, context.isEnding});
+                                 Call{row, caller, context.refusals, context.isEnding});
+    if constexpr (interface.view() == "dev.genv.Environment") {
+        policy::Target target;
+        target.environment = environmentIdOf(object.getObjectPath());
+        reply.about(target);
+    }
     if (unknown)
         reply.refuse(*unknown);
     else
@@ -58,8 +64,8 @@ auto answer(const Context& context, const sdbus::IObject& object, Function&& fun
         std::string fault;
         const core::Error error = currentRefusal(fault);
         // Reading asks the bus for nobody's uid, so only the connection is known here.
-        logRefusal(context.log, row, object.getCurrentlyProcessedMessage()->getSender(), error,
-                   fault);
+        context.refusals.refused(
+            describeRefusal(row, object.getCurrentlyProcessedMessage()->getSender(), error, fault));
         throw toBusError(error);
     }
 }

@@ -300,7 +300,7 @@ void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& result, ui
 void ManagerObject::Reload(sdbus::Result<>&& result) {
     handle<interface, "Reload">(context_, getObject(), std::move(result), [&](const auto& reply) {
         context_.gate.pass(reply, {}, [&context = context_, reply] {
-            context.reload();
+            context.reload(reply.caller().uid);
             reply.send();
         });
     });

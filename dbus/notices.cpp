@@ -84,6 +84,8 @@ void Notices::on(const core::ProcessTerminated& event) {
 }
 
 void Notices::on(const core::WaitGranted& event) {
+    if (!event.lasted)
+        return;
     std::vector<core::DeviceIndex> devices;
     for (const core::DeviceFacts& device : event.devices)
         devices.push_back(device.index);

@@ -20,6 +20,14 @@ sdbus::ObjectPath environmentPath(const core::EnvironmentId& id) {
     return std::string(path.get());
 }
 
+std::optional<core::EnvironmentId> environmentIdOf(const std::string& path) {
+    char* id = nullptr;
+    if (sd_bus_path_decode(path.c_str(), contract::environmentPathPrefix, &id) <= 0)
+        return std::nullopt;
+    const std::unique_ptr<char, decltype(&std::free)> text(id, &std::free);
+    return std::string(text.get());
+}
+
 sdbus::ObjectPath devicePath(core::DeviceIndex index) {
     return fmt::format("{}/{}", contract::devicePathPrefix, index);
 }

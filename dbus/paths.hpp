@@ -7,10 +7,16 @@
 
 #include <sdbus-c++/sdbus-c++.h>
 
+#include <optional>
+#include <string>
+
 namespace genv::dbus {
 
 /// The path of an environment's object: the id escaped as sd_bus_path_encode(3) does.
 sdbus::ObjectPath environmentPath(const core::EnvironmentId& id);
+
+/// The id of the environment whose object has a path; nothing for any other path.
+std::optional<core::EnvironmentId> environmentIdOf(const std::string& path);
 
 /// The path of a device's object.
 sdbus::ObjectPath devicePath(core::DeviceIndex index);

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/reply.hpp"
 
+#include "core/text.hpp"
+
 namespace genv::dbus {
 
-void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from,
-                const core::Error& error, const std::string& fault) {
-    const bool serious =
-        error.code() == core::ErrorCode::Internal || error.code() == core::ErrorCode::StorageFailed;
+Refusal describeRefusal(const policy::MethodRow& method, const std::string& connection,
+                        const core::Error& error, const std::string& fault) {
     // Refusals quote foreign text escaped already; what a fault says may be anything.
-    const std::string text = fault.empty() ? std::string(error.what()) : core::escaped(fault, 256);
-    log.write(serious ? core::Severity::Error : core::Severity::Notice,
-              fmt::format("refused {}.{} from {}: {}: {}", method.interface, method.member, from,
-                          busErrorName(error.code()), text));
+    return {method,
+            connection,
+            std::nullopt,
+            error.code(),
+            busErrorName(error.code()),
+            fault.empty() ? std::string(error.what()) : core::escaped(fault, 256),
+            {},
+            std::nullopt};
+}
+
+Refusal describeRefusal(const Call& call, const core::Error& error, const std::string& fault) {
+    Refusal refusal = describeRefusal(call.method, call.caller.busName, error, fault);
+    if (!call.caller.busName.empty())
+        refusal.caller = call.caller.uid;
+    refusal.target = call.target;
+    refusal.missing = call.missing;
+    return refusal;
 }
 
 } // namespace genv::dbus

@@ -5,15 +5,14 @@
 // inside guarded(), so that no foreign exception reaches sdbus-c++.
 #pragma once
 
-#include "core/ports/log.hpp"
-#include "core/text.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/errors.hpp"
-#include "policy/actions.hpp"
+#include "dbus/refusals.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,14 +23,18 @@ namespace genv::dbus {
 struct Call {
     const policy::MethodRow& method;
     Caller caller;
-    core::Log& log;
-    const bool& isEnding; ///< of the service
+    Refusals& refusals;
+    const bool& isEnding;                    ///< of the service
+    policy::Target target{};                 ///< what it is about, as far as that is known
+    std::optional<policy::Action> missing{}; ///< the authorisation that was not given
 };
 
-/// Writes one line about a refused call. `from` is who called; `fault` is what an internal error
-/// said.
-void logRefusal(core::Log& log, const policy::MethodRow& method, const std::string& from,
-                const core::Error& error, const std::string& fault);
+/// A refused call for whoever hears of it; `fault` is what an internal error said.
+Refusal describeRefusal(const policy::MethodRow& method, const std::string& connection,
+                        const core::Error& error, const std::string& fault);
+
+/// The same of a call whose caller and target may be known.
+Refusal describeRefusal(const Call& call, const core::Error& error, const std::string& fault);
 
 /// The answer to a call; copies share it.
 template <typename... Values>
@@ -42,6 +45,11 @@ class Reply {
 
     [[nodiscard]] const Call& call() const { return state_->call; }
     [[nodiscard]] const Caller& caller() const { return state_->call.caller; }
+
+    /// What the call turned out to be about, for whoever hears of its refusal.
+    void about(const policy::Target& target) const { state_->call.target = target; }
+    /// The authorisation that was not given.
+    void misses(policy::Action action) const { state_->call.missing = action; }
 
     void send(const Values&... values) const {
         if (std::exchange(state_->answered, true))
@@ -99,9 +107,7 @@ class Reply {
         void refuse(const core::Error& error, const std::string& fault) {
             if (std::exchange(answered, true))
                 return;
-            logRefusal(call.log, call.method,
-                       fmt::format("uid {} ({})", call.caller.uid, call.caller.busName), error,
-                       fault);
+            call.refusals.refused(describeRefusal(call, error, fault));
             try {
                 result.returnError(toBusError(error));
             } catch (const sdbus::Error&) {

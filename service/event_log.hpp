@@ -1,32 +1,65 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes one line to the log for every grant, detach, end and termination, so that an administrator
-// can tell what happened.
+// Writes one record for every grant, detach, end, wait, termination and warning, and for what
+// becomes of devices, so that an administrator can tell what happened and a program can add it up.
 #pragma once
 
 #include "core/events.hpp"
-#include "core/ports/log.hpp"
+#include "core/ledger.hpp"
+#include "core/recovery.hpp"
+#include "service/journal/record_queue.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
 
 namespace genv::service {
 
 class EventLog {
   public:
-    explicit EventLog(core::Log& log) : log_(log) {}
+    /// All outlive this.
+    EventLog(const core::Ledger& ledger, const core::Clock& clock, journal::RecordQueue& records)
+        : ledger_(ledger), clock_(clock), records_(records) {}
 
     /// Hears an event of the ledger.
     void onEvent(const core::Event& event);
+
+    /// What ended while the service was down is told now.
+    void recovered(const core::RecoveryReport& report);
+
+    /// The devices that there are at start are told: from now on one that comes is news.
+    void devicesAreKnown() { knowsDevices_ = true; }
+
+    /// The configuration was read anew for somebody, and this is what changed.
+    void policyChanged(const std::vector<std::string>& settings, core::Uid actor);
 
   private:
     void on(const core::EnvironmentAdded& event);
     void on(const core::EnvironmentRemoved& event);
     void on(const core::Attached& event);
     void on(const core::Detached& event);
-    void on(const core::ProcessTerminated& event);
+    void on(const core::AttachmentInUse& event);
+    void on(const core::AttachmentIdle& event);
+    void on(const core::WaitStarted& event);
     void on(const core::WaitGranted& event);
+    void on(const core::WaitEnded& event);
+    void on(const core::ProcessTerminated& event);
+    void on(const core::RuleWarning& event);
     void on(const core::LeaseEnding& event);
+    void on(const core::DeviceAdded& event);
+    void on(const core::DeviceRemoved& event);
+    void on(const core::DeviceChanged& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 
-    core::Log& log_;
+    void addEnvironment(journal::Record& record, const core::EnvironmentId& id,
+                        const core::Environment* former = nullptr) const;
+    void tellHealth(const core::Device& device);
+
+    const core::Ledger& ledger_;
+    const core::Clock& clock_;
+    journal::RecordQueue& records_;
+    bool knowsDevices_ = false;
+    std::set<core::DeviceUuid> leftAtStart_; ///< before the devices were known: they may only move
 };
 
 } // namespace genv::service

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/logger.hpp"
 
+#include "service/journal/sender.hpp"
+
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,7 @@ void writeWhole(std::string_view text) {
 
 } // namespace
 
-Logger::Logger() : toJournal_(std::getenv("JOURNAL_STREAM") != nullptr) {
+Logger::Logger() : toJournal_(journal::isJournal(STDERR_FILENO)) {
     sigset_t all{};
     sigset_t before{};
     sigfillset(&all);
@@ -45,33 +46,61 @@ Logger::~Logger() {
     thread_.join();
 }
 
+std::string Logger::format(core::Severity severity, const std::string& line) const {
+    return toJournal_ ? fmt::format("<{}>{}\n", static_cast<int>(severity), line)
+                      : fmt::format("genvd: {}\n", line);
+}
+
 void Logger::write(core::Severity severity, const std::string& line) {
+    enqueue(format(severity, line));
+}
+
+void Logger::write(journal::Record record) {
+    if (toJournal_)
+        enqueue(std::move(record));
+    else
+        enqueue(format(record.severity(), record.line()));
+}
+
+void Logger::enqueue(Entry entry) {
     {
         const std::lock_guard lock(mutex_);
-        if (lines_.size() >= mostQueued) {
+        if (entries_.size() >= mostQueued) {
             ++dropped_;
             return;
         }
-        lines_.push_back(toJournal_ ? fmt::format("<{}>{}\n", static_cast<int>(severity), line)
-                                    : fmt::format("genvd: {}\n", line));
+        entries_.push_back(std::move(entry));
     }
     changed_.notify_one();
+}
+
+void Logger::writeOut(const Entry& entry) const {
+    if (const auto* line = std::get_if<std::string>(&entry)) {
+        writeWhole(*line);
+        return;
+    }
+    const auto& record = std::get<journal::Record>(entry);
+    if (!journal::send(record)) // its line is better than nothing
+        writeWhole(format(record.severity(), record.line()));
 }
 
 void Logger::loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [this] { return stopping_ || !lines_.empty(); });
-        if (lines_.empty())
+        changed_.wait(lock, [this] { return stopping_ || !entries_.empty(); });
+        if (entries_.empty())
             return; // stopping, and everything is written
-        std::deque<std::string> lines = std::exchange(lines_, {});
+        const std::deque<Entry> entries = std::exchange(entries_, {});
         const std::size_t dropped = std::exchange(dropped_, 0);
         lock.unlock();
-        for (const std::string& line : lines)
-            writeWhole(line);
+        for (const Entry& entry : entries)
+            writeOut(entry);
         if (dropped != 0)
-            writeWhole(fmt::format(
-                "genvd: {} lines were dropped, since the log did not take them\n", dropped));
+            writeWhole(
+                format(core::Severity::Warning,
+                       fmt::format("{} lines and records were dropped, since the log did not take "
+                                   "them",
+                                   dropped)));
         lock.lock();
     }
 }

@@ -69,7 +69,7 @@ void endInAnyCase(int status) {
     ::alarm(20);
 }
 
-int serve(core::Log& log) {
+int serve(service::Logger& log) {
     service::Directories directories{directory("RUNTIME_DIRECTORY", "/run/genv"),
                                      directory("CONFIGURATION_DIRECTORY", "/etc/genv")};
     service::GlibLoop loop;
@@ -81,7 +81,7 @@ int serve(core::Log& log) {
     const auto interrupted = service::GlibLoop::onSignal(SIGINT, stop);
     const auto hungUp = service::GlibLoop::onSignal(SIGHUP, [&service, &log] {
         try {
-            service.reload();
+            service.reload(0);
         } catch (const core::Error& error) {
             log.error("the configuration was not reloaded: {}", error.what());
         }

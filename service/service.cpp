@@ -5,6 +5,7 @@
 #include "core/recovery.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/settings_file.hpp"
+#include "service/settings_keys.hpp"
 
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ constexpr const char* disconnections =
 
 } // namespace
 
-Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::Settings settings,
+Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
                  std::unique_ptr<core::Gpus> gpus)
     : loop_(loop), log_(log), directories_(std::move(directories)), settings_(settings),
       store_(directories_.runtime, log), ledger_(store_, clock_, events_),
@@ -41,9 +42,11 @@ Service::Service(GlibLoop& loop, core::Log& log, Directories directories, core::
       users_(clock_, loop, &GlibLoop::post), kernels_(&GlibLoop::post),
       terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
                   [this] { return settings_.killAfter; }),
-      evictor_(ledger_, observer_, terminator_, loop, log),
+      evictor_(ledger_, observer_, terminator_, loop, log), idleness_(events_),
       enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
-      eventLog_(log), shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
+      records_(users_, log), eventLog_(ledger_, clock_, records_),
+      refusals_(ledger_, loop, log, records_),
+      shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
       shellNews_(ledger_, clock_, loop, shellFiles_), gate_(authorizer_), context_(makeContext()) {
     recover();
     manager_.emplace(*connection_, context_);
@@ -80,13 +83,14 @@ dbus::Context Service::makeContext() {
             clock_,
             loop_,
             log_,
+            refusals_,
             callers_,
             gate_,
             listCalls_,
             waitingCalls_,
             isEnding_,
             [this]() -> const core::Settings& { return settings_; },
-            [this] { reload(); },
+            [this](core::Uid actor) { reload(actor); },
             GENV_VERSION};
 }
 
@@ -102,6 +106,7 @@ void Service::recover() {
                   "were set aside",
                   report.restored + report.ended, report.ended, report.expired.size(),
                   report.setAside);
+    eventLog_.recovered(report);
     shellFiles_.start(report.expired);
     locks_.recover();
     queue_.expectClients();
@@ -179,6 +184,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
 void Service::becomeReady() {
     if (std::exchange(ready_, true))
         return;
+    eventLog_.devicesAreKnown();
     impatience_.reset();
     try {
         connection_->requestName(dbus::contract::busName);
@@ -206,7 +212,7 @@ void Service::retryWritesLater(const std::string& why) {
     });
 }
 
-void Service::reload() {
+void Service::reload(core::Uid actor) {
     const core::Settings next = readSettings(directories_.configuration);
     systemManager_.reloading();
     const core::Settings before = std::exchange(settings_, next);
@@ -215,7 +221,10 @@ void Service::reload() {
     if (next.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
     publisher_->policyChanged();
-    log_.info("the configuration was reloaded");
+    if (const auto changes = settingsChanged(before, settings_); !changes.empty())
+        eventLog_.policyChanged(changes, actor);
+    else
+        log_.info("the configuration was reloaded; nothing changed");
     systemManager_.ready(fmt::format("Serving {} devices", ledger_.devices().byIndex().size()));
 }
 

@@ -26,8 +26,11 @@
 #include "service/file_store.hpp"
 #include "service/glib_loop.hpp"
 #include "service/gpu_observer.hpp"
+#include "service/journal/record_queue.hpp"
+#include "service/journal/refusal_log.hpp"
 #include "service/kernel_finder.hpp"
 #include "service/lock_pipes.hpp"
+#include "service/logger.hpp"
 #include "service/process_table.hpp"
 #include "service/shell_files.hpp"
 #include "service/shell_news.hpp"
@@ -50,15 +53,15 @@ struct Directories {
 class Service {
   public:
     /// Connects to the system bus and recovers the state. Throws when either fails.
-    Service(GlibLoop& loop, core::Log& log, Directories directories, core::Settings settings,
+    Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
             std::unique_ptr<core::Gpus> gpus);
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Reads the configuration again. Throws core::Error(InvalidArgs), and the old one stays in
-    /// force.
-    void reload();
+    /// Reads the configuration again for somebody. Throws core::Error(InvalidArgs), and the old one
+    /// stays in force.
+    void reload(core::Uid actor);
     /// Ends the loop in good order.
     void stop();
 
@@ -103,7 +106,9 @@ class Service {
     core::Idleness idleness_;
     core::MemoryWatch memoryWatch_{events_};
     core::Enforcer enforcer_;
+    journal::RecordQueue records_;
     EventLog eventLog_;
+    journal::RefusalLog refusals_;
     ShellFiles shellFiles_;
     ShellNews shellNews_;
 

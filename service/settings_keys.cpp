@@ -5,9 +5,14 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
+#include <type_traits>
+#include <utility>
 
 namespace genv::service {
 
@@ -79,46 +84,101 @@ void readInto(const std::string& value, Limits& limits) {
     limits.*limit = read;
 }
 
+std::string writeTime(milliseconds time) {
+    const std::string text = core::formatDuration(time);
+    return core::parseDuration(text) == time ? text : fmt::format("{}ms", time.count());
+}
+
+std::string writeFlag(bool flag) {
+    return flag ? "yes" : "no";
+}
+
+std::string writeBackend(core::Backend backend) {
+    switch (backend) {
+    case core::Backend::Nvml:
+        return "nvml";
+    case core::Backend::Simulated:
+        return "simulated";
+    case core::Backend::Auto:
+        break;
+    }
+    return "auto";
+}
+
+std::string writeLimit(std::uint32_t limit) {
+    return std::to_string(limit);
+}
+
+std::string writeLimit(core::Bytes limit) {
+    return core::formatBytes(limit);
+}
+
+std::string writeLimit(milliseconds limit) {
+    return writeTime(limit);
+}
+
+// What is unset is written as a file unsets it.
+template <auto limit>
+std::string writeFrom(const Limits& limits) {
+    using Value = typename std::remove_cvref_t<decltype(limits.*limit)>::value_type;
+    if (!(limits.*limit))
+        return "";
+    return limits.*limit == core::infinite<Value>() ? "infinity" : writeLimit(*(limits.*limit));
+}
+
 template <typename Target>
 struct Key {
     std::string_view name;
     void (*read)(const std::string& value, Target& target);
+    std::string (*write)(const Target& target);
 };
 
 constexpr std::array gpuKeys{
-    Key<Settings>{"Backend", [](const std::string& value,
-                                Settings& settings) { settings.backend = readBackend(value); }},
+    Key<Settings>{
+        "Backend",
+        [](const std::string& value, Settings& settings) { settings.backend = readBackend(value); },
+        [](const Settings& settings) { return writeBackend(settings.backend); }},
 };
+
+template <auto flag>
+constexpr Key<Settings> flagKey(std::string_view name) {
+    return {name,
+            [](const std::string& value, Settings& settings) { settings.*flag = readFlag(value); },
+            [](const Settings& settings) { return writeFlag(settings.*flag); }};
+}
+
+template <auto time, milliseconds::rep least>
+constexpr Key<Settings> timeKey(std::string_view name) {
+    return {name,
+            [](const std::string& value, Settings& settings) {
+                settings.*time = readTime<least>(value);
+            },
+            [](const Settings& settings) { return writeTime(settings.*time); }};
+}
 
 constexpr std::array enforcementKeys{
-    Key<Settings>{"Interval",
-                  [](const std::string& value, Settings& settings) {
-                      settings.interval = readTime<1000>(value);
-                  }},
-    Key<Settings>{"NonEnvProcesses",
-                  [](const std::string& value, Settings& settings) {
-                      settings.nonEnvProcesses = readFlag(value);
-                  }},
-    Key<Settings>{"EnvDevices", [](const std::string& value,
-                                   Settings& settings) { settings.envDevices = readFlag(value); }},
-    Key<Settings>{"EnvMemory", [](const std::string& value,
-                                  Settings& settings) { settings.envMemory = readFlag(value); }},
-    Key<Settings>{"Grace", [](const std::string& value,
-                              Settings& settings) { settings.grace = readTime<0>(value); }},
-    Key<Settings>{"KillAfter", [](const std::string& value,
-                                  Settings& settings) { settings.killAfter = readTime<0>(value); }},
-    Key<Settings>{"DryRun", [](const std::string& value,
-                               Settings& settings) { settings.dryRun = readFlag(value); }},
+    timeKey<&Settings::interval, 1000>("Interval"),
+    flagKey<&Settings::nonEnvProcesses>("NonEnvProcesses"),
+    flagKey<&Settings::envDevices>("EnvDevices"),
+    flagKey<&Settings::envMemory>("EnvMemory"),
+    timeKey<&Settings::grace, 0>("Grace"),
+    timeKey<&Settings::killAfter, 0>("KillAfter"),
+    flagKey<&Settings::dryRun>("DryRun"),
 };
 
+template <auto limit>
+constexpr Key<Limits> limitKey(std::string_view name) {
+    return {name, readInto<limit>, writeFrom<limit>};
+}
+
 constexpr std::array limitKeys{
-    Key<Limits>{"MaxDevicesPerUser", readInto<&Limits::maxDevices>},
-    Key<Limits>{"MaxEnvironmentsPerUser", readInto<&Limits::maxEnvironments>},
-    Key<Limits>{"MaxProcessesPerUser", readInto<&Limits::maxProcesses>},
-    Key<Limits>{"MaxGpuMemoryPerUser", readInto<&Limits::maxGpuMemory>},
-    Key<Limits>{"MaxGpuMemoryPerDevice", readInto<&Limits::maxGpuMemoryPerDevice>},
-    Key<Limits>{"MaxLifetime", readInto<&Limits::maxLifetime>},
-    Key<Limits>{"IdleTimeout", readInto<&Limits::idleTimeout>},
+    limitKey<&Limits::maxDevices>("MaxDevicesPerUser"),
+    limitKey<&Limits::maxEnvironments>("MaxEnvironmentsPerUser"),
+    limitKey<&Limits::maxProcesses>("MaxProcessesPerUser"),
+    limitKey<&Limits::maxGpuMemory>("MaxGpuMemoryPerUser"),
+    limitKey<&Limits::maxGpuMemoryPerDevice>("MaxGpuMemoryPerDevice"),
+    limitKey<&Limits::maxLifetime>("MaxLifetime"),
+    limitKey<&Limits::idleTimeout>("IdleTimeout"),
 };
 
 template <typename Keys>
@@ -135,6 +195,21 @@ void readKey(const Keys& keys, std::string_view name, const std::string& value, 
         if (key.name == name)
             key.read(value, target);
     }
+}
+
+template <typename Keys, typename Target>
+std::string writeKey(const Keys& keys, std::string_view name, const Target& target) {
+    for (const auto& key : keys) {
+        if (key.name == name)
+            return key.write(target);
+    }
+    return "";
+}
+
+const Limits& limitsOf(const std::map<std::string, Limits>& table, const std::string& name) {
+    static const Limits none;
+    const auto found = table.find(name);
+    return found == table.end() ? none : found->second;
 }
 
 } // namespace
@@ -165,6 +240,22 @@ void Section::read(std::string_view key, const std::string& value, Settings& set
     }
 }
 
+std::string Section::write(std::string_view key, const Settings& settings) const {
+    switch (kind_) {
+    case Kind::Gpu:
+        return writeKey(gpuKeys, key, settings);
+    case Kind::Enforcement:
+        return writeKey(enforcementKeys, key, settings);
+    case Kind::Limits:
+        return writeKey(limitKeys, key, settings.limits.general);
+    case Kind::User:
+        return writeKey(limitKeys, key, limitsOf(settings.limits.users, name_));
+    case Kind::Group:
+        break;
+    }
+    return writeKey(limitKeys, key, limitsOf(settings.limits.groups, name_));
+}
+
 std::optional<Section> findSection(std::string_view heading) {
     if (heading == "GPU")
         return Section(Section::Kind::Gpu, "");
@@ -179,6 +270,34 @@ std::optional<Section> findSection(std::string_view heading) {
             return Section(kind, std::string(heading.substr(prefix.size())));
     }
     return std::nullopt;
+}
+
+std::vector<std::string> settingsChanged(const Settings& before, const Settings& after) {
+    std::vector<std::pair<std::string, Section>> sections{
+        {"", {Section::Kind::Gpu, ""}},
+        {"", {Section::Kind::Enforcement, ""}},
+        {"", {Section::Kind::Limits, ""}},
+    };
+    const auto addNamed = [&](const std::string& prefix, Section::Kind kind,
+                              std::map<std::string, Limits> tables,
+                              const std::map<std::string, Limits>& others) {
+        tables.insert(others.begin(), others.end());
+        for (const auto& [name, limits] : tables)
+            sections.push_back({prefix + name + ".", {kind, name}});
+    };
+    addNamed("User.", Section::Kind::User, before.limits.users, after.limits.users);
+    addNamed("Group.", Section::Kind::Group, before.limits.groups, after.limits.groups);
+    std::vector<std::string> changes;
+    for (const auto& [prefix, section] : sections) {
+        for (const std::string_view key : section.keys()) {
+            std::string value = section.write(key, after);
+            if (value == section.write(key, before))
+                continue;
+            std::erase(value, ' '); // "1h 30min" is the same without
+            changes.push_back(fmt::format("{}{}={}", prefix, key, value));
+        }
+    }
+    return changes;
 }
 
 } // namespace genv::service

@@ -26,6 +26,9 @@ class Section {
     /// right.
     void read(std::string_view key, const std::string& value, core::Settings& settings) const;
 
+    /// The value of a key as a file may have it; empty where it is unset.
+    [[nodiscard]] std::string write(std::string_view key, const core::Settings& settings) const;
+
   private:
     Kind kind_;
     std::string name_; ///< of the user or group
@@ -33,5 +36,9 @@ class Section {
 
 /// The section with this heading, such as "Limits" or "User alice"; nothing for any other.
 std::optional<Section> findSection(std::string_view heading);
+
+/// What differs, each as `Key=value` with the new value, which is empty where there is none any
+/// more; `User.NAME.Key=value` and `Group.NAME.Key=value` in the sections of users and groups.
+std::vector<std::string> settingsChanged(const core::Settings& before, const core::Settings& after);
 
 } // namespace genv::service

@@ -215,6 +215,8 @@ void ShellFiles::on(const core::Detached& event) {
 
 // The shell that waited is answered itself and skips this; the environment's other shells are told.
 void ShellFiles::on(const core::WaitGranted& event) {
+    if (!event.lasted)
+        return;
     const std::string label = labelOf(event.environment);
     const auto found = files_.find(label);
     if (found == files_.end() || event.devices.empty())

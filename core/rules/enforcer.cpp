@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/enforcer.hpp"
 
-#include "core/duration.hpp"
 #include "core/error.hpp"
 #include "core/membership.hpp"
 
@@ -199,8 +198,6 @@ std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
 }
 
 void Enforcer::warn(const Finding& finding, std::chrono::milliseconds left) const {
-    parts_.log.notice("{}; in {} something is done about it", finding.message,
-                      formatDuration(left));
     parts_.events.tell(RuleWarning{finding.user, finding.environment,
                                    std::string(nameOf(finding.rule)), finding.message, left});
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Since when attachments are idle: not longer than anybody saw.
+#include "core/duration.hpp"
 #include "core/idleness.hpp"
 #include "tests/core/rules_fixture.hpp"
 
@@ -81,6 +82,110 @@ TEST_F(IdlenessTest, IsNeverLessThanZero) {
     lookAfter(0s, 0);
     EXPECT_EQ(idleness.of("20", "GPU-0", clock.bootNow() - 1h), 0s);
     EXPECT_EQ(idle(0, "no-such"), 0s);
+}
+
+class UseToldTest : public IdlenessTest {
+  protected:
+    /// A look of the service, with device 0 so busy.
+    void look(std::chrono::microseconds after, std::uint32_t utilization) {
+        clock.pass(after);
+        seen.started = clock.bootNow();
+        seen.takenAt = clock.wallNow();
+        for (core::DeviceSample& device : seen.devices)
+            device.reading.utilizationPercent = 0;
+        seen.devices[0].reading.utilizationPercent = utilization;
+        use.observed(ledger, seen);
+    }
+    /// Of device 0, as "in-use" and "idle" with the seconds since the last thing that was told.
+    std::vector<std::string> toldSinceLast() {
+        std::vector<std::string> result;
+        for (const core::Event& event : std::exchange(told, {})) {
+            if (const auto* used = std::get_if<core::AttachmentInUse>(&event))
+                result.push_back("in-use " + used->device.uuid + " " + age(used->since));
+            if (const auto* idle = std::get_if<core::AttachmentIdle>(&event))
+                result.push_back("idle " + idle->device.uuid + " " + age(idle->since));
+        }
+        return result;
+    }
+    std::string age(core::WallTime since) {
+        return core::formatDuration(
+            std::chrono::duration_cast<std::chrono::milliseconds>(clock.wallNow() - since));
+    }
+
+    core::Idleness use{events};
+};
+
+using UseTexts = std::vector<std::string>;
+
+TEST_F(UseToldTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
+    look(0s, 0); // the service started before
+    ledger.detach("20", {}, alice);
+    attachIndices("20", {0});
+    run(500, alice, {{0, gigabytes(1)}}, "20");
+    told.clear();
+    look(10s, 0);
+    look(5min, 0);
+    EXPECT_EQ(toldSinceLast(), UseTexts{}) << "a new attachment counts as idle";
+    look(10s, 50);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    look(10s, 50);
+    look(59s, 0);
+    EXPECT_EQ(toldSinceLast(), UseTexts{});
+    look(1s, 0);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-0 1min"});
+    look(5min, 0);
+    EXPECT_EQ(toldSinceLast(), UseTexts{});
+    look(1s, 1);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+}
+
+TEST_F(UseToldTest, IsNotToldOfAShortPause) {
+    run(500, alice, {{0, gigabytes(1)}}, "20");
+    look(0s, 50);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    for (int minute = 0; minute < 10; ++minute) {
+        look(30s, 0);
+        look(30s, 50);
+    }
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 10min"});
+}
+
+TEST_F(UseToldTest, IsToldOfWhatWasThereAtStartEitherWay) {
+    run(500, alice, {{0, gigabytes(1)}}, "20");
+    look(0s, 50);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    look(1min, 50);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 1min"})
+        << "before the start it may have been in use";
+}
+
+TEST_F(UseToldTest, BelongsToTheAttachmentAndNotToItsPlace) {
+    run(500, alice, {{0, gigabytes(1)}}, "20");
+    look(0s, 50);
+    ledger.detach("20", {0}, alice);
+    attachIndices("20", {0}); // between two looks
+    told.clear();
+    look(1s, 50);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"}) << "the new one is in use, too";
+    ledger.detach("20", {0}, alice);
+    attachIndices("20", {0});
+    told.clear();
+    look(2min, 0);
+    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 2min 1s"}) << "the new one was never in use";
+}
+
+TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
+    look(0s, 0); // the service started before
+    run(500, alice, {{0, gigabytes(1)}}, "20");
+    seen.devices[0].reading.utilizationPercent = 50;
+    seen.takenAt = clock.wallNow();
+    seen.started = clock.bootNow();
+    clock.pass(3s);
+    ledger.detach("20", {0}, alice);
+    attachIndices("20", {0});
+    told.clear();
+    use.observed(ledger, seen); // it began before
+    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
 }
 
 } // namespace

@@ -128,6 +128,60 @@ TEST_F(Queueing, ServesInTheOrderOfAsking) {
     expectSound();
 }
 
+TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
+    haveGpus(1);
+    for (const char* id : {"10", "20", "30", "40", "50"})
+        activate(id, alice);
+    attachCount("10", 1);
+    ask("20", {CountWanted{1}, {}, {}, false}, std::chrono::seconds{60});
+    const auto cancelled = askCount("30", 1);
+    askCount("40", 1);
+    askCount("50", 1);
+    scheduler.turn();
+    const auto started = toldOf<core::WaitStarted>();
+    ASSERT_EQ(started.size(), 4U);
+    EXPECT_EQ(started[0].environment, "20");
+    EXPECT_EQ(started[0].count, 1U);
+    EXPECT_EQ(started[0].actor, alice);
+    EXPECT_EQ(started[0].since, clock.wallNow());
+
+    clock.pass(std::chrono::minutes{1});
+    scheduler.pass(std::chrono::minutes{1});
+    queue.cancel(*cancelled);
+    ledger.end("40", {core::Reason::admin(), bob});
+    limits.maxDevices = 0;
+    detach("10");
+    const auto ended = toldOf<core::WaitEnded>();
+    std::map<std::string, std::string> ends;
+    for (const core::WaitEnded& event : ended)
+        ends[event.environment] = event.cause.reason.text();
+    EXPECT_EQ(ends,
+              (std::map<std::string, std::string>{
+                  {"20", "timeout"}, {"30", "cancelled"}, {"40", "admin"}, {"50", "refused"}}));
+    EXPECT_EQ(ended.size(), 4U);
+    EXPECT_EQ(ended[0].waited, std::chrono::minutes{1});
+    EXPECT_EQ(ended[0].count, 1U);
+    EXPECT_TRUE(toldOf<core::WaitGranted>().empty());
+}
+
+TEST_F(Queueing, TellsTheEndOfAWaitBeforeThatOfItsEnvironment) {
+    haveGpus(1);
+    activate("10", alice);
+    attachCount("10", 1);
+    const core::Placement placement = queue.place({CountWanted{1}, {}, {}, false}, nullptr, true);
+    ledger.activate(newEnvironment("20", bob, 20), placement, bob);
+    const auto ticket = ledger.get("20").waits.back().ticket;
+    await(queue, "20", ticket);
+    scheduler.turn();
+    told.clear();
+    queue.cancel(ticket);
+    const auto ended = toldOf<core::WaitEnded>();
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].cause.reason, core::Reason::cancelled());
+    EXPECT_TRUE(std::holds_alternative<core::WaitEnded>(told.front()));
+    EXPECT_TRUE(std::holds_alternative<core::EnvironmentRemoved>(told.back()));
+}
+
 TEST_F(Queueing, KeepsWhatIsFreeForTheEarliestThatCanUseIt) {
     haveGpus(4);
     for (const char* id : {"10", "20", "30", "40"})

@@ -86,6 +86,9 @@ TEST_F(Recovery, EndsEnvironmentsWhoseProcessesAreGone) {
     const auto report = core::recover(again, store, others, clock.bootNow());
     EXPECT_EQ(report.restored, 1U);
     EXPECT_EQ(report.ended, 1U);
+    ASSERT_EQ(report.endedMeanwhile.size(), 1U);
+    EXPECT_TRUE(report.endedMeanwhile[0].isOver);
+    EXPECT_EQ(report.endedMeanwhile[0].reason, core::Reason::processExit());
     EXPECT_EQ(again.find("10"), nullptr);
     EXPECT_TRUE(again.devices().byIndex().empty()) << "nobody holds a device";
     EXPECT_FALSE(store.documents.contains("10"));
@@ -313,6 +316,10 @@ TEST_F(Recovery, EndsWhatALeaseEndedMeanwhile) {
     EXPECT_FALSE(again->report.expired[0].device) << "all of it";
     EXPECT_EQ(again->report.expired[1].environment, "20");
     EXPECT_EQ(again->report.expired[1].device, 0U);
+    ASSERT_EQ(again->report.endedMeanwhile.size(), 2U);
+    EXPECT_TRUE(again->report.endedMeanwhile[0].isOver);
+    EXPECT_FALSE(again->report.endedMeanwhile[1].isOver);
+    EXPECT_EQ(again->report.endedMeanwhile[1].attachments.size(), 1U);
     EXPECT_EQ(again->ledger.find("10"), nullptr);
     EXPECT_EQ(again->ledger.get("20").deviceIndices(), Indices{1});
     EXPECT_FALSE(store.documents.contains("10"));

@@ -55,6 +55,23 @@ TEST_F(SettingsFile, IsReadWithItsDropInsInOrder) {
     EXPECT_EQ(settings.killAfter, 0s);
 }
 
+TEST_F(SettingsFile, SaysWhatChanged) {
+    folder.write("genvd.conf", "[Enforcement]\nInterval=25h 1min\nEnvMemory=no\n[Limits]\n"
+                               "MaxGpuMemoryPerUser=8gi\nMaxLifetime=1d 1h 30min\n[User alice]\n"
+                               "MaxDevicesPerUser=infinity\n[Group students]\nIdleTimeout=90s\n");
+    const core::Settings before;
+    const core::Settings after = read();
+    using Changes = std::vector<std::string>;
+    EXPECT_EQ(service::settingsChanged(before, after),
+              (Changes{"Interval=90060000ms", "EnvMemory=no", "MaxGpuMemoryPerUser=8gi",
+                       "MaxLifetime=91800000ms", "User.alice.MaxDevicesPerUser=infinity",
+                       "Group.students.IdleTimeout=1min30s"}));
+    EXPECT_EQ(service::settingsChanged(after, before),
+              (Changes{"Interval=10s", "EnvMemory=yes", "MaxGpuMemoryPerUser=", "MaxLifetime=",
+                       "User.alice.MaxDevicesPerUser=", "Group.students.IdleTimeout="}));
+    EXPECT_EQ(service::settingsChanged(after, after), Changes{});
+}
+
 TEST_F(SettingsFile, ShipsWithItsDefaults) {
     core::Settings settings;
     service::readSettingsFile(GENV_CONF_FILE, settings);

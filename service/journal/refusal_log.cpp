@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/journal/refusal_log.hpp"
+
+#include "service/journal/subjects.hpp"
+
+namespace genv::service::journal {
+
+namespace {
+
+// Whether the caller was not allowed what was asked for; else it was no proper request, or could
+// not be met.
+bool isForbidden(core::ErrorCode code) {
+    return code == core::ErrorCode::AccessDenied ||
+           code == core::ErrorCode::InteractiveAuthorizationRequired ||
+           code == core::ErrorCode::QuotaExceeded || code == core::ErrorCode::LimitsExceeded;
+}
+
+std::string sender(const dbus::Refusal& refusal) {
+    return refusal.caller ? fmt::format("uid {} ({})", *refusal.caller, refusal.connection)
+                          : refusal.connection;
+}
+
+} // namespace
+
+RefusalLog::~RefusalLog() {
+    endWindow();
+}
+
+void RefusalLog::refused(const dbus::Refusal& refusal) {
+    if (isOneTooMany(refusal.caller))
+        return;
+    const std::string line =
+        fmt::format("refused {}.{} from {}: {}: {}", refusal.method.interface,
+                    refusal.method.member, sender(refusal), refusal.error, refusal.message);
+    if (isForbidden(refusal.code)) {
+        record(refusal, line);
+        return;
+    }
+    const bool serious =
+        refusal.code == core::ErrorCode::Internal || refusal.code == core::ErrorCode::StorageFailed;
+    log_.write(serious ? core::Severity::Error : core::Severity::Notice, line);
+}
+
+void RefusalLog::record(const dbus::Refusal& refusal, const std::string& line) {
+    Record record(kindOf("refused"), core::Severity::Notice, line);
+    record.add(field::method,
+               fmt::format("{}.{}", refusal.method.interface, refusal.method.member));
+    record.add(field::error, refusal.error);
+    if (refusal.missing)
+        record.add(field::action, policy::idOf(*refusal.missing));
+    std::optional<core::Uid> owner = refusal.target.owner;
+    // An environment that was to be started does not exist, and is nobody's.
+    const core::Environment* environment =
+        refusal.target.environment ? ledger_.find(*refusal.target.environment) : nullptr;
+    if (environment != nullptr) {
+        addEnvironment(record, *environment);
+        if (!owner)
+            owner = environment->uid;
+    }
+    addDevices(record, ledger_, refusal.target.devices);
+    if (refusal.target.pid)
+        record.add(field::pid, std::uint64_t{*refusal.target.pid});
+    records_.push(std::move(record), owner, refusal.caller);
+}
+
+bool RefusalLog::isOneTooMany(const std::optional<core::Uid>& caller) {
+    if (!timer_)
+        timer_ = scheduler_.after(window, [this] { endWindow(); });
+    return ++counts_[caller] > mostPerWindow;
+}
+
+void RefusalLog::endWindow() {
+    for (const auto& [caller, count] : std::exchange(counts_, {})) {
+        if (count > mostPerWindow)
+            log_.notice("{} more calls of {} were refused and are not listed",
+                        count - mostPerWindow,
+                        caller ? fmt::format("uid {}", *caller) : "others that read");
+    }
+    timer_.reset();
+}
+
+} // namespace genv::service::journal

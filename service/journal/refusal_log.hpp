@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes down which calls were refused: those that somebody was not allowed as records of the
+// journal, other mistakes as lines of the log. What one user causes within a minute is bounded, and
+// what is left out is counted and told.
+#pragma once
+
+#include "core/ledger.hpp"
+#include "core/ports/scheduler.hpp"
+#include "dbus/refusals.hpp"
+#include "service/journal/record_queue.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace genv::service::journal {
+
+class RefusalLog : public dbus::Refusals {
+  public:
+    /// How many refusals of one user are written in each `window`.
+    static constexpr std::size_t mostPerWindow = 200;
+    static constexpr std::chrono::minutes window{1};
+
+    /// All outlive this.
+    RefusalLog(const core::Ledger& ledger, core::Scheduler& scheduler, core::Log& log,
+               RecordQueue& records)
+        : ledger_(ledger), scheduler_(scheduler), log_(log), records_(records) {}
+    /// Tells what was left out.
+    ~RefusalLog() override;
+    RefusalLog(const RefusalLog&) = delete;
+    RefusalLog& operator=(const RefusalLog&) = delete;
+
+    void refused(const dbus::Refusal& refusal) override;
+
+  private:
+    [[nodiscard]] bool isOneTooMany(const std::optional<core::Uid>& caller);
+    void endWindow();
+    void record(const dbus::Refusal& refusal, const std::string& line);
+
+    const core::Ledger& ledger_;
+    core::Scheduler& scheduler_;
+    core::Log& log_;
+    RecordQueue& records_;
+    std::map<std::optional<core::Uid>, std::size_t> counts_; ///< in this window, by caller
+    std::unique_ptr<core::Scheduled> timer_;                 ///< while there is a window
+};
+
+} // namespace genv::service::journal
