@@ -91,6 +91,15 @@ struct RuleWarning {
     std::chrono::milliseconds left{0};
 };
 
+/// An environment uses nearly all of its share of a device's memory, or more than that.
+struct MemoryFilling {
+    EnvironmentId environment;
+    Uid owner = 0;
+    DeviceFacts device;
+    Bytes used;
+    Bytes share;
+};
+
 /// Who waits for devices changed.
 struct QueueChanged {};
 
@@ -152,8 +161,8 @@ struct LeaseEnding {
 
 using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
                            Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated,
-                           RuleWarning, QueueChanged, WaitStarted, WaitGranted, WaitEnded,
-                           LeaseEnding, AttachmentInUse, AttachmentIdle>;
+                           RuleWarning, MemoryFilling, QueueChanged, WaitStarted, WaitGranted,
+                           WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

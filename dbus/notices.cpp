@@ -50,19 +50,22 @@ void Notices::on(const core::Detached& event) {
         return;
     Details details = describe(event.attachment.device);
     details["reason"] = sdbus::Variant{event.cause.reason.text()};
-    tell(event.owner, "detached", event.environment, event.cause.actor, std::move(details));
+    tell(event.owner, "detached", event.environment, event.cause.actor, std::move(details),
+         event.former);
 }
 
 void Notices::on(const core::EnvironmentRemoved& event) {
     if (event.cause.isNews())
         tell(event.owner, "ended", event.environment, event.cause.actor,
-             {{"reason", sdbus::Variant{event.cause.reason.text()}}});
+             {{"reason", sdbus::Variant{event.cause.reason.text()}}}, event.former);
 }
 
 void Notices::on(const core::DeviceChanged& event) {
     if (event.field != core::DeviceField::Health)
         return;
     const core::Device& device = context_.ledger.device(event.index);
+    if (!unwell_.isNews(device))
+        return;
     for (const core::Claim& claim : device.claims) {
         const core::Environment& holder = context_.ledger.get(claim.environment);
         Details details = describe(device.facts);
@@ -97,6 +100,13 @@ void Notices::on(const core::LeaseEnding& event) {
     tell(event.owner, "expiring", event.environment, 0, std::move(details));
 }
 
+void Notices::on(const core::MemoryFilling& event) {
+    Details details = describe(event.device);
+    details["used"] = sdbus::Variant{event.used.count};
+    details["share"] = sdbus::Variant{event.share.count};
+    tell(event.owner, "memory", event.environment, 0, std::move(details));
+}
+
 void Notices::on(const core::RuleWarning& event) {
     tell(event.user, "warning", event.environment.value_or(""), 0,
          {{"rule", sdbus::Variant{event.rule}},
@@ -105,8 +115,11 @@ void Notices::on(const core::RuleWarning& event) {
 }
 
 void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-                   core::Uid actor, Details details) {
+                   core::Uid actor, Details details, const core::Environment* former) {
     details["actor"] = sdbus::Variant{actor};
+    const core::Environment* known = former != nullptr ? former : context_.ledger.find(environment);
+    if (known != nullptr && known->configuration.name)
+        details["name"] = sdbus::Variant{*known->configuration.name};
     try {
         manager_.emitNotice(uid, kind, environment, details);
     } catch (const sdbus::Error& error) {

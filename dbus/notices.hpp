@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/events.hpp"
+#include "core/unwell_devices.hpp"
 #include "dbus/context.hpp"
 #include "dbus/manager_object.hpp"
 
@@ -33,14 +34,16 @@ class Notices {
     void on(const core::RuleWarning& event);
     void on(const core::WaitGranted& event);
     void on(const core::LeaseEnding& event);
+    void on(const core::MemoryFilling& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 
     void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-              core::Uid actor, Details details);
+              core::Uid actor, Details details, const core::Environment* former = nullptr);
 
     const Context& context_;
     ManagerObject& manager_;
+    core::UnwellDevices unwell_;
 };
 
 } // namespace genv::dbus

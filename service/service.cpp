@@ -46,8 +46,8 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
       enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
       records_(users_, log), eventLog_(ledger_, clock_, records_),
       refusals_(ledger_, loop, log, records_),
-      shellFiles_(directories_.runtime, ledger_, clock_, users_, log), gate_(authorizer_),
-      context_(makeContext()) {
+      shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
+      shellNews_(ledger_, clock_, loop, shellFiles_), gate_(authorizer_), context_(makeContext()) {
     recover();
     manager_.emplace(*connection_, context_);
     publisher_.emplace(*connection_, context_, *manager_);
@@ -115,6 +115,7 @@ void Service::recover() {
 
 void Service::subscribe() {
     events_.subscribe([this](const core::Event& event) { shellFiles_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { shellNews_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { eventLog_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });
@@ -162,6 +163,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     if (observation != nullptr) {
         ledger_.observed(*observation);
         idleness_.observed(ledger_, *observation);
+        memoryWatch_.observed(ledger_, *observation);
         leases_.check();
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));

@@ -11,6 +11,7 @@
 #include "core/leases.hpp"
 #include "core/ledger.hpp"
 #include "core/locks.hpp"
+#include "core/memory_watch.hpp"
 #include "core/queue.hpp"
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
@@ -33,6 +34,7 @@
 #include "service/logger.hpp"
 #include "service/process_table.hpp"
 #include "service/shell_files.hpp"
+#include "service/shell_news.hpp"
 #include "service/system_clock.hpp"
 #include "service/system_manager.hpp"
 #include "service/user_directory.hpp"
@@ -104,11 +106,13 @@ class Service {
     core::Terminator terminator_;
     core::Evictor evictor_;
     core::Idleness idleness_;
+    core::MemoryWatch memoryWatch_{events_};
     core::Enforcer enforcer_;
     journal::RecordQueue records_;
     EventLog eventLog_;
     journal::RefusalLog refusals_;
     ShellFiles shellFiles_;
+    ShellNews shellNews_;
 
     policy::PolkitAuthorizer authorizer_;
     dbus::Gate gate_;

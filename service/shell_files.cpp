@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/shell_files.hpp"
 
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "core/visible_devices.hpp"
-#include "service/shell_sentences.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -199,8 +199,9 @@ void ShellFiles::conclude(const std::string& label, const core::Cause& cause) {
     file.sequence = nextSequence();
     file.began = 0;
     file.devices = "-1";
-    sayWithActor(label, file, cause,
-                 [cause](const std::string& actor) { return sayEnd(cause, actor); });
+    sayWithActor(label, file, cause, [cause](const std::string& actor) {
+        return core::sayEnd(cause.reason.text(), actor);
+    });
     write(label, file);
 }
 
@@ -229,7 +230,7 @@ void ShellFiles::on(const core::WaitGranted& event) {
         devices.push_back(device.index);
     std::sort(devices.begin(), devices.end());
     file.sequence = nextSequence();
-    say(file, sayGrant(devices, event.waited));
+    say(file, core::sayGrant(devices, event.waited));
     write(label, file);
 }
 
@@ -302,8 +303,8 @@ std::string ShellFiles::sayWarning(const core::Environment& environment,
             devices.push_back(attachment.device.index);
     }
     std::sort(devices.begin(), devices.end());
-    return sayLeaseEnding(devices,
-                          core::wallEnd({{}, warning.end}, clock_.bootNow(), clock_.wallNow()));
+    return core::sayLeaseEnding(
+        devices, core::wallEnd({{}, warning.end}, clock_.bootNow(), clock_.wallNow()));
 }
 
 // Where an instance appears or the last one goes, every environment's value is another.
@@ -356,7 +357,8 @@ void ShellFiles::update(const core::EnvironmentId& id) {
     for (Change& change : changes_[id]) {
         std::sort(change.devices.begin(), change.devices.end());
         sayWithActor(label, file, change.cause, [change](const std::string& actor) {
-            return sayChange(change.devices, change.attached, change.cause, actor);
+            return core::sayChange(change.devices, change.attached, change.cause.reason.text(),
+                                   actor);
         });
     }
     changes_.erase(id);
@@ -374,6 +376,17 @@ void ShellFiles::say(File& file, std::string sentence, std::optional<Warning> wa
         file.sentences.pop_front();
 }
 
+void ShellFiles::tell(const core::EnvironmentId& id, const core::Cause& cause,
+                      const std::function<std::string(const std::string& actor)>& sentence) {
+    const std::string label = labelOf(id);
+    const auto found = files_.find(label);
+    if (found == files_.end())
+        return;
+    found->second.sequence = nextSequence();
+    sayWithActor(label, found->second, cause, sentence);
+    write(label, found->second);
+}
+
 // The name of an administrator may have to be asked for far away: until it is there, the number
 // stands for it.
 void ShellFiles::sayWithActor(
@@ -381,7 +394,7 @@ void ShellFiles::sayWithActor(
     const std::function<std::string(const std::string& actor)>& sentence) {
     const std::uint64_t sequence = file.sequence;
     say(file, sentence(cause.actor == 0 ? "root" : fmt::format("uid {}", cause.actor)));
-    if (cause.actor == 0 || !isByAdministrator(cause))
+    if (cause.actor == 0 || cause.reason != core::Reason::admin())
         return;
     const std::string before = file.sentences.back().text;
     users_.describe(cause.actor, [=, this](const core::UserInfo& user) {

@@ -8,7 +8,7 @@
 // began (microseconds since the epoch), 0 in the file of one that has ended. Line 2: the value of
 // CUDA_VISIBLE_DEVICES. Then at most eight lines "SEQUENCE SENTENCE", the newest last: what
 // somebody else, a rule, a lease or a fault did, what a wait brought, and which leases end soon,
-// for as long as that is so.
+// for as long as that is so; and whatever else its owner should hear (shell_news.hpp).
 //
 // Everything in a file is derived, and readable by all. A file that cannot be written costs a line
 // in the log and nothing else.
@@ -52,6 +52,11 @@ class ShellFiles {
 
     /// Hears an event of the ledger, after start().
     void onEvent(const core::Event& event);
+
+    /// Adds a sentence for the next prompt of an environment, told with the name of who caused it;
+    /// nothing where the environment has no file.
+    void tell(const core::EnvironmentId& id, const core::Cause& cause,
+              const std::function<std::string(const std::string& actor)>& sentence);
 
   private:
     /// That leases end soon. After a restart of the service it is a sentence like any other.

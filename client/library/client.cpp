@@ -298,6 +298,23 @@ void Client::extend(const std::string& id, std::chrono::seconds lifetime) {
     configure(id, change);
 }
 
+bool Client::extend(const std::string& id, std::chrono::seconds lifetime, const Waiting& waiting) {
+    ConfigurationChange change;
+    change.lifetime = lifetime;
+    const auto [set, unset] = client::toArguments(change);
+    const auto send = [&, &set = set, &unset = unset](client::Connection& connection,
+                                                      const client::WaitingCall::Answered& done) {
+        auto proxy = connection.proxy(client::environmentPath(id));
+        proxy->callMethodAsync("Configure")
+            .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
+            .withArguments(set, unset)
+            .uponReplyInvoke([done](const sdbus::Error* error) { done(error); });
+        return proxy;
+    };
+    return Implementation::aboutEnvironment(id,
+                                            [&] { return implementation_->wait(waiting, send); });
+}
+
 void Client::addProcess(const std::string& id, std::uint32_t pid) {
     implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).AddProcess(pid);
@@ -371,6 +388,10 @@ void Client::listenForNotices(std::uint32_t uid) {
 
 std::vector<Notice> Client::takeNotices() {
     return implementation_->takeNotices();
+}
+
+std::optional<Notice> Client::nextNotice(int stopDescriptor) {
+    return implementation_->nextNotice(stopDescriptor);
 }
 
 void Client::listenForEvents() {

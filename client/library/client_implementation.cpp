@@ -70,6 +70,23 @@ std::vector<Notice> Client::Implementation::takeNotices() {
     return std::exchange(notices_, {});
 }
 
+std::optional<Notice> Client::Implementation::nextNotice(int stopDescriptor) {
+    if (!noticeSubscription_)
+        throw Error(contract::error::failed, "no notices were asked for");
+    return connection_.call(Patience::Usual, [&]() -> std::optional<Notice> {
+        for (;;) {
+            connection_.handleArrived();
+            if (!notices_.empty()) {
+                Notice notice = std::move(notices_.front());
+                notices_.erase(notices_.begin());
+                return notice;
+            }
+            if (!connection_.waitForArrival(stopDescriptor))
+                return std::nullopt;
+        }
+    });
+}
+
 std::vector<EnforcementAction>
 Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
                                           std::chrono::seconds interval) {

@@ -64,6 +64,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
 
     void listenForNotices(std::uint32_t uid);
     std::vector<Notice> takeNotices();
+    std::optional<Notice> nextNotice(int stopDescriptor);
     std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
                                                      std::chrono::seconds interval);
     std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);

@@ -127,6 +127,8 @@ class GENV_EXPORT Client {
     /// As attach(); returns nothing when it was given up, and nothing has been attached then.
     std::optional<std::vector<std::uint32_t>>
     attach(const std::string& id, const AttachOptions& options, const Waiting& waiting);
+    /// As extend(); false when it was given up, and it may have been done all the same.
+    bool extend(const std::string& id, std::chrono::seconds lifetime, const Waiting& waiting);
     /// Exclusive use of every device of an environment among those who share them, which is asked
     /// for in turn and binds only those who ask. Returns nothing when it was given up. Throws Error
     /// dev.genv.Error.NotAttached where the environment has no device.
@@ -138,6 +140,10 @@ class GENV_EXPORT Client {
     void listenForNotices(std::uint32_t uid);
     /// What was told since the last time, in order; what a call causes is told before it returns.
     std::vector<Notice> takeNotices();
+    /// Waits for the next thing that is told, also by a service that is started later. Returns
+    /// nothing as soon as the descriptor is readable; -1 waits for notices only. Throws
+    /// ServiceUnavailable when the bus is gone.
+    std::optional<Notice> nextNotice(int stopDescriptor = -1);
     /// Collects every signal of the service from here on, for nextEvent(), also those of a service
     /// that is started later.
     void listenForEvents();

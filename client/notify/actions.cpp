@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a notification's buttons do, each on a connection of its own: what the service tells
+// meanwhile waits on the other.
+#include "client/notify/service_link.hpp"
+#include "core/sentences.hpp"
+#include "core/text.hpp"
+#include "genv/client.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace genv::notify {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// The service answers within the time that it gives polkit; more only when it hangs.
+constexpr auto patience = 15s;
+constexpr auto extension = 1h;
+constexpr std::size_t longestText = 512;
+
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number_ >= 0)
+            close(number_);
+    }
+    [[nodiscard]] int get() const { return number_; }
+
+  private:
+    int number_;
+};
+
+/// Readable when the time is up or a signal to end is pending, which it leaves pending.
+class GivingUp {
+  public:
+    GivingUp()
+        : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)), signals_(makeSignals()),
+          both_(epoll_create1(EPOLL_CLOEXEC)) {
+        itimerspec time{};
+        time.it_value.tv_sec = patience.count();
+        timerfd_settime(timer_.get(), 0, &time, nullptr);
+        for (const int descriptor : {timer_.get(), signals_.get()}) {
+            epoll_event event{};
+            event.events = EPOLLIN;
+            epoll_ctl(both_.get(), EPOLL_CTL_ADD, descriptor, &event);
+        }
+    }
+    [[nodiscard]] int descriptor() const { return both_.get(); }
+
+  private:
+    static int makeSignals() {
+        sigset_t signals;
+        sigemptyset(&signals);
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+            sigaddset(&signals, signal);
+        return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    }
+
+    Descriptor timer_;
+    Descriptor signals_;
+    Descriptor both_;
+};
+
+std::string hintFor(const Error& error) {
+    const std::string& name = error.name();
+    if (name == "dev.genv.Error.QuotaExceeded")
+        return "\"genvctl limits\" shows your limits.";
+    if (name == "dev.genv.Error.DeviceUnavailable" || name == "dev.genv.Error.NotEnoughDevices")
+        return "\"genv attach --wait\" waits for your turn.";
+    if (name == "dev.genv.Error.NoSuchEnvironment")
+        return "\"genv activate\" starts another.";
+    if (name == "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired" ||
+        name == "org.freedesktop.DBus.Error.AccessDenied")
+        return "In a terminal, genvctl can ask for an administrator's password.";
+    return {};
+}
+
+std::string sentenceOf(const Error& error) {
+    std::string text = core::escaped(error.what(), longestText);
+    if (!text.empty() && text.back() != '.')
+        text += '.';
+    return text;
+}
+
+Message failure(std::string title, const std::string& sentence, std::string hint) {
+    return {{}, Urgency::Normal, "device.error", std::move(title), {sentence}, std::move(hint), {}};
+}
+
+constexpr const char* noAnswer = "The service did not answer in time; it may be done all the same.";
+
+Message extend(const Action& action) {
+    const std::string title = "The lease could not be extended";
+    try {
+        Client client;
+        const GivingUp givingUp;
+        const auto left = action.leaseEnd - std::chrono::time_point_cast<core::WallTime::duration>(
+                                                std::chrono::system_clock::now());
+        const auto lifetime =
+            std::chrono::ceil<std::chrono::seconds>(std::max<core::WallTime::duration>(left, 0s)) +
+            extension;
+        if (!client.extend(action.environment, lifetime, Waiting{givingUp.descriptor(), {}}))
+            return failure(title, noAnswer, {});
+        const auto expires = client.environment(action.environment).expires;
+        return {
+            {},
+            Urgency::Low,
+            "x-genv.lease.extended",
+            "The lease was extended",
+            {fmt::format("Environment {}: it ends at {} now.", core::escaped(action.environment),
+                         expires ? core::formatLocalTime(*expires) : "no time")},
+            {},
+            {}};
+    } catch (const Error& error) {
+        return failure(title, sentenceOf(error), hintFor(error));
+    }
+}
+
+Message attachAgain(const Action& action) {
+    std::vector<core::DeviceIndex> attached;
+    core::DeviceIndex current = 0;
+    Message message;
+    try {
+        Client client;
+        const GivingUp givingUp;
+        for (const NamedDevice& device : action.devices) {
+            current = device.index;
+            AttachOptions options;
+            options.uuid = device.uuid;
+            if (!client.attach(action.environment, options, Waiting{givingUp.descriptor(), {}}))
+                throw Error("org.freedesktop.DBus.Error.Timeout", noAnswer);
+            attached.push_back(device.index);
+        }
+        message = {{},
+                   Urgency::Low,
+                   "device.added",
+                   fmt::format("{} {} attached again", core::nameGpus(attached),
+                               attached.size() == 1 ? "is" : "are"),
+                   {},
+                   {},
+                   {}};
+    } catch (const Error& error) {
+        message = failure(fmt::format("GPU {} could not be attached", current), sentenceOf(error),
+                          hintFor(error));
+    }
+    if (!attached.empty())
+        message.sentences.push_back(
+            fmt::format("Environment {}: {} {} attached again.", core::escaped(action.environment),
+                        core::nameGpus(attached), attached.size() == 1 ? "is" : "are"));
+    return message;
+}
+
+} // namespace
+
+Message carryOut(const Action& action, const std::string& subject) {
+    Message message = action.kind == Action::Kind::Extend ? extend(action) : attachAgain(action);
+    message.subject = subject;
+    return message;
+}
+
+} // namespace genv::notify

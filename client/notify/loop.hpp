@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The loop of genv-notify: sd-event, whose descriptor libgenv's waits take, so that one thread
+// hears the service, the session bus, timers and signals.
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace genv::notify {
+
+/// What lives as long as the handle does.
+template <typename Object, Object* (*release)(Object*)>
+struct Releaser {
+    void operator()(Object* object) const noexcept { release(object); }
+};
+using EventLoop = std::unique_ptr<sd_event, Releaser<sd_event, sd_event_unref>>;
+using EventSource =
+    std::unique_ptr<sd_event_source, Releaser<sd_event_source, sd_event_source_disable_unref>>;
+
+/// Throws std::system_error.
+EventLoop makeLoop();
+
+/// Runs a function some time after it was asked for.
+class Timer {
+  public:
+    /// The loop must outlive it. Throws std::system_error.
+    Timer(sd_event* loop, std::function<void()> function);
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+    /// Once, in this time; nothing while it is to run anyhow.
+    void start(std::chrono::milliseconds delay);
+    void stop();
+
+  private:
+    static int run(sd_event_source* source, std::uint64_t when, void* timer);
+
+    sd_event* loop_;
+    std::function<void()> function_;
+    bool isRunning_ = false;
+    EventSource source_;
+};
+
+/// The time between attempts at something that fails, which grows.
+class Backoff {
+  public:
+    /// How long to wait before the next attempt.
+    std::chrono::milliseconds next();
+    void succeeded() { delay_ = first; }
+
+  private:
+    static constexpr std::chrono::milliseconds first{250};
+    static constexpr std::chrono::milliseconds longest{30000};
+    std::chrono::milliseconds delay_ = first;
+};
+
+/// Throws std::system_error where a call of systemd's library failed.
+int check(int result, const char* what);
+
+} // namespace genv::notify

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genv-notify: tells the user who runs it what becomes of their environments, as notifications of
+// the desktop or on the terminal.
+#include "client/notify/desktop.hpp"
+#include "client/notify/gatherer.hpp"
+#include "client/notify/loop.hpp"
+#include "client/notify/service_link.hpp"
+#include "client/notify/terminal.hpp"
+#include "core/text.hpp"
+#include "genv/error.hpp"
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace genv::notify {
+
+namespace {
+
+constexpr std::chrono::milliseconds burst{250};
+constexpr int statusUsage = 2;
+constexpr int statusNoService = 6;
+
+constexpr const char* help =
+    "usage: genv-notify [OPTION]...\n"
+    "Tells you what becomes of your GPU environments: as notifications of the desktop session.\n"
+    "\n"
+    "  --terminal  on standard output instead, a line each, until Ctrl-C or the terminal ends\n"
+    "  --help      shows this\n"
+    "  --version   shows the version\n"
+    "\n"
+    "Exit status: 0 ok, 1 failed, 2 usage, 6 no system bus. See genv-notify(1).\n";
+
+core::WallTime now() {
+    return std::chrono::time_point_cast<core::WallTime::duration>(std::chrono::system_clock::now());
+}
+
+/// Hears the service and hands on what a person is to be told, burst by burst.
+class Agent {
+  public:
+    using Show = std::function<void(std::vector<Message>)>;
+
+    Agent(bool repeats, Show show)
+        : gatherer_(repeats), show_(std::move(show)), loop_(makeLoop()),
+          burst_(loop_.get(), [this] { tell(); }), link_(loop_.get(), [this](const Notice& notice) {
+              if (gatherer_.add(notice, now()))
+                  burst_.start(burst);
+          }) {
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+            check(sd_event_add_signal(loop_.get(), nullptr, signal | SD_EVENT_SIGNAL_PROCMASK,
+                                      &Agent::onSignal, this),
+                  "a signal");
+    }
+
+    [[nodiscard]] sd_event* loop() const { return loop_.get(); }
+    ServiceLink& link() { return link_; }
+    Gatherer& gatherer() { return gatherer_; }
+    void end(int status) {
+        if (!status_)
+            status_ = status;
+    }
+
+    int run() {
+        while (!status_) {
+            const bool isPending = check(sd_event_prepare(loop_.get()), "the loop") > 0;
+            if (!isPending) {
+                const bool waited = link_.wait(sd_event_get_fd(loop_.get()));
+                constexpr auto untilSomething = static_cast<std::uint64_t>(-1);
+                if (check(sd_event_wait(loop_.get(), waited ? 0 : untilSomething), "the loop") == 0)
+                    continue;
+            }
+            check(sd_event_dispatch(loop_.get()), "the loop");
+        }
+        return *status_;
+    }
+
+  private:
+    static int onSignal(sd_event_source* /*source*/, const signalfd_siginfo* /*info*/,
+                        void* agent) {
+        static_cast<Agent*>(agent)->end(EXIT_SUCCESS);
+        return 0;
+    }
+
+    void tell() { show_(gatherer_.take(now())); }
+
+    Gatherer gatherer_;
+    Show show_;
+    EventLoop loop_;
+    std::optional<int> status_;
+    Timer burst_;
+    ServiceLink link_;
+};
+
+int runOnTerminal() {
+    std::optional<Agent> agent;
+    agent.emplace(false, [&agent](const std::vector<Message>& messages) {
+        std::string text;
+        for (const Message& message : messages)
+            text += terminalText(message, now(), currentStyle());
+        if (!writeOut(text))
+            agent->end(errno == EPIPE || errno == EIO ? EXIT_SUCCESS : EXIT_FAILURE);
+    });
+    agent->link().connect();
+    // A hang-up is told without being asked for; a file has none.
+    sd_event_add_io(
+        agent->loop(), nullptr, STDOUT_FILENO, 0,
+        [](sd_event_source*, int, std::uint32_t, void* data) {
+            static_cast<Agent*>(data)->end(EXIT_SUCCESS);
+            return 0;
+        },
+        &*agent);
+    return agent->run();
+}
+
+int runOnDesktop() {
+    std::optional<Desktop> desktop;
+    Agent agent(true,
+                [&desktop](std::vector<Message> messages) { desktop->show(std::move(messages)); });
+    desktop.emplace(
+        agent.loop(),
+        Desktop::Listener{[&](const std::string& subject) { agent.gatherer().forget(subject); },
+                          [&](const Action& action, const std::string& subject) {
+                              agent.gatherer().forget(subject);
+                              return carryOut(action, subject);
+                          },
+                          [&](int status) { agent.end(status); }});
+    try {
+        desktop->connect();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr,
+                     "genv-notify: %s\nIt shows notifications in a desktop session; \"genv-notify "
+                     "--terminal\" tells them here.\n",
+                     core::escaped(error.what(), 256).c_str());
+        return EXIT_FAILURE;
+    }
+    agent.link().connectOrRetry();
+    const int status = agent.run();
+    desktop.reset(); // before the loop that it is in
+    return status;
+}
+
+/// An exit status, or nothing where there is something to run.
+std::optional<int> readOptions(int count, char** arguments, bool& onTerminal) {
+    constexpr std::array options{
+        option{"terminal", no_argument, nullptr, 't'}, option{"help", no_argument, nullptr, 'h'},
+        option{"version", no_argument, nullptr, 'v'}, option{nullptr, 0, nullptr, 0}};
+    for (int found = 0;
+         (found = getopt_long(count, arguments, "", options.data(), nullptr)) >= 0;) {
+        switch (found) {
+        case 't':
+            onTerminal = true;
+            break;
+        case 'h':
+            return writeOut(help) ? EXIT_SUCCESS : EXIT_FAILURE;
+        case 'v':
+            return writeOut("genv-notify " GENV_VERSION "\n") ? EXIT_SUCCESS : EXIT_FAILURE;
+        default:
+            std::fputs("\"genv-notify --help\" shows the options.\n", stderr);
+            return statusUsage;
+        }
+    }
+    if (optind < count) {
+        std::fputs(
+            "genv-notify: it takes no arguments\n\"genv-notify --help\" shows the options.\n",
+            stderr);
+        return statusUsage;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+} // namespace genv::notify
+
+int main(int count, char** arguments) {
+    bool onTerminal = false;
+    try {
+        if (const auto status = genv::notify::readOptions(count, arguments, onTerminal))
+            return *status;
+        std::signal(SIGPIPE, SIG_IGN);
+        return onTerminal ? genv::notify::runOnTerminal() : genv::notify::runOnDesktop();
+    } catch (const genv::ServiceUnavailable& error) {
+        std::fprintf(stderr, "genv-notify: %s\n", genv::core::escaped(error.what(), 512).c_str());
+        return genv::notify::statusNoService;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "genv-notify: %s\n", genv::core::escaped(error.what(), 512).c_str());
+        return EXIT_FAILURE;
+    }
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/notify/message.hpp"
+
+#include "core/sentences.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace genv::notify {
+
+namespace {
+
+using core::DeviceIndex;
+
+// A summary of more lines than this is none.
+constexpr std::size_t mostLines = 8;
+constexpr std::string_view rulePrefix = "rule:";
+
+std::uint64_t toNumber(std::string_view text) {
+    std::uint64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+/// A notice with its details as they are meant.
+class Details {
+  public:
+    explicit Details(const Notice& notice) : notice_(notice) {}
+
+    [[nodiscard]] std::string text(const char* key) const {
+        const auto found = notice_.details.find(key);
+        return found == notice_.details.end() ? std::string() : found->second;
+    }
+    [[nodiscard]] std::uint64_t number(const char* key) const { return toNumber(text(key)); }
+    [[nodiscard]] bool has(const char* key) const { return notice_.details.contains(key); }
+    [[nodiscard]] NamedDevice device() const {
+        return {static_cast<DeviceIndex>(number("device")), text("uuid")};
+    }
+    [[nodiscard]] std::vector<DeviceIndex> devices() const {
+        std::vector<DeviceIndex> devices;
+        const std::string list = text("devices");
+        for (std::string_view rest = list; !rest.empty();) {
+            const std::string_view one = rest.substr(0, rest.find(','));
+            devices.push_back(static_cast<DeviceIndex>(toNumber(one)));
+            rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        }
+        return devices;
+    }
+
+  private:
+    const Notice& notice_;
+};
+
+/// Notices that make one sentence.
+struct Group {
+    std::string kind;
+    std::string environment;
+    std::string reason;
+    std::string actor; ///< a name
+    std::map<DeviceIndex, std::string> devices;
+    std::set<core::Pid> pids;
+    Heard last;
+
+    [[nodiscard]] std::vector<DeviceIndex> indices() const {
+        std::vector<DeviceIndex> result;
+        for (const auto& [index, uuid] : devices)
+            result.push_back(index);
+        return result;
+    }
+    [[nodiscard]] bool isRule() const {
+        return std::string_view(reason).substr(0, rulePrefix.size()) == rulePrefix;
+    }
+    [[nodiscard]] core::WallTime end() const {
+        return last.when + std::chrono::seconds(Details(last.notice).number("left"));
+    }
+};
+
+/// What a group says.
+struct Part {
+    Urgency urgency = Urgency::Normal;
+    std::string category;
+    std::string title;
+    std::string sentence;
+    std::string hint;
+    std::optional<Action> action;
+};
+
+std::string nameEnvironment(const Notice& notice) {
+    const std::string id = core::escaped(notice.environment);
+    const auto name = notice.details.find("name");
+    return name == notice.details.end() ? id
+                                        : fmt::format("{} ({})", core::escaped(name->second), id);
+}
+
+std::string capitalised(std::string text) {
+    if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
+        text.front() = static_cast<char>(text.front() - 'a' + 'A');
+    return text;
+}
+
+std::string whoKnows(const Group& group, const char* next) {
+    if (group.reason == "admin")
+        return fmt::format("Ask {} why; {}.", group.actor, next);
+    if (group.isRule())
+        return fmt::format("\"genvctl limits\" shows your limits; {}.", next);
+    return capitalised(next) + ".";
+}
+
+Part sayDetached(const Group& group) {
+    const auto indices = group.indices();
+    const bool isLost = group.reason == "device-lost";
+    Part part{isLost ? Urgency::Critical : Urgency::Normal,
+              isLost ? "device.error" : "device.removed",
+              fmt::format("{} {} {}", core::nameGpus(indices), indices.size() == 1 ? "was" : "were",
+                          isLost ? "lost" : "taken away"),
+              core::sayChange(indices, false, group.reason, group.actor),
+              whoKnows(group, "\"genv attach\" takes another"),
+              std::nullopt};
+    if (!isLost) {
+        part.action = Action{Action::Kind::AttachAgain, group.environment, {}, {}};
+        for (const auto& [index, uuid] : group.devices)
+            part.action->devices.push_back({index, uuid});
+    }
+    return part;
+}
+
+Part sayAttached(const Group& group) {
+    const auto indices = group.indices();
+    return {
+        Urgency::Low,
+        "device.added",
+        fmt::format("{} {} attached", core::nameGpus(indices),
+                    indices.size() == 1 ? "was" : "were"),
+        core::sayChange(indices, true, group.reason.empty() ? "admin" : group.reason, group.actor),
+        {},
+        std::nullopt};
+}
+
+Part sayEnded(const Group& group) {
+    return {Urgency::Critical,
+            "x-genv.environment.ended",
+            fmt::format("Environment {} was ended", nameEnvironment(group.last.notice)),
+            core::sayEnd(group.reason, group.actor),
+            whoKnows(group, "\"genv activate\" starts another"),
+            std::nullopt};
+}
+
+Part sayTerminated(const Group& group) {
+    const std::vector<core::Pid> pids(group.pids.begin(), group.pids.end());
+    return {Urgency::Critical,
+            "x-genv.process.terminated",
+            capitalised(fmt::format("{} {} ended", core::nameProcesses(pids),
+                                    pids.size() == 1 ? "was" : "were")),
+            core::sayTermination(pids, group.indices(), group.reason, group.actor),
+            group.reason == "admin" ? fmt::format("Ask {} why.", group.actor)
+            : group.isRule()        ? "\"genvctl limits\" shows your limits."
+                                    : "",
+            std::nullopt};
+}
+
+Part sayGranted(const Group& group) {
+    const auto indices = group.indices();
+    return {
+        Urgency::Normal,
+        "device.added",
+        fmt::format("{} {} yours", core::nameGpus(indices), indices.size() == 1 ? "is" : "are"),
+        core::sayGrant(indices, std::chrono::seconds(Details(group.last.notice).number("waited"))),
+        {},
+        std::nullopt};
+}
+
+Part sayOccupied(const Group& group) {
+    const std::string gpus = core::nameGpus(group.indices());
+    return {Urgency::Low,
+            "device",
+            gpus + " is in use",
+            fmt::format("a process of somebody else's still runs on {}", gpus),
+            {},
+            std::nullopt};
+}
+
+Part sayExpiring(const Group& group) {
+    return {Urgency::Normal,
+            "x-genv.lease.ending",
+            "A lease ends soon",
+            core::sayLeaseEnding(group.indices(), group.end()),
+            {},
+            Action{Action::Kind::Extend, group.environment, group.end(), {}}};
+}
+
+Part sayWarned(const Group& group) {
+    const Details details(group.last.notice);
+    return {Urgency::Normal,
+            "x-genv.rule.warning",
+            fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
+            core::sayWarning(details.text("message"), details.text("rule"), group.end()),
+            "Nothing happens if that is over by then.",
+            std::nullopt};
+}
+
+Part sayMemory(const Group& group) {
+    const Details details(group.last.notice);
+    const core::Bytes used{details.number("used")};
+    const core::Bytes share{details.number("share")};
+    return {Urgency::Normal,
+            "x-genv.memory",
+            used > share ? "GPU memory is over its share" : "GPU memory is nearly used up",
+            core::sayMemory(details.device().index, used, share),
+            used > share ? "Use less: what is over the share may be ended."
+                         : "What goes over the share may be ended.",
+            std::nullopt};
+}
+
+Part sayHealth(const Group& group) {
+    const Details details(group.last.notice);
+    const DeviceIndex index = details.device().index;
+    const std::string health = details.text("health");
+    const bool isWell = health == "ok";
+    const bool isOld = health == "stale";
+    return {isWell || isOld ? Urgency::Low : Urgency::Critical,
+            isWell ? "device" : "device.error",
+            fmt::format("GPU {} {}", index, isWell ? "is well again" : "is not well"),
+            core::sayHealth(index, health),
+            isWell || isOld ? "" : "Save your work; \"genv attach\" takes another.",
+            std::nullopt};
+}
+
+Part sayShared(const Group& group) {
+    const Details details(group.last.notice);
+    const DeviceIndex index = details.device().index;
+    return {Urgency::Low,
+            "x-genv.device.shared",
+            fmt::format("GPU {} is shared now", index),
+            core::sayShared(index, details.text("by"), group.actor),
+            "\"genv lock COMMAND\" takes turns.",
+            std::nullopt};
+}
+
+struct Kind {
+    std::string_view name;
+    Part (*say)(const Group&);
+    bool isGathered; ///< those of one cause make one sentence
+};
+
+constexpr std::array kinds{
+    Kind{"ended", &sayEnded, true},
+    Kind{"detached", &sayDetached, true},
+    Kind{"process-terminated", &sayTerminated, true},
+    Kind{"attached", &sayAttached, true},
+    Kind{"granted", &sayGranted, true},
+    Kind{"device-occupied", &sayOccupied, true},
+    Kind{"expiring", &sayExpiring, true},
+    Kind{"device-health", &sayHealth, false},
+    Kind{"warning", &sayWarned, false},
+    Kind{"memory", &sayMemory, false},
+    Kind{"over-subscribed", &sayShared, false},
+};
+
+const Kind* findKind(std::string_view name) {
+    const auto* found = std::find_if(kinds.begin(), kinds.end(),
+                                     [&](const Kind& each) { return each.name == name; });
+    return found == kinds.end() ? nullptr : found;
+}
+
+// Whether a notice says more of what a group says; of what is not gathered, the newest of a device
+// holds.
+bool belongsTo(const Group& group, const Notice& notice, const std::string& actor) {
+    const Details details(notice);
+    if (group.kind != notice.kind)
+        return false;
+    if (!findKind(notice.kind)->isGathered)
+        return details.device().index == Details(group.last.notice).device().index &&
+               details.text("by") == Details(group.last.notice).text("by") &&
+               details.text("message") == Details(group.last.notice).text("message");
+    if (notice.kind == "expiring")
+        return details.has("device") == !group.devices.empty() &&
+               details.text("left") == Details(group.last.notice).text("left");
+    return group.reason == details.text("reason") && group.actor == actor;
+}
+
+std::vector<Group> grouped(const std::vector<Heard>& heard) {
+    std::vector<Group> groups;
+    for (const Heard& each : heard) {
+        const Details details(each.notice);
+        const std::string actor = userName(static_cast<std::uint32_t>(details.number("actor")));
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
+            return belongsTo(known, each.notice, actor);
+        });
+        if (group == groups.end())
+            group = groups.insert(group, {each.notice.kind,
+                                          each.notice.environment,
+                                          details.text("reason"),
+                                          actor,
+                                          {},
+                                          {},
+                                          {}});
+        group->last = each;
+        if (details.has("device"))
+            group->devices[details.device().index] = details.device().uuid;
+        for (const DeviceIndex index : details.devices())
+            group->devices.emplace(index, "");
+        if (details.has("pid"))
+            group->pids.insert(static_cast<core::Pid>(details.number("pid")));
+    }
+    return groups;
+}
+
+// What another group says already, and better.
+void dropRepetitions(std::vector<Group>& groups) {
+    const auto has = [all = groups](std::string_view kind, const std::string* reason) {
+        return std::any_of(all.begin(), all.end(), [&](const Group& group) {
+            return group.kind == kind && (reason == nullptr || group.reason == *reason);
+        });
+    };
+    const std::string lost = "device-lost";
+    std::erase_if(groups, [&](const Group& group) {
+        return (group.kind == "detached" && has("ended", &group.reason)) ||
+               (group.kind == "memory" && has("warning", nullptr)) ||
+               (group.kind == "device-health" && has("detached", &lost) &&
+                Details(group.last.notice).text("health") == "lost");
+    });
+}
+
+} // namespace
+
+std::optional<std::string> subjectOf(const Notice& notice) {
+    if (findKind(notice.kind) == nullptr)
+        return std::nullopt;
+    const Details details(notice);
+    const std::string reason = details.text("reason");
+    std::string cause = notice.kind;
+    if (notice.kind == "granted" || notice.kind == "device-occupied" || notice.kind == "attached")
+        cause = "grant";
+    else if (notice.kind == "expiring" || reason == "expired")
+        cause = "lease";
+    else if (notice.kind == "device-health" || reason == "device-lost")
+        cause = "health";
+    else if (notice.kind == "warning")
+        cause = details.text("rule") == "max-lifetime" ? "lease" : details.text("rule");
+    else if (notice.kind == "memory")
+        cause = "env-memory";
+    else if (reason == "idle")
+        cause = "idle-timeout";
+    else if (!reason.empty())
+        cause = reason.substr(reason.rfind(rulePrefix, 0) == 0 ? rulePrefix.size() : 0);
+    return notice.environment + ' ' + cause;
+}
+
+Message compose(const std::string& subject, const std::vector<Heard>& heard, std::size_t missing) {
+    std::vector<Group> groups = grouped(heard);
+    dropRepetitions(groups);
+    Message message;
+    message.subject = subject;
+    bool isFirst = true;
+    for (const Group& group : groups) {
+        Part part = findKind(group.kind)->say(group);
+        const bool isAlone = group.environment.empty() || group.kind == "warning";
+        std::string sentence = isFirst && !isAlone
+                                   ? fmt::format("Environment {}: {}",
+                                                 nameEnvironment(group.last.notice), part.sentence)
+                                   : capitalised(part.sentence);
+        message.sentences.push_back(std::move(sentence) + ".");
+        // Of several things that happened, the worst is what the message is about.
+        if (isFirst || part.urgency > message.urgency) {
+            message.urgency = part.urgency;
+            message.category = std::move(part.category);
+            message.title = std::move(part.title);
+            message.hint = std::move(part.hint);
+        }
+        const bool isKnown =
+            part.action &&
+            std::any_of(message.actions.begin(), message.actions.end(),
+                        [&](const Action& each) { return each.kind == part.action->kind; });
+        if (part.action && !isKnown)
+            message.actions.push_back(*std::move(part.action));
+        isFirst = false;
+    }
+    if (missing > 0)
+        message.sentences.push_back(fmt::format("That happened {} times more.", missing));
+    return message;
+}
+
+Message joined(const Message& older, Message newer) {
+    std::vector<std::string> sentences = older.sentences;
+    for (std::string& sentence : newer.sentences) {
+        if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
+            sentences.push_back(std::move(sentence));
+    }
+    if (sentences.size() > mostLines)
+        sentences.erase(sentences.begin(), sentences.end() - mostLines);
+    newer.sentences = std::move(sentences);
+    newer.urgency = std::max(newer.urgency, older.urgency);
+    return newer;
+}
+
+Message summarise(const std::vector<Message>& messages, std::size_t missing) {
+    Message summary;
+    summary.subject = "summary";
+    summary.urgency = Urgency::Low;
+    summary.category = "x-genv.summary";
+    summary.title = fmt::format("{} messages about your GPUs", messages.size() + missing);
+    for (const Message& message : messages) {
+        summary.urgency = std::max(summary.urgency, message.urgency);
+        if (summary.sentences.size() < mostLines && !message.sentences.empty())
+            summary.sentences.push_back(message.sentences.front());
+    }
+    const std::size_t others = messages.size() + missing - summary.sentences.size();
+    if (others > 0)
+        summary.sentences.push_back(fmt::format("And {} more.", others));
+    summary.hint = "\"genvctl devices\" shows who has what now.";
+    return summary;
+}
+
+std::string userName(std::uint32_t uid) {
+    std::array<char, 16384> buffer{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+        return fmt::format("uid {}", uid);
+    return core::escaped(found->pw_name);
+}
+
+} // namespace genv::notify

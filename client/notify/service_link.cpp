@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/notify/service_link.hpp"
+
+#include "core/text.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+namespace genv::notify {
+
+ServiceLink::ServiceLink(sd_event* loop, std::function<void(const Notice&)> heard)
+    : heard_(std::move(heard)), retry_(loop, [this] { connectOrRetry(); }) {}
+
+void ServiceLink::connect() {
+    Client client;
+    client.listenForNotices(getuid());
+    client_.emplace(std::move(client));
+    backoff_.succeeded();
+    if (std::exchange(isLost_, false))
+        std::fputs("genv-notify: the system bus is there again\n", stderr);
+}
+
+void ServiceLink::connectOrRetry() {
+    try {
+        connect();
+    } catch (const Error& error) {
+        client_.reset();
+        if (!std::exchange(isLost_, true))
+            std::fprintf(stderr, "genv-notify: %s; it is tried again\n",
+                         core::escaped(error.what(), 512).c_str());
+        retry_.start(backoff_.next());
+    }
+}
+
+bool ServiceLink::wait(int descriptor) {
+    if (!client_)
+        return false;
+    try {
+        const auto first = client_->nextNotice(descriptor);
+        if (!first)
+            return true;
+        heard_(*first);
+        // What has arrived by now belongs to one burst, however late this process looks.
+        for (const Notice& notice : client_->takeNotices())
+            heard_(notice);
+    } catch (const Error& error) {
+        client_.reset();
+        if (!std::exchange(isLost_, true))
+            std::fprintf(stderr, "genv-notify: the system bus was lost (%s); it is tried again\n",
+                         core::escaped(error.what(), 512).c_str());
+        retry_.start(backoff_.next());
+    }
+    return true;
+}
+
+} // namespace genv::notify

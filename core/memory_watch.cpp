@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/memory_watch.hpp"
+
+#include "core/membership.hpp"
+
+#include <utility>
+
+namespace genv::core {
+
+namespace {
+
+using Uses = std::map<std::pair<const Environment*, DeviceUuid>, Bytes>;
+
+// What of each share is used. What the driver does not know of a process is not summed.
+Uses usesOfShares(const Ledger& ledger, const Observation& observation) {
+    Uses uses;
+    for (const auto& [sequence, environment] : ledger.environments()) {
+        for (const Attachment& attachment : environment.attachments) {
+            if (attachment.share)
+                uses.emplace(std::pair(&environment, attachment.device.uuid), Bytes{0});
+        }
+    }
+    if (uses.empty())
+        return uses;
+    const EnvironmentLookup lookup = lookupIn(ledger);
+    for (const ComputeProcess& process : observation.processes) {
+        const Environment* environment = environmentOf(lookup, process);
+        for (const ComputeUse& use : process.uses) {
+            const auto found = uses.find({environment, use.device});
+            if (found != uses.end())
+                found->second = found->second + use.usedMemory.value_or(Bytes{0});
+        }
+    }
+    return uses;
+}
+
+// Without overflow, whatever a driver says.
+bool isAtLeast(Bytes used, std::uint64_t percent, Bytes share) {
+    return used.count >= share.count / 100 * percent + share.count % 100 * percent / 100;
+}
+
+} // namespace
+
+void MemoryWatch::observed(const Ledger& ledger, const Observation& observation) {
+    std::map<std::uint64_t, Level> told;
+    for (const auto& [key, used] : usesOfShares(ledger, observation)) {
+        const Environment& environment = *key.first;
+        const Attachment& attachment = *environment.attachmentTo(key.second);
+        const Bytes share = *attachment.share;
+        const auto before = told_.find(attachment.sequence);
+        const bool isOver = used > share;
+        const Level level = isOver ? Level::Over : Level::Nearly;
+        const bool isNews = isAtLeast(used, nearlyUsedPercent, share) &&
+                            (before == told_.end() || before->second < level);
+        if (isNews)
+            told.emplace(attachment.sequence, level);
+        else if (before != told_.end() && isAtLeast(used, freeAgainPercent, share))
+            told.insert(*before);
+        if (isNews)
+            events_.tell(
+                MemoryFilling{environment.id, environment.uid, attachment.device, used, share});
+    }
+    told_ = std::move(told);
+}
+
+} // namespace genv::core

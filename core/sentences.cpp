@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/sentences.hpp"
+
+#include "core/duration.hpp"
+#include "core/granted_sentence.hpp"
+#include "core/text.hpp"
+
+#include <fmt/ranges.h>
+
+#include <cstddef>
+
+namespace genv::core {
+
+namespace {
+
+constexpr std::size_t longestMessage = 512;
+// More pids than this make a line that nobody reads.
+constexpr std::size_t mostPids = 8;
+
+/// What something happened to.
+enum class To { Device, Devices, Environment, Processes };
+
+// What made it so.
+std::string because(std::string_view reason, const std::string& actor, To what) {
+    constexpr std::string_view rule = "rule:";
+    if (reason == "admin")
+        return fmt::format("by an administrator ({})", actor);
+    if (reason.substr(0, rule.size()) == rule)
+        return fmt::format("by the rule {}", escaped(reason.substr(rule.size())));
+    if (reason == "expired")
+        return what == To::Devices     ? "because their lease ended"
+               : what == To::Processes ? "because the lease ended"
+                                       : "because its lease ended";
+    if (reason == "idle")
+        return what == To::Processes ? "because the GPU was idle for too long"
+                                     : "because it was idle for too long";
+    if (reason == "device-lost")
+        return what == To::Devices ? "because the driver no longer has them"
+                                   : "because the driver no longer has it";
+    return fmt::format("({})", escaped(reason));
+}
+
+const char* was(std::size_t count) {
+    return count == 1 ? "was" : "were";
+}
+
+To toDevices(const std::vector<DeviceIndex>& devices) {
+    return devices.size() > 1 ? To::Devices : To::Device;
+}
+
+} // namespace
+
+std::string nameGpus(const std::vector<DeviceIndex>& devices) {
+    return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", fmt::join(devices, ","));
+}
+
+std::string nameProcesses(const std::vector<Pid>& pids) {
+    if (pids.size() <= mostPids)
+        return fmt::format("process{} {}", pids.size() == 1 ? "" : "es", fmt::join(pids, ","));
+    return fmt::format("processes {} and {} more",
+                       fmt::join(pids.begin(), pids.begin() + mostPids, ","),
+                       pids.size() - mostPids);
+}
+
+std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
+                      std::string_view reason, const std::string& actor) {
+    return fmt::format("{} {} {} {}", nameGpus(devices), was(devices.size()),
+                       attached ? "attached" : "taken away",
+                       because(reason, actor, toDevices(devices)));
+}
+
+std::string sayEnd(std::string_view reason, const std::string& actor) {
+    return "the environment was ended " + because(reason, actor, To::Environment);
+}
+
+std::string sayGrant(const std::vector<DeviceIndex>& devices, std::chrono::microseconds waited) {
+    return fmt::format(
+        "{} {}{}{} in the queue", nameGpus(devices), was(devices.size()), grantedAfter,
+        formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(waited)));
+}
+
+std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end) {
+    const std::string what =
+        devices.empty() ? "this environment" : "the lease of " + nameGpus(devices);
+    return fmt::format("{} ends at {}; \"genv extend\" prolongs it", what, formatLocalTime(end));
+}
+
+std::string sayTermination(const std::vector<Pid>& pids, const std::vector<DeviceIndex>& devices,
+                           std::string_view reason, const std::string& actor) {
+    return fmt::format("{}{} {} ended {}", nameProcesses(pids),
+                       devices.empty() ? "" : " on " + nameGpus(devices), was(pids.size()),
+                       because(reason, actor, To::Processes));
+}
+
+std::string sayWarning(std::string_view message, std::string_view rule, WallTime when) {
+    return fmt::format("{}; the rule {} acts at {}", escaped(message, longestMessage),
+                       escaped(rule), formatLocalTime(when));
+}
+
+std::string sayHealth(DeviceIndex device, std::string_view health) {
+    constexpr std::string_view xid = "xid-";
+    if (health == "ok")
+        return fmt::format("GPU {} is well again", device);
+    if (health == "stale")
+        return fmt::format("GPU {} may not be well: the driver does not answer", device);
+    if (health == "lost")
+        return fmt::format("GPU {} is lost: the driver cannot reach it any more", device);
+    if (health.substr(0, xid.size()) == xid)
+        return fmt::format("GPU {} is not well: the driver reported XID {}", device,
+                           escaped(health.substr(xid.size())));
+    return fmt::format("GPU {} is not well ({})", device, escaped(health));
+}
+
+std::string sayMemory(DeviceIndex device, Bytes used, Bytes share) {
+    if (used > share)
+        return fmt::format("{} of GPU {}'s memory is used, {} over the share of {}",
+                           formatMebibytes(used), device, formatMebibytes(used - share),
+                           formatBytes(share));
+    return fmt::format("{} of the share of {} of GPU {}'s memory is used", formatMebibytes(used),
+                       formatBytes(share), device);
+}
+
+std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user) {
+    return fmt::format("GPU {} is shared with {} (environment {}) now", device, user,
+                       escaped(environment));
+}
+
+} // namespace genv::core

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A desktop session of alice's for tests on the private bus: a session bus of her own, and notification servers on it.
+
+Nothing here takes a fixed time: each wait is for something that must come, and fails when it does not.
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import time
+
+import dbus
+import dbus.bus
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "client"))
+sys.dont_write_bytecode = True
+
+from bus_scenario import AS_USER, BUS_FOLDER, DEADLINE_SECONDS  # noqa: E402
+
+SERVER = "org.freedesktop.Notifications"
+OBJECT = "/org/freedesktop/Notifications"
+
+# Who runs the test looks in, too.
+CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:path={socket}</listen>
+  <policy context="default">
+    <allow user="*"/>
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"""
+
+Notification = collections.namedtuple("Notification", "id replaces application icon title body actions hints")
+
+
+def wait_for(condition, what):
+    """The first true answer of a condition."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (answer := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come; it was {answer!r}")
+        time.sleep(0.01)
+    return answer
+
+
+class Session:
+    """Alice's session bus and what runs on it."""
+
+    def __init__(self):
+        home = os.path.join(BUS_FOLDER, "home", "alice")
+        self.socket = os.path.join(home, "session.sock")
+        self.address = f"unix:path={self.socket}"
+        self.configuration = os.path.join(home, "session.conf")
+        with open(self.configuration, "w", encoding="utf-8") as file:
+            file.write(CONFIGURATION.format(socket=self.socket))
+        self.processes = {}
+        self.connection = None
+        self.start_bus()
+
+    def start(self, name, *command, **variables):
+        """Runs a program as alice; its output is in NAME.log."""
+        assignments = [f"{key}={value}" for key, value in variables.items()]
+        with open(os.path.join(BUS_FOLDER, f"{name}.log"), "ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [AS_USER, "alice", "env", f"DBUS_SESSION_BUS_ADDRESS={self.address}", *assignments, *command],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return self.processes[name]
+
+    def stop(self, name):
+        process = self.processes.pop(name)
+        process.terminate()
+        return process.wait(DEADLINE_SECONDS)
+
+    def log(self, name):
+        with open(os.path.join(BUS_FOLDER, f"{name}.log"), encoding="utf-8") as file:
+            return file.read()
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        for name in reversed(list(self.processes)):
+            self.stop(name)
+
+    def start_bus(self):
+        if os.path.exists(self.socket):
+            os.unlink(self.socket)
+        self.start("session-bus", "dbus-daemon", f"--config-file={self.configuration}", "--nofork")
+        wait_for(lambda: os.path.exists(self.socket), "the session bus")
+        self.connection = wait_for(self.connect, "the session bus")
+
+    def connect(self):
+        try:
+            return dbus.bus.BusConnection(self.address)
+        except dbus.DBusException:
+            return None
+
+    def owns(self, name):
+        return self.connection.name_has_owner(name)
+
+    def start_server(self, capabilities="body body-markup actions icon-static"):
+        """The stand-in, which keeps what it is asked to show."""
+        self.start("server", "/usr/bin/python3", "-m", "dbusmock", "--session", "-t", "notification_daemon",
+                   "-p", json.dumps({"capabilities": capabilities}))
+        wait_for(lambda: self.owns(SERVER), "the notification server")
+
+    def stop_server(self):
+        self.stop("server")
+        wait_for(lambda: not self.owns(SERVER), "the end of the notification server")
+
+    def mock(self):
+        return dbus.Interface(self.connection.get_object(SERVER, OBJECT), "org.freedesktop.DBus.Mock")
+
+    def shown(self):
+        """What the stand-in was asked to show, oldest first, with the ids that it gave."""
+        notifications, next_id = [], 1
+        for _, arguments in self.mock().GetMethodCalls("Notify"):
+            application, replaces, icon, title, body, actions, hints, _ = arguments
+            number = int(replaces) or next_id
+            next_id += int(replaces) == 0
+            notifications.append(Notification(number, int(replaces), str(application), str(icon), str(title), str(body),
+                                              [str(each) for each in actions],
+                                              {str(key): value for key, value in hints.items()}))
+        return notifications
+
+    def await_shown(self, condition, what):
+        """The first notification of which the condition is true."""
+        return wait_for(lambda: next((each for each in self.shown() if condition(each)), None), what)
+
+    def signal(self, name, signature, *arguments):
+        """As the server says it."""
+        self.mock().EmitSignal(SERVER, name, signature, list(arguments))

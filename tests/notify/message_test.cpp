@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What people read: one message for what belongs together, nothing unescaped, nothing endless.
+#include "client/notify/gatherer.hpp"
+#include "client/notify/terminal.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::notify {
+namespace {
+
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+constexpr core::WallTime start{std::chrono::seconds{1795261288}};
+
+Notice notice(std::string kind, std::map<std::string, std::string> details,
+              std::string environment = "58") {
+    details.emplace("actor", "0");
+    return {std::move(kind), std::move(environment), std::move(details)};
+}
+
+Notice detached(const std::string& device, const std::string& reason = "admin") {
+    return notice("detached", {{"device", device}, {"uuid", "GPU-" + device}, {"reason", reason}});
+}
+
+/// The only message that these make.
+Message messageOf(const std::vector<Notice>& notices) {
+    Gatherer gatherer(true);
+    for (const Notice& each : notices)
+        EXPECT_TRUE(gatherer.add(each, start));
+    const auto messages = gatherer.take(start);
+    EXPECT_EQ(messages.size(), 1U);
+    return messages.empty() ? Message{} : messages.front();
+}
+
+TEST(Message, NamesEverythingThatABurstTookAway) {
+    const Message message =
+        messageOf({detached("3"), detached("0"), detached("1"), detached("2"), detached("10")});
+    EXPECT_EQ(message.title, "GPUs 0,1,2,3,10 were taken away");
+    EXPECT_EQ(message.sentences, Texts{"Environment 58: GPUs 0,1,2,3,10 were taken away by an "
+                                       "administrator (root)."});
+    EXPECT_EQ(message.hint, "Ask root why; \"genv attach\" takes another.");
+    EXPECT_EQ(message.urgency, Urgency::Normal);
+    EXPECT_EQ(message.category, "device.removed");
+    ASSERT_EQ(message.actions.size(), 1U);
+    EXPECT_EQ(message.actions[0].kind, Action::Kind::AttachAgain);
+    EXPECT_EQ(message.actions[0].environment, "58");
+    ASSERT_EQ(message.actions[0].devices.size(), 5U);
+    EXPECT_EQ(message.actions[0].devices[4].uuid, "GPU-10");
+}
+
+TEST(Message, IsAboutTheWorstOfWhatHappened) {
+    const Message message = messageOf(
+        {detached("1"),
+         notice("process-terminated", {{"pid", "12"}, {"devices", "1,2"}, {"reason", "admin"}})});
+    EXPECT_EQ(message.urgency, Urgency::Critical);
+    EXPECT_EQ(message.title, "Process 12 was ended");
+    EXPECT_EQ(message.sentences,
+              (Texts{"Environment 58: GPU 1 was taken away by an administrator (root).",
+                     "Process 12 on GPUs 1,2 was ended by an administrator (root)."}));
+}
+
+TEST(Message, OfAnEndedEnvironmentOffersNothingToAttach) {
+    const Message message =
+        messageOf({detached("1"), notice("ended", {{"reason", "admin"}, {"name", "training"}})});
+    EXPECT_EQ(message.title, "Environment training (58) was ended");
+    EXPECT_EQ(message.sentences, Texts{"Environment training (58): the environment was ended by an "
+                                       "administrator (root)."});
+    EXPECT_TRUE(message.actions.empty());
+    EXPECT_EQ(message.urgency, Urgency::Critical);
+}
+
+TEST(Message, OfALostDeviceIsCriticalAndOffersItNotAgain) {
+    const Message message =
+        messageOf({notice("device-health", {{"device", "1"}, {"health", "lost"}}),
+                   detached("1", "device-lost")});
+    EXPECT_EQ(message.title, "GPU 1 was lost");
+    EXPECT_EQ(message.sentences, Texts{"Environment 58: GPU 1 was taken away because the driver no "
+                                       "longer has it."});
+    EXPECT_EQ(message.urgency, Urgency::Critical);
+    EXPECT_EQ(message.category, "device.error");
+    EXPECT_TRUE(message.actions.empty());
+}
+
+TEST(Message, OfALeaseNamesItsDevicesOnceAndCanExtendIt) {
+    const auto ends = [](const char* device) {
+        return notice("expiring", {{"device", device}, {"left", "600"}});
+    };
+    const Message message = messageOf({ends("1"), ends("0")});
+    EXPECT_EQ(message.sentences,
+              Texts{"Environment 58: the lease of GPUs 0,1 ends at " +
+                    core::formatLocalTime(start + 10min) + "; \"genv extend\" prolongs it."});
+    EXPECT_EQ(message.category, "x-genv.lease.ending");
+    ASSERT_EQ(message.actions.size(), 1U);
+    EXPECT_EQ(message.actions[0].kind, Action::Kind::Extend);
+    EXPECT_EQ(message.actions[0].leaseEnd, start + 10min);
+    const Message whole = messageOf({notice("expiring", {{"left", "60"}})});
+    EXPECT_NE(whole.sentences.at(0).find("this environment ends at"), std::string::npos);
+}
+
+TEST(Message, SaysOneWarningForMemoryAndItsRule) {
+    const auto memory =
+        notice("memory", {{"device", "0"}, {"used", "4296015872"}, {"share", "4294967296"}});
+    EXPECT_EQ(
+        messageOf({memory}).sentences,
+        Texts{"Environment 58: 4097mi of GPU 0's memory is used, 1mi over the share of 4gi."});
+    const Message message =
+        messageOf({memory, notice("warning", {{"rule", "env-memory"},
+                                              {"message", "Environment 58 is using too much"},
+                                              {"left", "30"}})});
+    EXPECT_EQ(message.sentences,
+              Texts{"Environment 58 is using too much; the rule env-memory acts at " +
+                    core::formatLocalTime(start + 30s) + "."});
+    EXPECT_EQ(message.title, "The rule env-memory acts soon");
+}
+
+TEST(Message, SaysTheOtherKinds) {
+    const auto first = [](const Notice& of) { return messageOf({of}).sentences.at(0); };
+    EXPECT_EQ(first(notice("granted", {{"devices", "0,1"}, {"waited", "300"}})),
+              "Environment 58: GPUs 0,1 were granted after 5min in the queue.");
+    EXPECT_EQ(first(notice("attached", {{"device", "1"}})),
+              "Environment 58: GPU 1 was attached by an administrator (root).");
+    EXPECT_EQ(first(notice("over-subscribed", {{"device", "1"}, {"by", "60"}})),
+              "Environment 58: GPU 1 is shared with root (environment 60) now.");
+    EXPECT_EQ(first(notice("device-health", {{"device", "1"}, {"health", "xid-79"}})),
+              "Environment 58: GPU 1 is not well: the driver reported XID 79.");
+    EXPECT_EQ(first(notice("device-health", {{"device", "1"}, {"health", "ok"}})),
+              "Environment 58: GPU 1 is well again.");
+    EXPECT_EQ(first(detached("1", "idle")),
+              "Environment 58: GPU 1 was taken away because it was idle for too long.");
+    EXPECT_EQ(
+        first(notice("process-terminated",
+                     {{"pid", "9"}, {"devices", "0"}, {"reason", "rule:non-env-processes"}}, "")),
+        "Process 9 on GPU 0 was ended by the rule non-env-processes.");
+    EXPECT_FALSE(subjectOf(notice("something-new", {})));
+}
+
+TEST(Message, QuotesNothingAsItIs) {
+    const Message message = messageOf(
+        {notice("ended", {{"reason", "rule:\x1b[2J"}, {"name", "a\x1b]0;x\x07\"b\\"}}, "5\n8")});
+    EXPECT_EQ(message.title, R"(Environment a\x1b]0;x\x07\"b\\ (5\x0a8) was ended)");
+    EXPECT_EQ(
+        message.sentences.at(0),
+        R"(Environment a\x1b]0;x\x07\"b\\ (5\x0a8): the environment was ended by the rule \x1b[2J.)");
+}
+
+TEST(Message, KeepsToBounds) {
+    std::vector<Notice> many;
+    for (int pid = 1; pid <= 1000; ++pid)
+        many.push_back(notice("process-terminated", {{"pid", std::to_string(pid)},
+                                                     {"devices", "0"},
+                                                     {"reason", "rule:max-processes-per-user"}}));
+    const Message message = messageOf(many);
+    EXPECT_EQ(message.sentences,
+              (Texts{"Environment 58: processes 1,2,3,4,5,6,7,8 and 56 more on GPU 0 were ended by "
+                     "the rule max-processes-per-user.",
+                     "That happened 936 times more."}));
+    const Message summary = summarise(std::vector(20, message), 5);
+    EXPECT_EQ(summary.title, "25 messages about your GPUs");
+    EXPECT_EQ(summary.sentences.size(), 9U);
+    EXPECT_EQ(summary.sentences.back(), "And 17 more.");
+    EXPECT_EQ(summary.urgency, Urgency::Critical);
+}
+
+TEST(Message, ThatNobodySawYetSaysWhatCameBeforeToo) {
+    const Message older = messageOf({detached("1")});
+    const Message newer = messageOf({detached("1"), detached("2")});
+    const Message both = joined(older, messageOf({detached("2")}));
+    EXPECT_EQ(both.sentences.size(), 2U);
+    EXPECT_EQ(joined(newer, newer).sentences.size(), 1U);
+}
+
+TEST(Gatherer, SaysAllOfItAgainWhereAMessageIsReplaced) {
+    Gatherer gatherer(true);
+    gatherer.add(detached("0"), start);
+    EXPECT_EQ(gatherer.take(start).size(), 1U);
+    EXPECT_TRUE(gatherer.take(start).empty()) << "nothing is new";
+    gatherer.add(detached("1"), start + 2s);
+    EXPECT_EQ(gatherer.take(start + 2s).at(0).title, "GPUs 0,1 were taken away");
+    gatherer.add(detached("2"), start + 13s);
+    EXPECT_EQ(gatherer.take(start + 13s).at(0).title, "GPU 2 was taken away") << "another matter";
+    gatherer.forget("58 admin");
+    gatherer.add(detached("3"), start + 14s);
+    EXPECT_EQ(gatherer.take(start + 14s).at(0).title, "GPU 3 was taken away") << "that was read";
+}
+
+TEST(Gatherer, SaysNothingTwiceWhereNothingIsReplaced) {
+    Gatherer gatherer(false);
+    gatherer.add(detached("0"), start);
+    gatherer.take(start);
+    gatherer.add(detached("1"), start);
+    EXPECT_EQ(gatherer.take(start).at(0).title, "GPU 1 was taken away");
+}
+
+TEST(Gatherer, KeepsEnvironmentsAndCausesApart) {
+    Gatherer gatherer(true);
+    gatherer.add(detached("0"), start);
+    gatherer.add(detached("1", "idle"), start);
+    Notice other = detached("2");
+    other.environment = "59";
+    gatherer.add(other, start);
+    EXPECT_EQ(gatherer.take(start).size(), 3U);
+}
+
+TEST(Terminal, WrapsWordsAndColoursOnlyWhereItMay) {
+    const Message message = messageOf({detached("1")});
+    const std::string line = terminalText(message, start, {});
+    EXPECT_EQ(line.substr(8), " genv: Environment 58: GPU 1 was taken away by an administrator "
+                              "(root). Ask root why; \"genv attach\" takes another.\n");
+    const std::string narrow = terminalText(message, start, {40, false});
+    EXPECT_EQ(narrow.substr(8), " genv: Environment 58: GPU 1 was\n"
+                                "    taken away by an administrator\n"
+                                "    (root). Ask root why; \"genv attach\"\n"
+                                "    takes another.\n");
+    const std::string coloured = terminalText(message, start, {0, true});
+    EXPECT_EQ(coloured.substr(8, 27), " \x1b[1;33mgenv:\x1b[0m Environme");
+}
+
+} // namespace
+} // namespace genv::notify

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What prompts say beside devices that come and go.
+#include "service/shell_news.hpp"
+#include "tests/core/ledger_fixture.hpp"
+#include "tests/service/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace genv::service {
+namespace {
+
+using tests::alice;
+using tests::bob;
+using Texts = std::vector<std::string>;
+
+class ShellNewsTest : public tests::LedgerTest {
+  protected:
+    ShellNewsTest() {
+        haveGpus(4);
+        files.start();
+        events.subscribe([this](const core::Event& event) { files.onEvent(event); });
+        events.subscribe([this](const core::Event& event) { news.onEvent(event); });
+        activate("7", alice);
+    }
+    /// The sentences of an environment's file, whose id is a digit.
+    [[nodiscard]] Texts say(const std::string& id = "7") const {
+        Texts sentences;
+        std::ifstream file(folder.path() / "shell" / ("_3" + id));
+        std::string line;
+        std::getline(file, line);
+        std::getline(file, line);
+        while (std::getline(file, line))
+            sentences.push_back(line.substr(line.find(' ') + 1));
+        return sentences;
+    }
+    void terminate(core::Pid pid, const core::Cause& cause,
+                   const std::optional<core::EnvironmentId>& environment = "7") {
+        events.tell(core::ProcessTerminated{pid, alice, environment, {1}, cause});
+    }
+
+    tests::TemporaryFolder folder;
+    tests::FakeUsers users;
+    tests::SilentLog log;
+    tests::FakeScheduler scheduler;
+    ShellFiles files{folder.path(), ledger, clock, users, log};
+    ShellNews news{ledger, clock, scheduler, files};
+};
+
+TEST_F(ShellNewsTest, NameTheProcessesOfOneTurnAtOnce) {
+    users.add(bob, "bob");
+    for (const core::Pid pid : {12U, 11U, 13U})
+        terminate(pid, core::Cause::fact(core::Reason::rule("env-memory")));
+    terminate(14, {core::Reason::admin(), bob, true});
+    terminate(15, {core::Reason::user(), alice, false});
+    EXPECT_TRUE(say().empty()) << "the turn is not over";
+    scheduler.turn();
+    EXPECT_EQ(say(), (Texts{"processes 11,12,13 on GPU 1 were ended by the rule env-memory",
+                            "process 14 on GPU 1 was ended by an administrator (bob)"}));
+    terminate(16, core::Cause::fact(core::Reason::expired()));
+    scheduler.turn();
+    EXPECT_EQ(say().back(), "process 16 on GPU 1 was ended because the lease ended");
+}
+
+TEST_F(ShellNewsTest, TellEachEnvironmentOfAUserWhatIsAboutNoneOfThem) {
+    activate("8", alice);
+    activate("9", bob);
+    terminate(12, core::Cause::fact(core::Reason::rule("non-env-processes")), std::nullopt);
+    scheduler.turn();
+    EXPECT_EQ(say("7"), Texts{"process 12 on GPU 1 was ended by the rule non-env-processes"});
+    EXPECT_EQ(say("8"), say("7"));
+    EXPECT_EQ(say("9"), Texts{});
+}
+
+TEST_F(ShellNewsTest, WarnBeforeARuleActsAndSayWhen) {
+    events.tell(core::RuleWarning{alice, "7", "env-memory", "It is \x1b too much",
+                                  std::chrono::seconds{30}});
+    EXPECT_EQ(say(), Texts{"It is \\x1b too much; the rule env-memory acts at " +
+                           core::formatLocalTime(clock.wallNow() + std::chrono::seconds{30})});
+}
+
+TEST_F(ShellNewsTest, SayThatADeviceIsNotWellToThoseWhoHoldIt) {
+    activate("8", alice);
+    attachIndices("7", {1});
+    attachIndices("8", {2});
+    core::Observation seen = tests::gpus(4);
+    seen.devices[1].health = {core::Health::State::Xid, 79};
+    ledger.observed(seen);
+    EXPECT_EQ(say("7"), Texts{"GPU 1 is not well: the driver reported XID 79"});
+    EXPECT_EQ(say("8"), Texts{});
+    ledger.observed(tests::gpus(4));
+    EXPECT_EQ(say("7").back(), "GPU 1 is well again");
+    events.tell(core::DeviceChanged{2, core::DeviceField::Health});
+    EXPECT_EQ(say("8"), Texts{}) << "nobody knew of anything else";
+}
+
+TEST_F(ShellNewsTest, SayThatMemoryRunsOut) {
+    attachIndices("7", {1});
+    events.tell(core::MemoryFilling{
+        "7", alice, ledger.device(1).facts, {std::uint64_t{3} << 30}, {std::uint64_t{2} << 30}});
+    EXPECT_EQ(say(), Texts{"3072mi of GPU 1's memory is used, 1024mi over the share of 2gi"});
+}
+
+TEST_F(ShellNewsTest, SayWhoSharesADeviceToThoseWhoHeldItAndAreSomebodyElse) {
+    activate("8", alice);
+    activate("9", bob);
+    attachIndices("7", {1});
+    attachIndices("8", {1}, true);
+    EXPECT_EQ(say("7"), Texts{}) << "one's own other environment is no news";
+    attachIndices("9", {1}, true);
+    EXPECT_EQ(say("7"), Texts{"GPU 1 is shared with user1002 (environment 9) now"});
+    EXPECT_EQ(say("8"), say("7"));
+    EXPECT_EQ(say("9"), Texts{});
+}
+
+} // namespace
+} // namespace genv::service
