@@ -97,26 +97,38 @@ bool isPrintable(char32_t character) {
     return range == unprintable.end() || character < range->first;
 }
 
-std::string escaped(std::string_view text, std::size_t longest) {
-    const bool cut = text.size() > longest;
-    std::string_view rest = text.substr(0, longest);
+namespace {
+
+// What is not printable as \xNN by bytes, and these characters with a backslash.
+std::string quoted(std::string_view text, std::u32string_view special) {
     std::string result;
-    while (!rest.empty()) {
-        std::string_view after = rest;
+    while (!text.empty()) {
+        std::string_view after = text;
         const auto character = takeCharacter(after);
+        const std::size_t bytes = character ? text.size() - after.size() : 1;
+        const std::string_view taken = text.substr(0, bytes);
+        text.remove_prefix(bytes);
         if (character && isPrintable(*character)) {
-            if (*character == U'\\' || *character == U'"')
+            if (special.find(*character) != std::u32string_view::npos)
                 result += '\\';
-            result += rest.substr(0, rest.size() - after.size());
-            rest = after;
-            continue;
+            result += taken;
+        } else {
+            for (const char byte : taken)
+                result += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
         }
-        const std::size_t bytes = character ? rest.size() - after.size() : 1;
-        for (std::size_t i = 0; i < bytes; ++i)
-            result += fmt::format("\\x{:02x}", static_cast<unsigned char>(rest[i]));
-        rest.remove_prefix(bytes);
     }
-    return cut ? result + "..." : result;
+    return result;
+}
+
+} // namespace
+
+std::string escaped(std::string_view text, std::size_t longest) {
+    const std::string result = quoted(text.substr(0, longest), U"\\\"");
+    return text.size() > longest ? result + "..." : result;
+}
+
+std::string printable(std::string_view text) {
+    return quoted(text, {});
 }
 
 } // namespace genv::core

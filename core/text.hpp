@@ -36,4 +36,8 @@ bool isPrintable(char32_t character);
 /// `longest` bytes ends in "...".
 std::string escaped(std::string_view text, std::size_t longest = 2 * longestName);
 
+/// Foreign text for where quoting is up to somebody else: what is not printable becomes \xNN by
+/// bytes, the rest stays as it is, however long.
+std::string printable(std::string_view text);
+
 } // namespace genv::core

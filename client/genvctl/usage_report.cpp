@@ -2,6 +2,7 @@
 #include "client/genvctl/usage_report.hpp"
 
 #include "client/genvctl/holds.hpp"
+#include "dbus/contract/names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -130,8 +131,11 @@ class Report {
             countWait(device(uuid).usage.waits, *waited);
     }
 
-    // It is whose request was refused, not whose environment it was about.
+    // It is whose request was refused, not whose environment it was about. One that lacked a
+    // password is asked again with one, as genvctl does, and what came of that is told by itself.
     void countRefusal(const HistoryEvent& event) {
+        if (event.error == dbus::contract::error::interactiveAuthorizationRequired)
+            return;
         const auto uid = event.caller ? event.caller : event.uid;
         if (!uid || (input_.uid && uid != input_.uid))
             return;

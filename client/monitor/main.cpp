@@ -6,9 +6,9 @@
 #include "client/monitor/exchange.hpp"
 #include "client/monitor/metrics.hpp"
 #include "client/monitor/options.hpp"
-#include "client/monitor/printable.hpp"
 #include "client/monitor/server.hpp"
 #include "client/monitor/watch.hpp"
+#include "core/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ void leaveRoot() {
 }
 
 void announce(const Options& options, const std::string& target) {
-    const std::string folder = printable(options.configFolder.native());
+    const std::string folder = core::printable(options.configFolder.native());
     fmt::print("Metrics:     http://{0}/metrics\n"
                "Prometheus:  prometheus --config.file={1}/prometheus/prometheus.yml\n"
                "Grafana:     grafana server --config={1}/grafana/grafana.ini\n",
@@ -131,7 +131,7 @@ int main(int count, char** arguments) {
         fmt::print(stderr, "genv-monitor: {}\n", error.what());
         return 2;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "genv-monitor: {}\n", printable(error.what()));
+        fmt::print(stderr, "genv-monitor: {}\n", genv::core::printable(error.what()));
         return EXIT_FAILURE;
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/metrics.hpp"
 
-#include "client/monitor/printable.hpp"
 #include "core/rules/rule.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,8 +135,8 @@ void Collector::readings() const {
 void Collector::devices() const {
     eachDevice("genv_device_info", "A device of the machine; always 1",
                [](Metric& metric, Labels labels, const DeviceState& device) {
-                   labels.push_back({"uuid", printable(device.device.uuid)});
-                   labels.push_back({"model", printable(device.device.model)});
+                   labels.push_back({"uuid", core::printable(device.device.uuid)});
+                   labels.push_back({"model", core::printable(device.device.model)});
                    metric.add(std::move(labels), 1);
                });
     eachDevice("genv_device_health", "1 where nothing is known to be wrong with the device, else 0",
@@ -147,7 +147,7 @@ void Collector::devices() const {
                "The health as the service says it: ok, stale, lost or "
                "the driver's last error as xid-N; always 1",
                [](Metric& metric, Labels labels, const DeviceState& device) {
-                   labels.push_back({"health", printable(device.health)});
+                   labels.push_back({"health", core::printable(device.health)});
                    metric.add(std::move(labels), 1);
                });
     eachDevice("genv_device_attached", "1 where an environment holds the device or a share of it",
@@ -224,8 +224,8 @@ void Collector::users() const {
             share.processes += found->second;
         share.devices.insert(environment.devices.begin(), environment.devices.end());
         info.add({{"eid", environment.id},
-                  {"username", printable(environment.user)},
-                  {"name", printable(environment.configuration.name.value_or(""))}},
+                  {"username", core::printable(environment.user)},
+                  {"name", core::printable(environment.configuration.name.value_or(""))}},
                  1);
     }
     Metric environments(all_, "genv_user_environments_total", "Active environments of the user");
@@ -234,7 +234,7 @@ void Collector::users() const {
     Metric devices(all_, "genv_user_attached_devices_total",
                    "Devices that the user's environments hold, each counted once");
     for (const auto& [user, share] : shares) {
-        const Labels labels{{"username", printable(user)}};
+        const Labels labels{{"username", core::printable(user)}};
         environments.add(labels, share.environments);
         processes.add(labels, share.processes);
         devices.add(labels, sizeOf(share.devices));
@@ -284,7 +284,7 @@ void collectOwn(std::vector<MetricFamily>& all, bool isUp, std::chrono::duration
                    "idle time since the exporter started",
                    MetricType::Counter);
     for (const auto& [key, count] : withZeros(counters.actions))
-        actions.add({{"action", key.first}, {"reason", printable(key.second)}},
+        actions.add({{"action", key.first}, {"reason", core::printable(key.second)}},
                     static_cast<double>(count));
 }
 

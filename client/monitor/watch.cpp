@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/watch.hpp"
 
-#include "client/monitor/printable.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -135,7 +135,7 @@ void Watch::tell(const std::string& state) {
     if (state == told_)
         return;
     told_ = state;
-    fmt::print(stderr, "genv-monitor: {}\n", printable(state));
+    fmt::print(stderr, "genv-monitor: {}\n", core::printable(state));
 }
 
 } // namespace genv::monitor

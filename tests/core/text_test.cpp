@@ -107,6 +107,12 @@ TEST(Name, IsPrintableUtf8) {
     EXPECT_EQ(codeOf([] { core::requireName(std::string(65, 'x')); }), ErrorCode::InvalidArgs);
 }
 
+TEST(Printable, LeavesEverythingElseAsItIs) {
+    EXPECT_EQ(core::printable("a \"b\" \\ \u00e9"), "a \"b\" \\ \u00e9");
+    EXPECT_EQ(core::printable("\x1b[31m\n\xff\u202e"), "\\x1b[31m\\x0a\\xff\\xe2\\x80\\xae");
+    EXPECT_EQ(core::printable(std::string(1000, 'a')), std::string(1000, 'a'));
+}
+
 TEST(Escaped, LeavesNothingThatATerminalWouldObey) {
     EXPECT_EQ(core::escaped("plain \xc3\xa4"), "plain \xc3\xa4");
     EXPECT_EQ(core::escaped("a\x1b[31mb\n"), "a\\x1b[31mb\\x0a");

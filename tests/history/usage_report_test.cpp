@@ -187,6 +187,9 @@ TEST_F(Reports, CountWaitsThatEndedAndRefusalsOfWhoAsked) {
     EXPECT_EQ(usage.waits.count, 2);
     EXPECT_EQ(usage.waits.mean(), 6min);
     EXPECT_EQ(usage.waits.longest, 8min);
+    auto& unasked = event("refused", 31, "a", "G0");
+    unasked.caller = bob;
+    unasked.error = "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired";
     EXPECT_EQ(usage.refusals, 0);
     EXPECT_EQ(ofUser(0, 100, bob).refusals, 1);
     EXPECT_EQ(ofDevice(0, 100, "G0").refusals, 1);
