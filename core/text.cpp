@@ -100,7 +100,7 @@ bool isPrintable(char32_t character) {
 namespace {
 
 // What is not printable as \xNN by bytes, and these characters with a backslash.
-std::string quoted(std::string_view text, std::u32string_view special) {
+std::string withEscapes(std::string_view text, std::u32string_view special) {
     std::string result;
     while (!text.empty()) {
         std::string_view after = text;
@@ -123,12 +123,12 @@ std::string quoted(std::string_view text, std::u32string_view special) {
 } // namespace
 
 std::string escaped(std::string_view text, std::size_t longest) {
-    const std::string result = quoted(text.substr(0, longest), U"\\\"");
+    const std::string result = withEscapes(text.substr(0, longest), U"\\\"");
     return text.size() > longest ? result + "..." : result;
 }
 
 std::string printable(std::string_view text) {
-    return quoted(text, {});
+    return withEscapes(text, {});
 }
 
 } // namespace genv::core
