@@ -71,11 +71,13 @@ std::string_view lastPart(std::string_view name) {
     return name.substr(name.find_last_of('.') + 1);
 }
 
-// Who did it, where that is somebody else than whom it was done to.
+// Who did it, where that is somebody else than whom it was done to. What nobody asked for is the
+// service's own doing.
 std::string actorText(const HistoryEvent& event) {
-    if (!event.caller || event.caller == event.uid || event.kind == "refused")
+    if (!event.caller || !event.uid || event.caller == event.uid)
         return "";
-    if (*event.caller == 0 && !event.callerUser)
+    const bool isAskedFor = !event.reason || *event.reason == "admin" || *event.reason == "user";
+    if (*event.caller == 0 && (!isAskedFor || !event.callerUser))
         return "";
     return fmt::format("by {}", event.callerUser.value_or(std::to_string(*event.caller)));
 }
@@ -103,16 +105,33 @@ std::string fieldsText(const HistoryEvent& event) {
     add(event.held.has_value(), [&] { return "after " + spanText(*event.held); });
     add(event.waited.has_value(), [&] { return "waited " + spanText(*event.waited); });
     add(event.left.has_value(), [&] { return "in " + spanText(*event.left); });
-    add(event.method.has_value(), [&] { return std::string(lastPart(*event.method)); });
-    add(event.error.has_value(), [&] { return std::string(lastPart(*event.error)); });
     return joined(parts, " ");
+}
+
+// The message of the journal stands by itself: it names the caller, and the method and the error in
+// full, before what was said to the caller.
+std::string refusalText(const HistoryEvent& event) {
+    std::string_view said = event.message;
+    if (event.error) {
+        const std::string before = *event.error + ": ";
+        if (const std::size_t at = said.find(before); at != std::string_view::npos)
+            said.remove_prefix(at + before.size());
+    }
+    std::vector<std::string> parts;
+    if (event.method)
+        parts.emplace_back(lastPart(*event.method));
+    if (const std::string actor = actorText(event); !actor.empty())
+        parts.push_back(actor);
+    return parts.empty() ? std::string(said) : fmt::format("{}: {}", joined(parts, " "), said);
 }
 
 // Some say in their sentence what no field does.
 std::string detailsText(const HistoryEvent& event) {
-    std::string text = fieldsText(event);
-    const bool isSentence = event.kind == "refused" || event.kind == "rule-warning" ||
-                            event.kind == "policy-changed" || text.empty();
+    if (event.kind == "refused")
+        return refusalText(event);
+    const std::string text = fieldsText(event);
+    const bool isSentence =
+        event.kind == "rule-warning" || event.kind == "policy-changed" || text.empty();
     return isSentence && !event.message.empty() ? event.message : text;
 }
 
