@@ -201,7 +201,8 @@ void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& as
     policy::Target target;
     target.environment = asked.environment;
     target.owner = asked.uid;
-    const auto proceed = [this, reply, asked, query = std::move(query)](policy::Target named) {
+    const auto proceed = [this, reply, asked,
+                          query = std::move(query)](const policy::Target& named) {
         context_.gate.pass(reply, named,
                            [this, reply, asked, query] { read(reply, asked, query); });
     };

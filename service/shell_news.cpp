@@ -53,10 +53,10 @@ void ShellNews::on(const core::ProcessTerminated& event) {
 }
 
 void ShellNews::on(const core::RuleWarning& event) {
-    const std::string sentence =
+    std::string sentence =
         core::sayWarning(event.message, event.rule, clock_.wallNow() + event.left);
     tell(event.environment, event.user, core::Cause::fact(core::Reason::rule(event.rule)),
-         [sentence](const std::string&) { return sentence; });
+         [sentence = std::move(sentence)](const std::string&) { return sentence; });
 }
 
 void ShellNews::on(const core::MemoryFilling& event) {

@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned mostConnections = 32;
 constexpr unsigned mostConnectionsOfOne = 8;
 constexpr unsigned idleSeconds = 10;
-constexpr std::size_t connectionMemory = 32 * 1024;
+constexpr std::size_t connectionMemory = 32 * std::size_t{1024};
 
 constexpr const char* textType = "text/plain; charset=utf-8";
 constexpr const char* metricsType = "text/plain; version=0.0.4; charset=utf-8";

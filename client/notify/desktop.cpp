@@ -372,15 +372,15 @@ void Desktop::onAction(sd_bus_message* signal) {
     const auto found = shown_.find(id);
     if (!isFromServer(signal) || found == shown_.end())
         return;
-    const std::vector<Action>& actions = found->second.actions;
+    std::vector<Action>& actions = found->second.actions;
     const auto known = std::find_if(actions.begin(), actions.end(), [&](const Action& each) {
         return std::string_view(keyOf(each.kind)) == key;
     });
     if (known == actions.end())
         return;
-    const Action chosen = *known;
+    const Action chosen = std::move(*known);
     const std::string subject = found->second.subject;
-    found->second.actions.clear(); // only once
+    actions.clear(); // only once
     show({listener_.chosen(chosen, subject)});
 }
 

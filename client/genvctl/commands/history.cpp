@@ -15,6 +15,7 @@
 #include <ctime>
 #include <deque>
 #include <memory>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -100,8 +101,8 @@ std::string fieldsText(const HistoryEvent& event) {
     add(event.overSubscribed, [] { return "over-subscribed"; });
     add(event.health.has_value(), [&] { return *event.health; });
     add(event.reason.has_value(), [&] { return *event.reason; });
-    const std::string actor = actorText(event);
-    add(!actor.empty(), [&] { return actor; });
+    if (std::string actor = actorText(event); !actor.empty())
+        parts.push_back(std::move(actor));
     add(event.held.has_value(), [&] { return "after " + spanText(*event.held); });
     add(event.waited.has_value(), [&] { return "waited " + spanText(*event.waited); });
     add(event.left.has_value(), [&] { return "in " + spanText(*event.left); });
@@ -120,8 +121,8 @@ std::string refusalText(const HistoryEvent& event) {
     std::vector<std::string> parts;
     if (event.method)
         parts.emplace_back(lastPart(*event.method));
-    if (const std::string actor = actorText(event); !actor.empty())
-        parts.push_back(actor);
+    if (std::string actor = actorText(event); !actor.empty())
+        parts.push_back(std::move(actor));
     return parts.empty() ? std::string(said) : fmt::format("{}: {}", joined(parts, " "), said);
 }
 
