@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/files.hpp"
 
+#include "client/descriptor.hpp"
 #include "client/genvctl/exit_status.hpp"
 
 #include <fcntl.h>
@@ -16,47 +17,22 @@ namespace genv::ctl {
 
 namespace {
 
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0)
-            close(number_);
-    }
-    [[nodiscard]] int number() const { return number_; }
-
-  private:
-    int number_;
-};
-
 [[noreturn]] void failed(const std::filesystem::path& file, const char* why, int error) {
     throw Failure(ExitStatus::Failed,
                   fmt::format("{} {}: {}", file.native(), why, std::strerror(error)));
-}
-
-bool writeAll(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(descriptor, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0)
-            text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
 }
 
 } // namespace
 
 void replaceFile(const std::filesystem::path& file, std::string_view text) {
     std::string temporary = file.native() + ".XXXXXX";
-    const Descriptor descriptor(mkostemp(temporary.data(), O_CLOEXEC));
+    const client::Descriptor descriptor(mkostemp(temporary.data(), O_CLOEXEC));
     if (descriptor.number() < 0)
         failed(file, "cannot be saved", errno);
     const mode_t mask = umask(0);
     umask(mask);
-    if (!writeAll(descriptor.number(), text) || fchmod(descriptor.number(), 0666 & ~mask) < 0 ||
+    if (!client::writeAll(descriptor.number(), text) ||
+        fchmod(descriptor.number(), 0666 & ~mask) < 0 ||
         rename(temporary.c_str(), file.c_str()) < 0) {
         const int error = errno;
         unlink(temporary.c_str());
@@ -66,8 +42,9 @@ void replaceFile(const std::filesystem::path& file, std::string_view text) {
 
 std::string readFile(const std::filesystem::path& file, std::size_t most, Links links) {
     // A pipe or a terminal in its place must not make this wait.
-    const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
-                                                       (links == Links::Refused ? O_NOFOLLOW : 0)));
+    const client::Descriptor descriptor(
+        open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                               (links == Links::Refused ? O_NOFOLLOW : 0)));
     struct stat status {};
     if (descriptor.number() < 0 || fstat(descriptor.number(), &status) < 0)
         failed(file, "cannot be read", errno);

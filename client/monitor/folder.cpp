@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/folder.hpp"
 
+#include "client/descriptor.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -31,17 +33,6 @@ int opened(const std::filesystem::path& path) {
         return -1;
     }
     return open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-}
-
-bool writeAll(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(descriptor, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0)
-            text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
 }
 
 } // namespace
@@ -95,7 +86,7 @@ void Folder::write(const char* name, std::string_view text) const {
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, ownerOnly);
     if (file < 0)
         failed(path_ / name);
-    bool isDone = writeAll(file, text);
+    bool isDone = client::writeAll(file, text);
     isDone = close(file) == 0 && isDone &&
              renameat(descriptor_, temporary.c_str(), descriptor_, name) == 0;
     if (isDone)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a notification's buttons do, each on a connection of its own: what the service tells
 // meanwhile waits on the other.
+#include "client/descriptor.hpp"
 #include "client/notify/service_link.hpp"
 #include "core/sentences.hpp"
 #include "core/text.hpp"
@@ -27,21 +28,6 @@ constexpr auto patience = 15s;
 constexpr auto extension = 1h;
 constexpr std::size_t longestText = 512;
 
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0)
-            close(number_);
-    }
-    [[nodiscard]] int get() const { return number_; }
-
-  private:
-    int number_;
-};
-
 /// Readable when the time is up or a signal to end is pending, which it leaves pending.
 class GivingUp {
   public:
@@ -50,14 +36,14 @@ class GivingUp {
           both_(epoll_create1(EPOLL_CLOEXEC)) {
         itimerspec time{};
         time.it_value.tv_sec = patience.count();
-        timerfd_settime(timer_.get(), 0, &time, nullptr);
-        for (const int descriptor : {timer_.get(), signals_.get()}) {
+        timerfd_settime(timer_.number(), 0, &time, nullptr);
+        for (const int descriptor : {timer_.number(), signals_.number()}) {
             epoll_event event{};
             event.events = EPOLLIN;
-            epoll_ctl(both_.get(), EPOLL_CTL_ADD, descriptor, &event);
+            epoll_ctl(both_.number(), EPOLL_CTL_ADD, descriptor, &event);
         }
     }
-    [[nodiscard]] int descriptor() const { return both_.get(); }
+    [[nodiscard]] int descriptor() const { return both_.number(); }
 
   private:
     static int makeSignals() {
@@ -68,9 +54,9 @@ class GivingUp {
         return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     }
 
-    Descriptor timer_;
-    Descriptor signals_;
-    Descriptor both_;
+    client::Descriptor timer_;
+    client::Descriptor signals_;
+    client::Descriptor both_;
 };
 
 std::string hintFor(const Error& error) {

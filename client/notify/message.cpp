@@ -180,10 +180,11 @@ Part sayGranted(const Group& group) {
 }
 
 Part sayOccupied(const Group& group) {
-    const std::string gpus = core::nameGpus(group.indices());
+    const auto indices = group.indices();
+    const std::string gpus = core::nameGpus(indices);
     return {Urgency::Low,
             "device",
-            gpus + " is in use",
+            fmt::format("{} {} in use", gpus, indices.size() == 1 ? "is" : "are"),
             fmt::format("a process of somebody else's still runs on {}", gpus),
             {},
             std::nullopt};

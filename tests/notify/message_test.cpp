@@ -135,6 +135,14 @@ TEST(Message, SaysTheOtherKinds) {
     EXPECT_FALSE(subjectOf(notice("something-new", {})));
 }
 
+TEST(Message, SaysWhichGpusOthersStillUse) {
+    const auto occupied = [](const std::string& device) {
+        return notice("device-occupied", {{"device", device}, {"uuid", "GPU-" + device}});
+    };
+    EXPECT_EQ(messageOf({occupied("1")}).title, "GPU 1 is in use");
+    EXPECT_EQ(messageOf({occupied("1"), occupied("0")}).title, "GPUs 0,1 are in use");
+}
+
 TEST(Message, QuotesNothingAsItIs) {
     const Message message = messageOf(
         {notice("ended", {{"reason", "rule:\x1b[2J"}, {"name", "a\x1b]0;x\x07\"b\\"}}, "5\n8")});
