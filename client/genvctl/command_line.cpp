@@ -47,6 +47,9 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
     app.add_flag("--no-legend", context.options.noLegend, "Print no table header");
     app.add_flag_callback(
         "--no-pager", [] {}, "Accepted as by systemctl; there is no pager");
+    app.add_option("-H,--host", context.options.host,
+                   "Talk to the service of another machine, over SSH")
+        ->type_name("[USER@]HOST[:PORT]");
     app.add_flag("--no-ask-password", context.options.noAskPassword, "Never ask for a password");
     // What the shell function says of itself.
     app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash", "zsh", "fish"}))->group("");
@@ -94,6 +97,7 @@ void addCommands(CLI::App& app, Context& context) {
     addTerminate(app, context);
     addUsage(app, context);
     addPolicy(app, context);
+    addRemote(app, context);
     addVersion(app, context);
 }
 

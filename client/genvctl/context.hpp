@@ -24,6 +24,7 @@ struct GlobalOptions {
     bool noLegend = false;
     bool noAskPassword = false;
     bool full = false; ///< tables are not fitted to the terminal
+    std::optional<std::string> host; ///< the machine whose service is meant; unset: this one
 };
 
 /// The shell function of data/shell that runs this command.

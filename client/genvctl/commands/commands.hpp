@@ -35,6 +35,7 @@ void addReport(CLI::App& app, Context& context);
 void addExtend(CLI::App& app, Context& context);
 void addLock(CLI::App& app, Context& context);
 void addQueue(CLI::App& app, Context& context);
+void addRemote(CLI::App& app, Context& context);
 void addVersion(CLI::App& app, Context& context);
 
 } // namespace genv::ctl

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// remote: many machines at once.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/remote/remote_commands.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace genv::ctl {
+
+void addRemote(CLI::App& app, Context& context) {
+    CLI::App* remote = app.add_subcommand("remote", "Work on many machines over SSH");
+    const auto hosts = std::make_shared<HostOptions>();
+    hosts->addTo(*remote);
+    remote->require_subcommand(1);
+    addRemoteListings(*remote, context, hosts);
+    addRemotePlacement(*remote, context, hosts);
+    addRemoteEnforce(*remote, context, hosts);
+    addRemoteMonitor(*remote, context, hosts);
+    remote->footer("A host that is down, slow or without genv is told of on standard error and\n"
+                   "holds nothing up. Keys, ports and jump hosts are those of ~/.ssh/config; no\n"
+                   "password is asked for.");
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/remote/hosts.hpp"
+
+#include "client/genvctl/commands/option_values.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace genv::ctl {
+
+namespace {
+
+using remote::Trouble;
+
+ExitStatus statusOf(Trouble trouble) {
+    switch (trouble) {
+    case Trouble::NotAuthorised:
+        return ExitStatus::NotAuthorised;
+    case Trouble::Unreachable:
+    case Trouble::TimedOut:
+    case Trouble::NoService:
+        return ExitStatus::NoService;
+    case Trouble::Cancelled:
+    case Trouble::Failed:
+        break;
+    }
+    return ExitStatus::Failed;
+}
+
+std::vector<remote::Host> namedHosts(const HostOptions& options, const Context& context) {
+    if (options.hosts && options.file)
+        throw Failure(ExitStatus::Usage, "-H and --hostfile name hosts; take one of them");
+    try {
+        if (options.file)
+            return remote::readHostFile(*options.file);
+        if (options.hosts)
+            return remote::readHosts(*options.hosts);
+        if (context.options.host)
+            return remote::readHosts(*context.options.host);
+    } catch (const remote::InvalidHost& error) {
+        throw Failure(ExitStatus::Usage, error.what());
+    }
+    throw Failure(ExitStatus::Usage, "Which hosts? None was named",
+                  "Name them with -H h1,h2 or in a file for --hostfile.");
+}
+
+} // namespace
+
+void HostOptions::addTo(CLI::App& command) {
+    command.add_option("-H,--host", hosts, "The hosts: [user@]host[:port],...")
+        ->type_name("HOSTS");
+    command.add_option("--hostfile", file, "A file with a host on each line")->type_name("FILE");
+    command.add_option("-l,--username", user, "The user there, where a host names none")
+        ->type_name("USER");
+    command.add_option("-t,--timeout", timeout, "How long each host may take (10s)")
+        ->type_name("TIME");
+    command.add_flag("-e,--exit-on-error", exitOnError, "A host that fails ends the command");
+    command.add_flag("-q,--quiet", quiet, "Do not tell of hosts that fail");
+}
+
+std::vector<remote::Host> HostOptions::list(const Context& context) const {
+    std::vector<remote::Host> hosts = namedHosts(*this, context);
+    if (!user)
+        return hosts;
+    for (remote::Host& host : hosts) {
+        try {
+            if (!host.user)
+                host.user = remote::readHost(*user + "@host").user;
+        } catch (const remote::InvalidHost&) {
+            throw Failure(ExitStatus::Usage,
+                          fmt::format("-l: \"{}\" is no name of a user", *user));
+        }
+    }
+    return hosts;
+}
+
+std::chrono::milliseconds HostOptions::deadline() const {
+    const auto time = readTime("--timeout", timeout);
+    if (time.count() == 0)
+        throw Failure(ExitStatus::Usage, "--timeout: at least one second");
+    return time;
+}
+
+HostProgress::HostProgress(const HostOptions& options, std::size_t hosts)
+    : shows_(!options.quiet && canRewriteAside()), hosts_(hosts) {
+    update(0);
+}
+
+HostProgress::~HostProgress() {
+    clear();
+}
+
+void HostProgress::update(std::size_t answered) {
+    if (shows_ && answered < hosts_)
+        rewriteAside(fmt::format("{} of {} hosts have answered", answered, hosts_));
+}
+
+void HostProgress::clear() {
+    if (shows_)
+        clearAside();
+}
+
+void tellTrouble(const HostOptions& options, const remote::Host& host,
+                 const remote::HostFailure& failure) {
+    if (!options.quiet)
+        complain(fmt::format("{}: {}", host.label(), failure.what()), failure.hint());
+}
+
+Failure hostFailed(const remote::Host& host, const remote::HostFailure& failure) {
+    return {statusOf(failure.trouble()), fmt::format("{}: {}", host.label(), failure.what()),
+            failure.hint()};
+}
+
+Failure noHostAnswered(const std::vector<remote::HostFailure>& failures) {
+    ExitStatus status =
+        failures.empty() ? ExitStatus::Failed : statusOf(failures.front().trouble());
+    for (const remote::HostFailure& failure : failures) {
+        if (statusOf(failure.trouble()) != status)
+            status = ExitStatus::Failed;
+    }
+    return {status, failures.size() == 1 ? "" : "No host answered"};
+}
+
+} // namespace genv::ctl
