@@ -23,7 +23,7 @@ struct GlobalOptions {
     JsonMode json = JsonMode::Off;
     bool noLegend = false;
     bool noAskPassword = false;
-    bool full = false; ///< tables are not fitted to the terminal
+    bool full = false;               ///< tables are not fitted to the terminal
     std::optional<std::string> host; ///< the machine whose service is meant; unset: this one
 };
 
@@ -39,6 +39,8 @@ class Context {
   public:
     GlobalOptions options;
     std::optional<ShellLink> shell;
+    /// Waiting for one's turn is given up when the other end of this is closed; -1: nothing.
+    int waitsWhileOpen = -1;
     /// What to run, set by the subcommand that was named.
     std::function<void()> command;
 
