@@ -8,6 +8,7 @@
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/execution.hpp"
 #include "client/genvctl/login_shell.hpp"
+#include "client/genvctl/remote/placement.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
@@ -54,8 +55,20 @@ void enter(Context& context, const RunArguments& arguments) {
     setOwnVariables(context, id, arguments.wanted.nvmlFilter);
 }
 
+void runOnHost(const Context& context, const RunArguments& arguments,
+               const std::vector<std::string>& words) {
+    if (arguments.hold || arguments.predecessor)
+        throw Failure(ExitStatus::Usage, "--hold takes devices of this machine only",
+                      "Run it there with ssh.");
+    placeThere(context, {arguments.wanted, "order", arguments.id, words, arguments.noPrompt});
+}
+
 void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
     arguments.check();
+    if (context.options.host) {
+        runOnHost(context, arguments, words);
+        return;
+    }
     if (arguments.hold) {
         holdEnvironment(context, arguments.wanted);
         return;
