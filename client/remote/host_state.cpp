@@ -15,8 +15,4 @@ HostState readHostState(const Host& /*host*/, const SshBounds& /*bounds*/) {
     throw HostFailure(Trouble::Failed, "not there yet");
 }
 
-HostSnapshot readHostSnapshot(const Host& /*host*/, const SshBounds& /*bounds*/) {
-    throw HostFailure(Trouble::Failed, "not there yet");
-}
-
 } // namespace genv::remote
