@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -101,6 +103,26 @@ void addCommands(CLI::App& app, Context& context) {
     addVersion(app, context);
 }
 
+// The commands that speak of what a machine has, be it this one or another. The others are about
+// the shell or the files of the one who types.
+constexpr std::array commandsForAnyMachine{
+    "activate", "devices", "enforce", "envs",   "events", "extend",    "history", "limits",
+    "monitor",  "queue",   "remote",  "report", "run",    "terminate", "usage",   "version"};
+
+void requireSense(const CLI::App& app, const Context& context) {
+    if (!context.options.host)
+        return;
+    for (const CLI::App* command : app.get_subcommands()) {
+        const auto isIt = [&](const char* name) { return command->get_name() == name; };
+        if (std::none_of(commandsForAnyMachine.begin(), commandsForAnyMachine.end(), isIt))
+            throw Failure(ExitStatus::Usage,
+                          fmt::format("\"{}\" makes no sense on another machine: -H cannot be used",
+                                      command->get_name()),
+                          fmt::format("\"genvctl run --login -H {}\" gives you a shell there.",
+                                      *context.options.host));
+    }
+}
+
 // The command that the arguments named, such as "genvctl devices find".
 std::string namedCommand(const CLI::App& app) {
     std::string name = app.get_name();
@@ -184,6 +206,7 @@ int run(int count, char** arguments) {
             return static_cast<int>(ExitStatus::Ok);
         parse(app, count, arguments);
         apply(raw, context);
+        requireSense(app, context);
         if (context.command)
             context.command();
         else
@@ -194,7 +217,7 @@ int run(int count, char** arguments) {
     } catch (const Failure& failure) {
         return finish(failure);
     } catch (const Error& error) {
-        return finish(toFailure(error));
+        return finish(context.failureOf(error));
     } catch (const Interrupted& interrupted) {
         complain(interrupted.what());
         return stopped(context, interrupted.signal());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/context.hpp"
 
+#include "client/genvctl/commands/option_values.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/remote/hosts.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,9 +14,51 @@
 namespace genv::ctl {
 
 Client& Context::client() {
-    if (!client_)
-        client_.emplace();
-    return *client_;
+    if (client_)
+        return *client_;
+    if (!options.host)
+        return client_.emplace();
+    try {
+        session_ = std::make_unique<remote::Session>(remote::readHost(*options.host));
+    } catch (const remote::InvalidHost& error) {
+        throw Failure(ExitStatus::Usage, fmt::format("-H: {}", error.what()),
+                      "\"genvctl remote\" takes several hosts.");
+    }
+    return client_.emplace(session_->connect());
+}
+
+std::uint32_t Context::uid() {
+    return options.host ? client().uid() : geteuid();
+}
+
+std::uint32_t Context::uidOf(const std::string& user) {
+    if (!options.host)
+        return ctl::uidOf(user);
+    if (const auto uid = parseNumber(user))
+        return *uid;
+    // The users of another machine are known here by what they have there.
+    for (const EnvironmentEntry& entry : client().environments()) {
+        if (entry.user == user)
+            return entry.uid;
+    }
+    throw Failure(ExitStatus::Usage,
+                  fmt::format("{} has no environment there that would tell the uid of \"{}\"",
+                              *options.host, user),
+                  "Name the user by uid.");
+}
+
+Failure Context::failureOf(const Error& error) {
+    if (!session_)
+        return toFailure(error);
+    const remote::HostFailure failure = session_->explain(error);
+    return failure.trouble() == remote::Trouble::Failed ? toFailure(error)
+                                                        : hostFailed(session_->host(), failure);
+}
+
+void Context::requireThisMachine() const {
+    if (options.host)
+        throw Failure(ExitStatus::Usage, "This shell's environment is not on another machine",
+                      "Name one that is there with --id, or leave -H out.");
 }
 
 std::optional<Environment> Context::activeEnvironment() {

@@ -7,10 +7,12 @@
 #include "client/genvctl/json.hpp"
 #include "client/genvctl/password_agent.hpp"
 #include "client/genvctl/shell_code.hpp"
+#include "client/remote/session.hpp"
 #include "dbus/contract/names.hpp"
 #include "genv/client.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,7 +25,7 @@ struct GlobalOptions {
     JsonMode json = JsonMode::Off;
     bool noLegend = false;
     bool noAskPassword = false;
-    bool full = false; ///< tables are not fitted to the terminal
+    bool full = false;               ///< tables are not fitted to the terminal
     std::optional<std::string> host; ///< the machine whose service is meant; unset: this one
 };
 
@@ -42,8 +44,15 @@ class Context {
     /// What to run, set by the subcommand that was named.
     std::function<void()> command;
 
-    /// The connection. Throws ServiceUnavailable.
+    /// The connection to the service, of the machine that -H names. Throws ServiceUnavailable, and
+    /// Failure for a host that is none.
     Client& client();
+    /// The user that the service sees: on the machine that -H names, who one is there.
+    std::uint32_t uid();
+    /// The user with a name or a uid, on the machine that is meant. Throws Failure(Usage).
+    std::uint32_t uidOf(const std::string& user);
+    /// What a failed call means to the person who ran the command.
+    Failure failureOf(const Error& error);
 
     /// Runs a call that may need an administrator: at first without a question, which is quick and
     /// needs no agent, and only where that is not enough once more with one.
@@ -53,8 +62,8 @@ class Context {
             return call(client());
         } catch (const Error& error) {
             if (error.name() != dbus::contract::error::interactiveAuthorizationRequired ||
-                options.noAskPassword)
-                throw;
+                options.noAskPassword || options.host)
+                throw; // nobody can be asked on another machine
         }
         const PasswordAgent agent;
         client().allowInteraction(true);
@@ -74,6 +83,7 @@ class Context {
     /// there is none any more.
     template <typename Call>
     auto inEnvironment(Call&& call) {
+        requireThisMachine();
         const std::string id = currentEnvironment();
         if (isAnothers(id))
             throw endedEnvironment(id);
@@ -100,11 +110,14 @@ class Context {
     void warnOfNotices(const std::string& environment);
 
   private:
+    /// Throws Failure(Usage) with -H: this shell's environment is on this machine.
+    void requireThisMachine() const;
     /// Whether this shell's environment has ended and the id is another environment's by now, be
     /// it of the same user.
     [[nodiscard]] bool isAnothers(const std::string& id) const;
     static Failure endedEnvironment(const std::string& id);
 
+    std::unique_ptr<remote::Session> session_; ///< of the machine that -H names
     std::optional<Client> client_;
 };
 

@@ -51,6 +51,8 @@ client::Dictionary allProperties(sdbus::IProxy& proxy, const char* interface) {
 } // namespace
 
 Client::Client() : implementation_(std::make_unique<Implementation>()) {}
+Client::Client(std::function<std::string()> address)
+    : implementation_(std::make_unique<Implementation>(std::move(address))) {}
 Client::Client(Client&& other) noexcept = default;
 Client& Client::operator=(Client&& other) noexcept = default;
 Client::~Client() = default;
@@ -58,6 +60,19 @@ Client::~Client() = default;
 void Client::allowInteraction(bool allow) {
     implementation_->connection().call(
         Patience::Usual, [&] { implementation_->connection().allowInteraction(allow); });
+}
+
+std::uint32_t Client::uid() {
+    client::Connection& connection = implementation_->connection();
+    return connection.call(Patience::Usual, [&] {
+        const auto bus = connection.proxy("org.freedesktop.DBus", "/org/freedesktop/DBus");
+        std::uint32_t uid = 0;
+        bus->callMethod("GetConnectionUnixUser")
+            .onInterface("org.freedesktop.DBus")
+            .withArguments(connection.uniqueName())
+            .storeResultsTo(uid);
+        return uid;
+    });
 }
 
 std::vector<EnvironmentEntry> Client::environments() {

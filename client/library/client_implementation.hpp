@@ -24,8 +24,9 @@ namespace genv {
 
 class [[gnu::visibility("hidden")]] Client::Implementation {
   public:
-    Implementation()
-        : managerObject_(connection_.proxy(dbus::contract::managerPath)),
+    explicit Implementation(client::BusAddress address = {})
+        : connection_(std::move(address)),
+          managerObject_(connection_.proxy(dbus::contract::managerPath)),
           manager_(*managerObject_) {}
 
     client::Connection& connection() {

@@ -63,9 +63,11 @@ void throwTranslated(const sdbus::Error& error) {
     throw Error(error.getName(), error.getMessage());
 }
 
-Connection::Connection() {
+Connection::Connection(BusAddress address) : address_(std::move(address)) {
     try {
-        bus_ = sdbus::createSystemBusConnection();
+        // Which kind of bus it is makes no difference to a client.
+        bus_ = address_ ? sdbus::createSessionBusConnectionWithAddress(address_())
+                        : sdbus::createSystemBusConnection();
     } catch (const sdbus::Error& error) {
         throw ServiceUnavailable(error.getName(),
                                  "the system bus cannot be reached: " + error.getMessage());

@@ -8,6 +8,7 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,11 +28,20 @@ enum class StartsService { Yes, No };
 /// Throws the Error that a failure on the bus is.
 [[noreturn]] void throwTranslated(const sdbus::Error& error);
 
-/// A connection to the system bus. Proxies made from it must not outlive it.
+/// Gives the address of a bus, for one connection.
+using BusAddress = std::function<std::string()>;
+
+/// A connection to a bus. Proxies made from it must not outlive it.
 class Connection {
   public:
-    /// Throws ServiceUnavailable where there is no bus.
-    Connection();
+    /// To the bus at the address that the function gives, or without one to the system bus. Throws
+    /// ServiceUnavailable where there is none.
+    explicit Connection(BusAddress address = {});
+
+    /// What another connection to the same bus is made from.
+    [[nodiscard]] const BusAddress& address() const noexcept { return address_; }
+    /// The name that the bus has given this connection.
+    [[nodiscard]] std::string uniqueName() const { return bus_->getUniqueName(); }
 
     /// An object of the service.
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path);
@@ -70,6 +80,7 @@ class Connection {
   private:
     void setPatience(Patience patience);
 
+    BusAddress address_;
     std::unique_ptr<sdbus::IConnection> bus_;
     Patience patience_ = Patience::Usual;
     bool interactive_ = false;

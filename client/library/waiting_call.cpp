@@ -68,7 +68,7 @@ bool WaitingCall::run(const Send& send) {
 }
 
 bool WaitingCall::attempt(const Send& send) {
-    Connection connection;
+    Connection connection(listening_.address());
     if (listening_.allowsInteraction())
         connection.call(Patience::Usual, [&] { connection.allowInteraction(true); });
     bool answered = false;

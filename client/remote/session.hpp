@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace genv::remote {
@@ -39,6 +40,10 @@ class HostFailure : public std::runtime_error {
     Trouble trouble_;
     std::string hint_;
 };
+
+/// What an ssh that failed, by status 255 or a signal, means. `messages` is what it said.
+HostFailure sshFailure(const Host& host, const SshBounds& bounds, const SshChild& child,
+                       std::string_view messages);
 
 /// Connections to one host's bus. Used by one thread; outlives the clients made from it. Every
 /// connection is an ssh of its own, which ends with the session.
@@ -71,6 +76,7 @@ class Session {
 
   private:
     [[nodiscard]] std::string nextAddress();
+    [[nodiscard]] HostFailure explain(SshChild& child);
 
     Host host_;
     SshBounds bounds_;

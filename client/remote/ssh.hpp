@@ -8,13 +8,14 @@
 #include "client/descriptor.hpp"
 #include "client/remote/host.hpp"
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 namespace genv::remote {
@@ -30,6 +31,9 @@ std::string commandLine(const std::vector<std::string>& words);
 std::vector<std::string> quietSsh(const Host& host, const std::string& farCommand);
 /// The same with a terminal on the far side, for a person at this one, whom ssh may ask.
 std::vector<std::string> terminalSsh(const Host& host, const std::string& farCommand);
+
+/// The exit status of an ssh that has itself failed.
+inline constexpr int sshFailed = 255;
 
 /// Ends running ssh from another thread. Outlives what it is given to.
 class Cancellation {
@@ -58,8 +62,9 @@ struct SshBounds {
     Cancellation* cancellation = nullptr;              ///< may be null
 };
 
-/// A running ssh. What it says on standard error is kept, the last 4 KiB of it. Used by one thread;
-/// when this goes, ssh is ended.
+/// A running ssh. What it says on standard error is kept, the last 4 KiB of it. Used by the thread
+/// that made it; when this goes, or that thread ends, ssh is ended. It has no terminal: neither it
+/// nor an ssh that it starts for a jump host can ask anything.
 class SshChild {
   public:
     /// Starts ssh. Its standard input and output are these descriptors, which stay the caller's;
@@ -71,9 +76,11 @@ class SshChild {
     SshChild& operator=(const SshChild&) = delete;
     ~SshChild();
 
-    /// Waits for its end and gives its exit status: the far command's, or 255 where ssh itself
-    /// failed; 128 + N where the signal N ended it.
+    /// Waits for its end and gives its exit status: the far command's, or sshFailed; 128 + N where
+    /// the signal N ended it.
     int wait();
+    /// Whether it has ended, or does within this time.
+    bool endsWithin(std::chrono::milliseconds time);
     /// Whether it is the deadline that ended it. After wait().
     [[nodiscard]] bool timedOut() const noexcept { return timedOut_; }
     /// What it has said on standard error so far, as it came.
@@ -83,6 +90,7 @@ class SshChild {
 
   private:
     void drain();
+    void reap();
 
     Cancellation* cancellation_;
     pid_t pid_ = -1;

@@ -44,7 +44,7 @@ std::string deviceUuid(Client& client, const std::string& given) {
 }
 
 std::deque<HistoryEvent> wantedEvents(Context& context, const Arguments& arguments) {
-    HistoryQuery query = arguments.history.query(currentTime() - std::chrono::hours{24});
+    HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
     if (!arguments.environment.empty())
         query.environment = arguments.environment;
     if (!arguments.device.empty())

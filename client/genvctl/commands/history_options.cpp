@@ -2,11 +2,11 @@
 #include "client/genvctl/commands/history_options.hpp"
 
 #include "client/genvctl/commands/option_values.hpp"
+#include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <unistd.h>
 
 namespace genv::ctl {
 
@@ -19,7 +19,7 @@ void HistoryOptions::addTo(CLI::App& command, const std::string& sinceWithout) {
         ->excludes(everybody);
 }
 
-HistoryQuery HistoryOptions::query(Time sinceWithout) const {
+HistoryQuery HistoryOptions::query(Context& context, Time sinceWithout) const {
     HistoryQuery query;
     query.since = since.empty() ? sinceWithout : readMoment("--since", since);
     if (!until.empty())
@@ -27,8 +27,8 @@ HistoryQuery HistoryOptions::query(Time sinceWithout) const {
     if (query.since > query.until.value_or(currentTime()))
         throw Failure(ExitStatus::Usage, "--since is later than --until, or than now");
     if (!user.empty())
-        query.uid = uidOf(user);
-    query.everybody = all || (user.empty() && geteuid() == 0);
+        query.uid = context.uidOf(user);
+    query.everybody = all || (user.empty() && context.uid() == 0);
     return query;
 }
 

@@ -13,6 +13,8 @@ class App;
 
 namespace genv::ctl {
 
+class Context;
+
 struct HistoryOptions {
     std::string since;
     std::string until;
@@ -25,7 +27,7 @@ struct HistoryOptions {
 
     /// What is asked for; without --since, from this moment on. Without --user and --all root sees
     /// everybody's, others their own. Throws Failure(Usage).
-    [[nodiscard]] HistoryQuery query(Time sinceWithout) const;
+    [[nodiscard]] HistoryQuery query(Context& context, Time sinceWithout) const;
 };
 
 } // namespace genv::ctl

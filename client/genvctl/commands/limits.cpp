@@ -17,7 +17,7 @@ namespace genv::ctl {
 namespace {
 
 void limits(Context& context, const ListingOptions& options, const std::string& user) {
-    const std::uint32_t uid = user.empty() ? geteuid() : uidOf(user);
+    const std::uint32_t uid = user.empty() ? context.uid() : context.uidOf(user);
     const auto limits = context.client().limits(uid);
     if (!context.printJson({{"uid", uid}, {"limits", limitsJson(limits)}}))
         options.print(context, limitsTable(limits));

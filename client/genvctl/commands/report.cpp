@@ -66,12 +66,12 @@ std::vector<HeldNow> heldNow(Client& client, const std::vector<Device>& devices,
 
 UsageInput gather(Context& context, const HistoryOptions& options) {
     const Time now = currentTime();
-    HistoryQuery query = options.query(now - std::chrono::hours{24 * 7});
+    HistoryQuery query = options.query(context, now - std::chrono::hours{24 * 7});
     UsageInput input;
     input.now = now;
     input.period = {query.since, std::min(query.until.value_or(now), now)};
     if (!query.everybody)
-        input.uid = query.uid.value_or(geteuid());
+        input.uid = query.uid.value_or(context.uid());
     input.devices = context.client().devices();
     input.held = heldNow(context.client(), input.devices, input.uid);
     query.kinds = kindsOfUsage();

@@ -24,7 +24,7 @@ void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
         } catch (const ServiceUnavailable&) {
             throw;
         } catch (const Error& error) {
-            const Failure failure = toFailure(error);
+            const Failure failure = context.failureOf(error);
             complain(failure.what(), failure.hint());
             worst = worst.value_or(failure.status());
         }

@@ -2,8 +2,10 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace genv::ctl {
 
@@ -12,8 +14,10 @@ void addVersion(CLI::App& app, Context& context) {
     app.set_version_flag("--version", version, "Print the version");
     app.add_subcommand("version", "Print the version")->callback([&context] {
         context.command = [&context] {
-            if (!context.printJson({{"version", GENV_VERSION}}))
-                print(std::string(version) + '\n');
+            const std::string told =
+                context.options.host ? context.client().status().version : GENV_VERSION;
+            if (!context.printJson({{"version", told}}))
+                print(fmt::format("genv {}\n", shown(told)));
         };
     });
 }

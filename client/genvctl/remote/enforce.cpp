@@ -3,6 +3,7 @@
 
 namespace genv::ctl {
 
-void addRemoteEnforce(CLI::App& /*remote*/, Context& /*context*/, const SharedHostOptions& /*hosts*/) {}
+void addRemoteEnforce(CLI::App& /*remote*/, Context& /*context*/,
+                      const SharedHostOptions& /*hosts*/) {}
 
 } // namespace genv::ctl

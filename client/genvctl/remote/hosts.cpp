@@ -51,8 +51,7 @@ std::vector<remote::Host> namedHosts(const HostOptions& options, const Context& 
 } // namespace
 
 void HostOptions::addTo(CLI::App& command) {
-    command.add_option("-H,--host", hosts, "The hosts: [user@]host[:port],...")
-        ->type_name("HOSTS");
+    command.add_option("-H,--host", hosts, "The hosts: [user@]host[:port],...")->type_name("HOSTS");
     command.add_option("--hostfile", file, "A file with a host on each line")->type_name("FILE");
     command.add_option("-l,--username", user, "The user there, where a host names none")
         ->type_name("USER");
@@ -63,19 +62,18 @@ void HostOptions::addTo(CLI::App& command) {
 }
 
 std::vector<remote::Host> HostOptions::list(const Context& context) const {
-    std::vector<remote::Host> hosts = namedHosts(*this, context);
+    std::vector<remote::Host> named = namedHosts(*this, context);
     if (!user)
-        return hosts;
-    for (remote::Host& host : hosts) {
+        return named;
+    for (remote::Host& host : named) {
         try {
             if (!host.user)
                 host.user = remote::readHost(*user + "@host").user;
         } catch (const remote::InvalidHost&) {
-            throw Failure(ExitStatus::Usage,
-                          fmt::format("-l: \"{}\" is no name of a user", *user));
+            throw Failure(ExitStatus::Usage, fmt::format("-l: \"{}\" is no name of a user", *user));
         }
     }
-    return hosts;
+    return named;
 }
 
 std::chrono::milliseconds HostOptions::deadline() const {

@@ -77,17 +77,17 @@ askHosts(const HostOptions& options, const std::vector<remote::Host>& hosts,
     how.deadline = options.deadline();
     how.stopAtFailure = options.exitOnError;
     std::optional<Failure> first;
-    auto all = remote::gather<Value>(
-        hosts, how, ask, [&](const remote::Gathered<Value>& one, std::size_t answered) {
-            if (one.failure && options.exitOnError) {
-                if (!first)
-                    first = hostFailed(one.host, *one.failure);
-            } else if (one.failure) {
-                progress.clear();
-                tellTrouble(options, one.host, *one.failure);
-            }
-            progress.update(answered);
-        });
+    auto all = remote::gather<Value>(hosts, how, ask,
+                                     [&](const remote::Gathered<Value>& one, std::size_t answered) {
+                                         if (one.failure && options.exitOnError) {
+                                             if (!first)
+                                                 first = hostFailed(one.host, *one.failure);
+                                         } else if (one.failure) {
+                                             progress.clear();
+                                             tellTrouble(options, one.host, *one.failure);
+                                         }
+                                         progress.update(answered);
+                                     });
     progress.clear();
     if (first)
         throw *first;

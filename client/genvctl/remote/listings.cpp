@@ -3,6 +3,7 @@
 
 namespace genv::ctl {
 
-void addRemoteListings(CLI::App& /*remote*/, Context& /*context*/, const SharedHostOptions& /*hosts*/) {}
+void addRemoteListings(CLI::App& /*remote*/, Context& /*context*/,
+                       const SharedHostOptions& /*hosts*/) {}
 
 } // namespace genv::ctl

@@ -3,6 +3,7 @@
 
 namespace genv::ctl {
 
-void addRemoteMonitor(CLI::App& /*remote*/, Context& /*context*/, const SharedHostOptions& /*hosts*/) {}
+void addRemoteMonitor(CLI::App& /*remote*/, Context& /*context*/,
+                      const SharedHostOptions& /*hosts*/) {}
 
 } // namespace genv::ctl

@@ -3,6 +3,7 @@
 
 namespace genv::ctl {
 
-void addRemotePlacement(CLI::App& /*remote*/, Context& /*context*/, const SharedHostOptions& /*hosts*/) {}
+void addRemotePlacement(CLI::App& /*remote*/, Context& /*context*/,
+                        const SharedHostOptions& /*hosts*/) {}
 
 } // namespace genv::ctl

@@ -28,6 +28,10 @@ class GENV_EXPORT Client {
     /// Connects to the system bus (or the one that DBUS_SYSTEM_BUS_ADDRESS names). The service is
     /// not called yet.
     Client();
+    /// Connects to another bus, such as another machine's, at the address that the function gives,
+    /// in the form of DBUS_SYSTEM_BUS_ADDRESS. It is asked again for each further connection that a
+    /// call needs (those that wait for devices do), always on the thread that calls.
+    explicit Client(std::function<std::string()> address);
     Client(Client&& other) noexcept;
     Client& operator=(Client&& other) noexcept;
     Client(const Client&) = delete;
@@ -38,6 +42,9 @@ class GENV_EXPORT Client {
     /// Without it, what needs one fails with
     /// org.freedesktop.DBus.Error.InteractiveAuthorizationRequired.
     void allowInteraction(bool allow);
+
+    /// Who the bus says that this client is: the user that every call here is made by.
+    std::uint32_t uid();
 
     // -- reading: free for everybody, and bounded by the bus' usual time-out
 
