@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/host_state.hpp"
 
-#include "client/remote/old_genv.hpp"
+#include "client/remote/host_snapshot.hpp"
 #include "client/remote/snapshot.hpp"
 #include "core/text.hpp"
 
@@ -112,10 +112,10 @@ HostState bounded(HostState state) {
     return state;
 }
 
-HostState readOldHostState(const Host& host, const SshBounds& bounds, const HostFailure& service) {
-    const std::string text = readOldSnapshot(host, bounds, service);
+HostState readOldHostState(const Host& host, const SshBounds& bounds) {
+    const HostSnapshot snapshot = readOldSnapshot(host, bounds);
     try {
-        return stateOfOld(parseSnapshot(text));
+        return stateOfOld(parseSnapshot(snapshot.json));
     } catch (const InvalidSnapshot& error) {
         throw HostFailure(Trouble::Failed, error.what());
     }
@@ -139,12 +139,8 @@ HostState readHostState(const Host& host, const SshBounds& bounds) {
     } catch (const HostFailure& failure) {
         if (failure.trouble() != Trouble::NoService)
             throw;
-        return bounded(readOldHostState(host, remaining(bounds, began), failure));
     }
-}
-
-HostSnapshot readHostSnapshot(const Host& /*host*/, const SshBounds& /*bounds*/) {
-    throw HostFailure(Trouble::Failed, "not there yet");
+    return bounded(readOldHostState(host, boundsLeft(bounds, began)));
 }
 
 } // namespace genv::remote
