@@ -41,7 +41,7 @@ class TerminalSignals {
     std::array<struct sigaction, signals.size()> before_{};
 };
 
-int waitFor(pid_t child) {
+int waitFor(pid_t child, bool staysAwake) {
     for (;;) {
         int status = 0;
         if (waitpid(child, &status, WUNTRACED) < 0) {
@@ -50,7 +50,8 @@ int waitFor(pid_t child) {
             throw std::system_error(errno, std::generic_category(), "waiting for ssh");
         }
         if (WIFSTOPPED(status)) {
-            raise(SIGSTOP); // the shell sees this process only
+            if (!staysAwake)
+                kill(0, SIGTSTP); // the shell sees this process only, not the child
             kill(child, SIGCONT);
             continue;
         }
@@ -60,7 +61,7 @@ int waitFor(pid_t child) {
 
 } // namespace
 
-int runInForeground(const std::vector<std::string>& words) {
+int runInForeground(const std::vector<std::string>& words, bool staysAwake) {
     const TerminalSignals ignored;
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -73,7 +74,7 @@ int runInForeground(const std::vector<std::string>& words) {
             execute(words);
         _exit(asShellsSay);
     }
-    return waitFor(child);
+    return waitFor(child, staysAwake);
 }
 
 } // namespace genv::ctl

@@ -293,7 +293,8 @@ int runThere(const remote::Host& host, const Placement& placement,
     const std::string line = remote::commandLine(words);
     const bool isSeen =
         placement.command.empty() || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
-    return runInForeground(isSeen ? remote::terminalSsh(host, line) : remote::quietSsh(host, line));
+    return runInForeground(isSeen ? remote::terminalSsh(host, line) : remote::quietSsh(host, line),
+                           placement.staysAwake);
 }
 
 void finishWith(int status, const remote::Host& host) {
@@ -334,6 +335,9 @@ struct PlacementArguments {
 
 void placeOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
              const Placement& placement) {
+    if (placement.command.empty() && isatty(STDIN_FILENO) != 1)
+        throw Failure(ExitStatus::Failed, "A shell on another machine needs a terminal here",
+                      "\"genvctl remote run\" runs a command without one.");
     if (!placement.id) {
         place(options, hosts, placement);
         return;
@@ -345,12 +349,14 @@ void placeOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
     finishWith(runThere(host, placement, joiningWords(placement, *placement.id, nullptr)), host);
 }
 
-void placeThere(const Context& context, const Placement& placement) {
+void placeThere(const Context& context, Placement placement) {
     const HostOptions options;
     const std::vector<remote::Host> hosts = options.list(context);
     if (hosts.size() != 1)
         throw Failure(ExitStatus::Usage, "-H names one host",
                       "\"genvctl remote\" takes several hosts.");
+    // A shell function waits for what it calls, and for nothing that stops.
+    placement.staysAwake = context.shell.has_value();
     placeOn(options, hosts, placement);
 }
 
