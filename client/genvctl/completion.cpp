@@ -23,6 +23,8 @@ const std::vector<TableEntry>& table() {
     using enum ValueKind;
     static const std::vector<TableEntry> entries{
         {"genvctl", "--json", {Words, {"short", "pretty", "off"}}},
+        {"genvctl", "--host", {Host}},
+        {"genvctl", "--hostfile", {File}},
         {"genvctl activate", "--id", {OwnEnvironment}},
         {"genvctl extend", "--id", {Environment}},
         {"genvctl", "--eid", {Environment}},
