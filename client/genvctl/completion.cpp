@@ -27,6 +27,8 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--hostfile", {File}},
         {"genvctl activate", "--id", {OwnEnvironment}},
         {"genvctl extend", "--id", {Environment}},
+        {"genvctl run", "--id", {OwnEnvironment}},
+        {"genvctl remote", "--strategy", {Words, {"most-free", "least-free", "memory", "order"}}},
         {"genvctl", "--eid", {Environment}},
         {"genvctl", "--name", {Free}},
         {"genvctl", "--gpus", {DeviceCount}},
