@@ -223,8 +223,9 @@ TEST(Gather, AfterAFailureGoesOnUnlessItIsToStop) {
         EXPECT_EQ(all.front().failure->trouble(), Trouble::Unreachable);
         // Those that were not begun say that, too.
         EXPECT_EQ(all.back().failure.has_value(), stops);
-        if (stops)
+        if (stops) {
             EXPECT_EQ(all.back().failure->trouble(), Trouble::Cancelled);
+        }
     }
 }
 

@@ -58,10 +58,20 @@ TEST(ReadHost, KnowsAddresses) {
 }
 
 TEST(ReadHost, TakesNothingForAHostThatIsAnOptionOrCodeToSsh) {
-    for (const char* text : {"", "-oProxyCommand=id", "-h1", "alice@-oProxyCommand=id", "-l@h1",
-                             "@h1", "alice@", "h1;id", "h1 id", " h1", "h1\n", "$(id)", "`id`",
-                             "h1|id", "h1&", "h1'", "h1\"", "h1\\", "a/b", "h\x1b[2J", "h\xc3\xa4",
-                             "h1=2", "al ice@h1", "al;ice@h1", "~", "h*", "{a,b}", "h#1"})
+    for (const char* text : {"",          "-oProxyCommand=id",
+                             "-h1",       "alice@-oProxyCommand=id",
+                             "-l@h1",     "@h1",
+                             "alice@",    "h1;id",
+                             "h1 id",     " h1",
+                             "h1\n",      "$(id)",
+                             "`id`",      "h1|id",
+                             "h1&",       "h1'",
+                             "h1\"",      "h1\\",
+                             "a/b",       "h\x1b[2J",
+                             "h\xc3\xa4", "h1=2",
+                             "al ice@h1", "al;ice@h1",
+                             "~",         "h*",
+                             "{a,b}",     "h#1"})
         EXPECT_THROW(readHost(text), InvalidHost) << text;
     EXPECT_THROW(readHost(std::string("h1\0id", 5)), InvalidHost);
     EXPECT_THROW(readHost(std::string(256, 'h')), InvalidHost);
@@ -69,9 +79,9 @@ TEST(ReadHost, TakesNothingForAHostThatIsAnOptionOrCodeToSsh) {
 }
 
 TEST(ReadHost, TakesOnlyPortsThatThereAre) {
-    for (const char* text : {"h1:", "h1:0", "h1:65536", "h1:ssh", "h1:-1", "h1:22x", "h1: 22",
-                             "h1:+22", "[::1]:", "[::1]22", "[::1", "::1]", "[]", "[]:22",
-                             "h1:99999999999999999999"})
+    for (const char* text :
+         {"h1:", "h1:0", "h1:65536", "h1:ssh", "h1:-1", "h1:22x", "h1: 22", "h1:+22",
+          "[::1]:", "[::1]22", "[::1", "::1]", "[]", "[]:22", "h1:99999999999999999999"})
         EXPECT_THROW(readHost(text), InvalidHost) << text;
 }
 
@@ -89,8 +99,7 @@ TEST(HostLabel, IsTheNameWithThePortThatWasGiven) {
 }
 
 TEST(ReadHosts, TakesEachOnce) {
-    EXPECT_EQ(labels(readHosts("h2,h1, h3 ,h1,h2")),
-              (std::vector<std::string>{"h2", "h1", "h3"}));
+    EXPECT_EQ(labels(readHosts("h2,h1, h3 ,h1,h2")), (std::vector<std::string>{"h2", "h1", "h3"}));
     // Another user or port is another way to the machine, and may be another machine.
     EXPECT_EQ(readHosts("h1,alice@h1,h1:22").size(), 3U);
 }
