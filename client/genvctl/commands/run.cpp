@@ -75,7 +75,7 @@ void run(Context& context, const RunArguments& arguments, const std::vector<std:
         return;
     }
     enter(context, arguments);
-    execute(words);
+    ctl::execute(words);
 }
 
 void addOptions(CLI::App& command, RunArguments& arguments) {

@@ -16,7 +16,7 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr int asShellsSay = 128;
+constexpr int signalledStatus = 128;
 
 /// Ignores the signals that the terminal sends to both, as long as this lives.
 class TerminalSignals {
@@ -41,7 +41,7 @@ class TerminalSignals {
     std::array<struct sigaction, signals.size()> before_{};
 };
 
-int waitFor(pid_t child, bool staysAwake) {
+int waitForSsh(pid_t child, bool staysAwake) {
     for (;;) {
         int status = 0;
         if (waitpid(child, &status, WUNTRACED) < 0) {
@@ -55,7 +55,7 @@ int waitFor(pid_t child, bool staysAwake) {
             kill(child, SIGCONT);
             continue;
         }
-        return WIFSIGNALED(status) ? asShellsSay + WTERMSIG(status) : WEXITSTATUS(status);
+        return WIFSIGNALED(status) ? signalledStatus + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }
 
@@ -72,9 +72,9 @@ int runInForeground(const std::vector<std::string>& words, bool staysAwake) {
         // Without this process nothing is held for it any more.
         if (prctl(PR_SET_PDEATHSIG, SIGHUP) == 0 && getppid() == parent)
             execute(words);
-        _exit(asShellsSay);
+        _exit(signalledStatus);
     }
-    return waitFor(child, staysAwake);
+    return waitForSsh(child, staysAwake);
 }
 
 } // namespace genv::ctl
