@@ -40,16 +40,4 @@ HostSnapshot readOldSnapshot(const Host& host, const SshBounds& bounds) {
     return {Genv::Old, output.text};
 }
 
-HostSnapshot readHostSnapshot(const Host& host, const SshBounds& bounds) {
-    const auto began = std::chrono::steady_clock::now();
-    try {
-        Session session(host, bounds);
-        return {Genv::Service, session.use([](Client& client) { return client.snapshot(); })};
-    } catch (const HostFailure& failure) {
-        if (failure.trouble() != Trouble::NoService)
-            throw;
-    }
-    return readOldSnapshot(host, boundsLeft(bounds, began));
-}
-
 } // namespace genv::remote

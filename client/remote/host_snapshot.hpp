@@ -7,12 +7,19 @@
 #include "client/remote/host_state.hpp"
 
 #include <chrono>
+#include <string>
 #include <string_view>
 
 namespace genv::remote {
 
 /// What is left of bounds for what comes second, where the first began then.
 SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began);
+
+/// A host's snapshot as JSON text, which parseSnapshot() reads.
+struct HostSnapshot {
+    Genv genv = Genv::Old;
+    std::string json;
+};
 
 /// What "genv usage snapshot" prints there. Throws HostFailure; Trouble::NoService where there is
 /// no such command.

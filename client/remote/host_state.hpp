@@ -31,12 +31,4 @@ struct HostState {
 /// Reads a host's state. Throws HostFailure; Trouble::NoService where it has no genv at all.
 HostState readHostState(const Host& host, const SshBounds& bounds);
 
-/// A host's snapshot as JSON text (the keys of "usage snapshot"), not yet parsed, and which genv
-/// it is of. Throws HostFailure.
-struct HostSnapshot {
-    Genv genv = Genv::Service;
-    std::string json;
-};
-HostSnapshot readHostSnapshot(const Host& host, const SshBounds& bounds);
-
 } // namespace genv::remote

@@ -47,15 +47,6 @@ class CancelWhenReadable {
     std::jthread thread_; // last: it is waited for before the descriptor is closed
 };
 
-std::vector<remote::Host> distinct(const std::vector<remote::Host>& hosts) {
-    std::vector<remote::Host> each;
-    for (const remote::Host& host : hosts) {
-        if (std::find(each.begin(), each.end(), host) == each.end())
-            each.push_back(host);
-    }
-    return each;
-}
-
 } // namespace
 
 /// Those of the hosts that answered, and what they said.
@@ -64,9 +55,9 @@ struct FleetCycles::Answers {
     std::vector<FleetHost> hosts; ///< as many
 };
 
-FleetCycles::FleetCycles(const HostOptions& options, const std::vector<remote::Host>& hosts,
+FleetCycles::FleetCycles(const HostOptions& options, std::vector<remote::Host> hosts,
                          remote::FleetRules rules, bool dryRun)
-    : options_(options), hosts_(distinct(hosts)), rules_(std::move(rules)), dryRun_(dryRun) {}
+    : options_(options), hosts_(std::move(hosts)), rules_(std::move(rules)), dryRun_(dryRun) {}
 
 void FleetCycles::tell(Troubles& troubles, std::size_t host, const HostFailure& failure) const {
     const auto known = troubles.find(host);

@@ -27,8 +27,8 @@ inline constexpr std::chrono::seconds timeToCarryOut{30};
 
 class FleetCycles {
   public:
-    /// The options outlive this.
-    FleetCycles(const HostOptions& options, const std::vector<remote::Host>& hosts,
+    /// The options outlive this; each host is named once.
+    FleetCycles(const HostOptions& options, std::vector<remote::Host> hosts,
                 remote::FleetRules rules, bool dryRun);
 
     /// Runs a cycle and returns what was found and, host by host, done. As soon as the descriptor
@@ -57,7 +57,7 @@ class FleetCycles {
            const std::function<Value(std::size_t, const remote::SshBounds&)>& ask);
 
     const HostOptions& options_;
-    std::vector<remote::Host> hosts_; ///< each once
+    std::vector<remote::Host> hosts_;
     remote::FleetRules rules_;
     bool dryRun_;
     bool isFirst_ = true;
