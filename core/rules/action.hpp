@@ -34,4 +34,10 @@ struct EnforcementAction {
 /// As the bus writes a kind: "finding", "terminate", "detach", "end", "failed".
 std::string_view nameOf(EnforcementAction::Kind kind);
 
+/// The sentences of Terminate and Detach.
+std::string sayTerminating(Pid pid, const std::optional<EnvironmentId>& environment,
+                           const std::vector<DeviceIndex>& devices);
+std::string sayDetaching(const EnvironmentId& environment, const std::string& user,
+                         DeviceIndex device);
+
 } // namespace genv::core

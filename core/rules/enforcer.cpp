@@ -54,6 +54,18 @@ std::string_view nameOf(EnforcementAction::Kind kind) {
     return "failed";
 }
 
+std::string sayTerminating(Pid pid, const std::optional<EnvironmentId>& environment,
+                           const std::vector<DeviceIndex>& devices) {
+    return fmt::format("Terminating process {} from environment {} that is running on GPU(s) {}",
+                       pid, environment.value_or("N/A"), fmt::join(devices, ","));
+}
+
+std::string sayDetaching(const EnvironmentId& environment, const std::string& user,
+                         DeviceIndex device) {
+    return fmt::format("Detaching environment {} of user {} from device {}", environment, user,
+                       device);
+}
+
 // A cycle that is being carried out: terminations answer one by one, and the last answer ends it.
 struct Enforcer::Round {
     EnforcementOptions options;
@@ -228,15 +240,13 @@ void Enforcer::end(const Finding& finding, const std::shared_ptr<Round>& round) 
     for (const Ending& ending : finding.endings) {
         const Pid pid = ending.process.identity.pid;
         const auto indices = parts_.ledger.devices().indicesOf(ending.devices);
-        EnforcementAction action{
-            EnforcementAction::Kind::Terminate,
-            isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),
-            fmt::format("Terminating process {} from environment {} that is running on GPU(s) {}",
-                        pid, ending.environment.value_or("N/A"), fmt::join(indices, ",")),
-            pid,
-            ending.environment,
-            nameOf(finding.user, round->users),
-            indices};
+        EnforcementAction action{EnforcementAction::Kind::Terminate,
+                                 isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),
+                                 sayTerminating(pid, ending.environment, indices),
+                                 pid,
+                                 ending.environment,
+                                 nameOf(finding.user, round->users),
+                                 indices};
         if (!round->options.terminate)
             continue;
         if (round->options.dryRun) {
@@ -272,8 +282,7 @@ void Enforcer::detach(const Finding& finding, Round& round) {
         round.detachments.push_back(
             {EnforcementAction::Kind::Detach,
              rule,
-             fmt::format("Detaching environment {} of user {} from device {}", environment->id,
-                         environment->user, device->facts.index),
+             sayDetaching(environment->id, environment->user, device->facts.index),
              std::nullopt,
              environment->id,
              environment->user,
