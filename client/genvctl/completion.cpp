@@ -52,6 +52,7 @@ const std::vector<TableEntry>& table() {
          {Words,
           {"eid", "creation", "uid", "username", "config.name", "config.gpus", "config.gpu_memory",
            "pids", "kernel_ids"}}},
+        {"genvctl remote query", "--query", {Words, {"hostname", "eid", "creation"}}},
         {"genvctl history",
          "--kind",
          {Words,

@@ -112,7 +112,7 @@ void activateOnHost(const Context& context, const ActivateArguments& arguments) 
     wanted.overSubscribe = arguments.overSubscribe;
     wanted.nvmlFilter = arguments.nvmlFilter;
     wanted.waiting = arguments.waiting;
-    placeThere(context, {wanted, "order", arguments.id, {}, arguments.noPrompt});
+    placeThere(context, {wanted, "order", arguments.id, {}, arguments.noPrompt, false});
 }
 
 void activate(Context& context, const ActivateArguments& arguments) {

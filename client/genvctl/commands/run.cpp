@@ -60,7 +60,8 @@ void runOnHost(const Context& context, const RunArguments& arguments,
     if (arguments.hold || arguments.predecessor)
         throw Failure(ExitStatus::Usage, "--hold takes devices of this machine only",
                       "Run it there with ssh.");
-    placeThere(context, {arguments.wanted, "order", arguments.id, words, arguments.noPrompt});
+    placeThere(context,
+               {arguments.wanted, "order", arguments.id, words, arguments.noPrompt, false});
 }
 
 void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
@@ -74,7 +75,7 @@ void run(Context& context, const RunArguments& arguments, const std::vector<std:
         return;
     }
     enter(context, arguments);
-    execute(words);
+    ctl::execute(words);
 }
 
 void addOptions(CLI::App& command, RunArguments& arguments) {

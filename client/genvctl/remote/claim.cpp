@@ -21,9 +21,9 @@ using remote::HostFailure;
 using remote::Trouble;
 using FarJson = nlohmann::json;
 
-constexpr std::size_t longestLine = std::size_t{64} << 10;
+constexpr std::size_t longestAnswer = std::size_t{64} << 10;
 // How long those that were asked to end may take, all together.
-constexpr std::chrono::milliseconds parting{3000};
+constexpr std::chrono::milliseconds partingTime{3000};
 constexpr int noSuchCommand = 127;
 
 struct Pipe {
@@ -52,7 +52,7 @@ FarJson shallowJson(const std::string& text) {
     return isDeep ? FarJson() : json;
 }
 
-bool isNumber(const FarJson& json) {
+bool isSmallNumber(const FarJson& json) {
     return json.is_number_unsigned() && json.get<std::uint64_t>() <= UINT32_MAX;
 }
 
@@ -64,11 +64,11 @@ std::optional<FarGrant> readGrant(const std::string& line) {
     const FarJson& id = json["environment"];
     const FarJson& devices = json["devices"];
     if (!id.is_string() || !core::isIdentifier(id.get<std::string>()) || !devices.is_array() ||
-        !isNumber(json["process"]))
+        !isSmallNumber(json["process"]))
         return std::nullopt;
     FarGrant grant{id.get<std::string>(), {}, json["process"].get<std::uint32_t>()};
     for (const FarJson& device : devices) {
-        if (!isNumber(device))
+        if (!isSmallNumber(device))
             return std::nullopt;
         grant.devices.push_back(device.get<std::uint32_t>());
     }
@@ -77,13 +77,13 @@ std::optional<FarGrant> readGrant(const std::string& line) {
 
 // What a far genvctl complained of: its last line with its name in front; a hint follows it.
 std::string complaintIn(std::string_view messages) {
-    constexpr std::string_view mark = "genvctl: ";
-    std::size_t found = messages.rfind(mark);
+    constexpr std::string_view complaintMark = "genvctl: ";
+    std::size_t found = messages.rfind(complaintMark);
     while (found != std::string_view::npos && found != 0 && messages[found - 1] != '\n')
-        found = messages.rfind(mark, found - 1);
+        found = messages.rfind(complaintMark, found - 1);
     if (found == std::string_view::npos)
         return remote::lastLine(messages);
-    messages.remove_prefix(found + mark.size());
+    messages.remove_prefix(found + complaintMark.size());
     return remote::lastLine(messages.substr(0, messages.find('\n')));
 }
 
@@ -124,7 +124,7 @@ void FarClaim::take() {
     text_.append(part.data(), static_cast<std::size_t>(count));
     if (const std::size_t end = text_.find('\n'); end != std::string::npos)
         takeLine(text_.substr(0, end));
-    else if (text_.size() > longestLine)
+    else if (text_.size() > longestAnswer)
         takeLine({});
 }
 
@@ -177,7 +177,7 @@ bool FarClaim::isReleasedWithin(std::chrono::milliseconds time) {
 void release(std::vector<std::unique_ptr<FarClaim>> claims) {
     for (const auto& claim : claims)
         claim->release();
-    const auto until = std::chrono::steady_clock::now() + parting;
+    const auto until = std::chrono::steady_clock::now() + partingTime;
     for (const auto& claim : claims) {
         const auto left = until - std::chrono::steady_clock::now();
         claim->isReleasedWithin(std::max(std::chrono::ceil<std::chrono::milliseconds>(left),

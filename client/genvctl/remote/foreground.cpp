@@ -16,7 +16,7 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr int asShellsSay = 128;
+constexpr int signalledStatus = 128;
 
 /// Ignores the signals that the terminal sends to both, as long as this lives.
 class TerminalSignals {
@@ -41,7 +41,7 @@ class TerminalSignals {
     std::array<struct sigaction, signals.size()> before_{};
 };
 
-int waitFor(pid_t child) {
+int waitForSsh(pid_t child, bool staysAwake) {
     for (;;) {
         int status = 0;
         if (waitpid(child, &status, WUNTRACED) < 0) {
@@ -50,17 +50,18 @@ int waitFor(pid_t child) {
             throw std::system_error(errno, std::generic_category(), "waiting for ssh");
         }
         if (WIFSTOPPED(status)) {
-            raise(SIGSTOP); // the shell sees this process only
+            if (!staysAwake)
+                kill(0, SIGTSTP); // the shell sees this process only, not the child
             kill(child, SIGCONT);
             continue;
         }
-        return WIFSIGNALED(status) ? asShellsSay + WTERMSIG(status) : WEXITSTATUS(status);
+        return WIFSIGNALED(status) ? signalledStatus + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }
 
 } // namespace
 
-int runInForeground(const std::vector<std::string>& words) {
+int runInForeground(const std::vector<std::string>& words, bool staysAwake) {
     const TerminalSignals ignored;
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -71,9 +72,9 @@ int runInForeground(const std::vector<std::string>& words) {
         // Without this process nothing is held for it any more.
         if (prctl(PR_SET_PDEATHSIG, SIGHUP) == 0 && getppid() == parent)
             execute(words);
-        _exit(asShellsSay);
+        _exit(signalledStatus);
     }
-    return waitFor(child);
+    return waitForSsh(child, staysAwake);
 }
 
 } // namespace genv::ctl

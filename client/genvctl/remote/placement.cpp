@@ -39,19 +39,19 @@ std::string gpusText(const std::vector<std::uint32_t>& devices) {
 }
 
 /// What a request is on any host.
-struct Request {
+struct PlacementRequest {
     WantedDevices devices;
     std::vector<std::string> words; ///< of "genvctl run", but for --wait
     bool waits = false;
     std::optional<std::chrono::seconds> timeout; ///< of the wait
 };
 
-Request readRequest(OwnEnvironmentOptions wanted) {
+PlacementRequest readRequest(OwnEnvironmentOptions wanted) {
     wanted.check();
     const Configuration configuration = wanted.configuration.read();
     ActivateOptions waiting;
     wanted.waiting.apply(waiting);
-    Request request;
+    PlacementRequest request;
     request.waits = waiting.wait;
     request.timeout = waiting.timeout;
     request.devices = {configuration.gpus.value_or(wanted.model ? 1 : 0),
@@ -116,7 +116,7 @@ bool awaitAny(const Claims& claims, const StopSignals& stop,
 /// The claims, one after the other or all at once, until one of them is granted.
 class Claiming {
   public:
-    Claiming(const HostOptions& options, Request request)
+    Claiming(const HostOptions& options, PlacementRequest request)
         : options_(options), request_(std::move(request)) {}
 
     /// Tries the hosts one after the other; nothing where none of them grants it.
@@ -244,7 +244,7 @@ class Claiming {
     }
 
     const HostOptions& options_;
-    Request request_;
+    PlacementRequest request_;
     std::vector<ExitStatus> refusals_;
 };
 
@@ -256,7 +256,7 @@ std::unique_ptr<FarClaim> claimOn(const HostOptions& options,
         throw Failure(ExitStatus::Usage,
                       fmt::format("--strategy: \"{}\" is none", placement.strategy),
                       "It is most-free, least-free, memory or order.");
-    const Request request = readRequest(placement.wanted);
+    const PlacementRequest request = readRequest(placement.wanted);
     const Candidates found = candidates(options, hosts, *strategy, request.devices);
     if (found.ever.empty())
         throw noRoom("No host has so many such GPUs, whoever holds them now.");
@@ -293,7 +293,8 @@ int runThere(const remote::Host& host, const Placement& placement,
     const std::string line = remote::commandLine(words);
     const bool isSeen =
         placement.command.empty() || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
-    return runInForeground(isSeen ? remote::terminalSsh(host, line) : remote::quietSsh(host, line));
+    return runInForeground(isSeen ? remote::terminalSsh(host, line) : remote::quietSsh(host, line),
+                           placement.staysAwake);
 }
 
 void finishWith(int status, const remote::Host& host) {
@@ -304,15 +305,15 @@ void finishWith(int status, const remote::Host& host) {
         throw Failure(static_cast<ExitStatus>(status), "");
 }
 
-std::string described(const FarGrant& grant) {
+std::string describedGrant(const FarGrant& grant) {
     return fmt::format("{} attached to environment {}", gpusText(grant.devices), grant.environment);
 }
 
-void place(const HostOptions& options, const std::vector<remote::Host>& hosts,
-           const Placement& placement) {
+void claimAndRun(const HostOptions& options, const std::vector<remote::Host>& hosts,
+                 const Placement& placement) {
     const auto claim = claimOn(options, hosts, placement);
     if (placement.command.empty())
-        tellAside(fmt::format("{}: {}", claim->host().label(), described(*claim->grant())));
+        tellAside(fmt::format("{}: {}", claim->host().label(), describedGrant(*claim->grant())));
     const int status = runThere(claim->host(), placement,
                                 joiningWords(placement, claim->grant()->environment, claim.get()));
     finishWith(status, claim->host());
@@ -334,8 +335,11 @@ struct PlacementArguments {
 
 void placeOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
              const Placement& placement) {
+    if (placement.command.empty() && isatty(STDIN_FILENO) != 1)
+        throw Failure(ExitStatus::Failed, "A shell on another machine needs a terminal here",
+                      "\"genvctl remote run\" runs a command without one.");
     if (!placement.id) {
-        place(options, hosts, placement);
+        claimAndRun(options, hosts, placement);
         return;
     }
     if (placement.wanted.isGiven())
@@ -345,12 +349,14 @@ void placeOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
     finishWith(runThere(host, placement, joiningWords(placement, *placement.id, nullptr)), host);
 }
 
-void placeThere(const Context& context, const Placement& placement) {
+void placeThere(const Context& context, Placement placement) {
     const HostOptions options;
     const std::vector<remote::Host> hosts = options.list(context);
     if (hosts.size() != 1)
         throw Failure(ExitStatus::Usage, "-H names one host",
                       "\"genvctl remote\" takes several hosts.");
+    // A shell function waits for what it calls, and for nothing that stops.
+    placement.staysAwake = context.shell.has_value();
     placeOn(options, hosts, placement);
 }
 

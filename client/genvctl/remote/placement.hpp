@@ -20,6 +20,7 @@ struct Placement {
     std::optional<std::string> id;    ///< an environment that is joined there; only with one host
     std::vector<std::string> command; ///< empty: the person's own shell, with a terminal
     bool noPrompt = false;
+    bool staysAwake = false; ///< see runInForeground()
 };
 
 /// Runs it on the best of the hosts that can do it, and ends the process as that ended; when it was
@@ -28,6 +29,6 @@ void placeOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
              const Placement& placement);
 
 /// The same on the host of -H.
-void placeThere(const Context& context, const Placement& placement);
+void placeThere(const Context& context, Placement placement);
 
 } // namespace genv::ctl
