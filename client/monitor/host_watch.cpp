@@ -190,7 +190,8 @@ void HostWatch::takeWithoutService(Sample& sample) {
     // A driver that hangs says nothing of the host, so then something else is asked, too.
     const bool isReached =
         connection_ != nullptr || !failure || failure->trouble() == Trouble::Failed;
-    if (!isReached && failure->trouble() != Trouble::TimedOut)
+    if (failure && (cancellation.isCancelled() ||
+                    (!isReached && failure->trouble() != Trouble::TimedOut)))
         throw *failure;
     if (sample.machine == Machine::WithoutGenv && (mayHaveOldGenv() || !isReached))
         askForOldGenv(sample, isReached, {settings_.timeout, &cancellation});
