@@ -187,12 +187,21 @@ void define(CLI::App& app, Context& context, RawOptions& raw) {
     app.footer(footer); // last, or each command would have it, too
 }
 
+// What is typed already may be about another machine.
+bool isAboutAnother(const std::vector<std::string>& words) {
+    return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+        return word == "remote" || word.starts_with("-H") || word.starts_with("--host");
+    });
+}
+
 // What the shells' completion functions call: the words behind "complete" are those of a command
 // line that is being typed, and none of them is an option of this one.
 bool answersShell(const CLI::App& app, int count, char** arguments) {
     if (count < 2 || std::string_view(arguments[1]) != "complete")
         return false;
-    print(completionText(complete(app, {arguments + 2, arguments + count}, liveValues)));
+    const std::vector<std::string> words(arguments + 2, arguments + count);
+    print(
+        completionText(complete(app, words, isAboutAnother(words) ? valuesElsewhere : liveValues)));
     return true;
 }
 

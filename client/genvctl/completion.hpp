@@ -40,6 +40,7 @@ enum class ValueKind {
     UserLimit,      ///< "name="
     RootProcess,    ///< a pid that keeps an environment alive
     ComputeProcess, ///< a pid that uses a GPU
+    Host,           ///< another machine that the caller's ssh knows
 };
 
 /// The values that there are now of a kind other than the first four.

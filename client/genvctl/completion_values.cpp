@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/completion_values.hpp"
 
+#include "client/genvctl/remote/known_hosts.hpp"
 #include "client/genvctl/variables.hpp"
 #include "dbus/contract/names.hpp"
 
@@ -229,7 +230,22 @@ std::vector<Candidate> computeProcesses(const Bus& bus) {
     return found;
 }
 
+std::vector<Candidate> hosts() {
+    std::vector<Candidate> found;
+    // ssh has its files there, too, whatever HOME says.
+    const passwd* person = getpwuid(geteuid());
+    if (person != nullptr && person->pw_dir != nullptr) {
+        for (const std::string& host : knownHosts(std::filesystem::path(person->pw_dir) / ".ssh"))
+            found.push_back({host, ""});
+    }
+    return found;
+}
+
 } // namespace
+
+std::vector<Candidate> valuesElsewhere(ValueKind kind) {
+    return kind == ValueKind::Host ? hosts() : std::vector<Candidate>{};
+}
 
 std::vector<Candidate> liveValues(ValueKind kind) {
     const Bus bus;
@@ -262,6 +278,8 @@ std::vector<Candidate> liveValues(ValueKind kind) {
         return rootProcesses(bus);
     case ValueKind::ComputeProcess:
         return computeProcesses(bus);
+    case ValueKind::Host:
+        return hosts();
     default:
         return found;
     }

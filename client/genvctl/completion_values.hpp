@@ -11,4 +11,7 @@ namespace genv::ctl {
 /// The values of a kind; none where the service does not run or does not answer in time.
 std::vector<Candidate> liveValues(ValueKind kind);
 
+/// The same where the command line is about another machine: nobody waits for that one.
+std::vector<Candidate> valuesElsewhere(ValueKind kind);
+
 } // namespace genv::ctl

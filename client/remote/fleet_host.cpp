@@ -134,8 +134,16 @@ std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_v
 std::vector<EnforcementAction> carryOut(const Host& host, Genv genv, const HostOrders& orders,
                                         bool terminate, const SshBounds& bounds) {
     if (genv == Genv::Service) {
-        Session session(host, bounds);
-        return session.use([&](Client& client) { return client.execute(orders.report); });
+        try {
+            Session session(host, bounds);
+            return session.use([&](Client& client) { return client.execute(orders.report); });
+        } catch (const HostFailure& failure) {
+            if (failure.trouble() != Trouble::NotAuthorised)
+                throw;
+            throw HostFailure(
+                Trouble::NotAuthorised, failure.what(),
+                "Use \"-l root\", or allow dev.genv.manager.enforce there with a polkit rule.");
+        }
     }
     const FarOutput output = runThere(host, oldCommand(terminate), orders.report, bounds);
     if (output.status != 0)

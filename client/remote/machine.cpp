@@ -125,11 +125,6 @@ void Machine::restoreEnvironments(const FleetHost& host) {
     };
     for (const Snapshot::Environment& environment : host.snapshot.environments)
         add(environment.id, environment.uid, environment.user);
-    // The old genv lists the processes of environments that have ended as theirs.
-    for (const Snapshot::Process& process : host.snapshot.processes) {
-        if (process.environment && !environments.contains(*process.environment))
-            add(*process.environment, unknownUser, "");
-    }
     for (const Hold& hold : holdsIn(host.snapshot)) {
         const auto holder = environments.find(hold.attachment->environment);
         if (holder == environments.end())
@@ -140,6 +135,12 @@ void Machine::restoreEnvironments(const FleetHost& host) {
         attachment.since = hold.attachment->since;
         attachment.sequence = ++sequence;
         holder->second.attachments.push_back(std::move(attachment));
+    }
+    // The old genv lists the processes of environments that have ended as theirs. Those hold
+    // nothing.
+    for (const Snapshot::Process& process : host.snapshot.processes) {
+        if (process.environment && !environments.contains(*process.environment))
+            add(*process.environment, unknownUser, "");
     }
     for (auto& [id, environment] : environments)
         ledger_.restore(std::move(environment));

@@ -24,7 +24,8 @@ constexpr int deepestSnapshot = 12;
 constexpr std::size_t mostValues = 2'000'000;
 
 constexpr std::uint32_t largestIndex = 65'535;
-constexpr core::Pid largestPid = 4'194'304; // PID_MAX_LIMIT
+constexpr core::Pid largestPid = 4'194'304;      // PID_MAX_LIMIT
+constexpr core::Bytes largestAmount{1ULL << 44}; // sums of it do not overflow
 constexpr core::Uid noUid = std::numeric_limits<core::Uid>::max();
 
 [[noreturn]] void refuseSnapshot(std::string_view what) {
@@ -105,10 +106,10 @@ core::Bytes asAmount(const std::string& text, const char* key) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const bool isZero = digits > 0 && text.find_first_not_of('0') >= digits;
     try {
-        if (!isZero)
-            return core::parseBytes(text);
-        core::parseBytes("1" + text.substr(digits));
-        return {0};
+        const core::Bytes amount = core::parseBytes(isZero ? "1" + text.substr(digits) : text);
+        if (amount > largestAmount)
+            refuseSnapshot(fmt::format("\"{}\" is more memory than a GPU has", key));
+        return isZero ? core::Bytes{0} : amount;
     } catch (const core::Error&) {
         refuseSnapshot(fmt::format("\"{}\" is no amount of memory", key));
     }

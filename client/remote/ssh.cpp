@@ -166,7 +166,8 @@ std::string commandLine(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> quietSsh(const Host& host, const std::string& farCommand) {
-    return ssh(host, {"-x", "-T", "-o", "BatchMode=yes"}, farCommand);
+    // It may share a connection that is there, and is none that others come to depend on.
+    return ssh(host, {"-x", "-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no"}, farCommand);
 }
 
 std::vector<std::string> terminalSsh(const Host& host, const std::string& farCommand) {
@@ -177,7 +178,7 @@ void Cancellation::cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
     for (const int pidfd : pidfds_)
-        sendSignal(pidfd, SIGKILL);
+        sendSignal(pidfd, SIGTERM);
 }
 
 bool Cancellation::isCancelled() const {
@@ -189,7 +190,7 @@ void Cancellation::add(int pidfd) {
     const std::lock_guard lock(mutex_);
     pidfds_.insert(pidfd);
     if (cancelled_)
-        sendSignal(pidfd, SIGKILL);
+        sendSignal(pidfd, SIGTERM);
 }
 
 void Cancellation::remove(int pidfd) {
@@ -231,6 +232,8 @@ SshChild::SshChild(const std::vector<std::string>& words, int input, int output,
 SshChild::~SshChild() {
     if (!status_) {
         kill();
+        if (!endsWithin(std::chrono::seconds{1}))
+            sendSignal(pidfd_, SIGKILL);
         wait();
     }
     if (cancellation_ != nullptr)
@@ -273,7 +276,7 @@ const std::string& SshChild::messages() {
 }
 
 void SshChild::kill() {
-    sendSignal(pidfd_, SIGKILL);
+    sendSignal(pidfd_, SIGTERM); // so that it takes leave, and ends what it uses for a jump host
 }
 
 void SshChild::drain() {

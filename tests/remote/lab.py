@@ -35,11 +35,11 @@ KEPT_VARIABLES = ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS
 # What the old genv prints where a test has not set anything else.
 OLD_SNAPSHOT = {
     "processes": {"processes": []},
-    "envs": {"envs": [{"eid": "1234", "uid": 1002, "creation": "2024-05-01 10:00:00", "username": "bob",
+    "envs": {"envs": [{"eid": "1234", "uid": 1002, "creation": "01/05/2024 10:00:00", "username": "bob",
                        "config": {"name": "old-work", "gpu_memory": None, "gpus": 1}, "pids": [1234], "kernel_ids": []}]},
     "devices": {"devices": [
         {"index": 0, "total_memory": "16384mi",
-         "attachments": [{"eid": "1234", "gpu_memory": None, "time": "2024-05-01 10:00:05"}]},
+         "attachments": [{"eid": "1234", "gpu_memory": None, "time": "01/05/2024 10:00:05"}]},
         {"index": 1, "total_memory": "16384mi", "attachments": []}]},
 }
 

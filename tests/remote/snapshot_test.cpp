@@ -188,7 +188,7 @@ TEST(Snapshot, IsRefusedWhenANumberOrAnAmountIsAbsurd) {
     EXPECT_NE(whyRefusedWith("/devices/devices/0/index", 65'536), "");
     EXPECT_NE(whyRefusedWith("/processes/processes/0/used_gpu_memory/0/index", 65'536), "");
     for (const char* amount : {"", "mi", "-1mi", "42 mi", "42xi", "0xi", "1e3",
-                               "9223372036854775808", "99999999999999999999g", "0x10", "42mi\n"}) {
+                               "9223372036854775808", "16385gi", "99999999999999999999g", "0x10", "42mi\n"}) {
         EXPECT_NE(whyRefusedWith("/devices/devices/0/total_memory", amount), "") << amount;
         if (*amount != '\0') {
             EXPECT_NE(whyRefusedWith("/processes/processes/0/used_gpu_memory/0/gpu_memory", amount),

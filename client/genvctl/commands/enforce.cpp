@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // enforce: runs rules over what everybody holds and uses, once or until told to stop.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/enforce_options.hpp"
 #include "client/genvctl/commands/option_values.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/enforcement.hpp"
-#include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/stop_signals.hpp"
-#include "client/genvctl/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <chrono>
 #include <memory>
@@ -19,33 +17,17 @@ namespace genv::ctl {
 namespace {
 
 /// The command line; what has units is text until it is read.
-struct Arguments {
-    EnforceOptions options;
-    std::string interval = "10";
-    std::vector<std::string> maxDevicesForUser;
+struct Arguments : EnforceArguments {
     std::optional<std::string> maxGpuMemoryPerUser;
     std::optional<std::string> maxGpuMemoryPerDevice;
     std::optional<std::string> maxLifetime;
     std::optional<std::string> idleTimeout;
 };
 
-std::pair<std::string, std::uint32_t> readUserLimit(const std::string& text) {
-    const std::size_t equals = text.rfind('=');
-    const auto number =
-        equals == std::string::npos ? std::nullopt : parseNumber(text.substr(equals + 1));
-    if (!number || equals == 0)
-        throw Failure(
-            ExitStatus::Usage,
-            fmt::format("--max-devices-for-user: \"{}\" is not a user and a number", text),
-            "Write it as user=N, such as alice=2.");
-    return {text.substr(0, equals), *number};
-}
-
 EnforceOptions readOptions(const Arguments& arguments) {
     EnforceOptions options = arguments.options;
-    for (const std::string& text : arguments.maxDevicesForUser)
-        options.maxDevicesForUser.insert_or_assign(readUserLimit(text).first,
-                                                   readUserLimit(text).second);
+    options.maxDevicesForUser =
+        readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser);
     options.maxGpuMemoryPerUserBytes =
         readMemory("--max-gpu-memory-per-user", arguments.maxGpuMemoryPerUser);
     options.maxGpuMemoryPerDeviceBytes =
@@ -72,25 +54,8 @@ void enforce(Context& context, const Arguments& arguments) {
     stop.take(); // being told to stop is how this ends well
 }
 
-void addSwitch(CLI::App& command, const std::string& name, bool& value, const std::string& help) {
-    command.add_flag(fmt::format("--{0},!--no-{0}", name), value, help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
-
-void addRules(CLI::App& command, Arguments& arguments) {
+void addMoreLimits(CLI::App& command, Arguments& arguments) {
     EnforceOptions& options = arguments.options;
-    addSwitch(command, "non-env-processes", options.nonEnvironmentProcesses,
-              "End processes outside every environment (off)");
-    addSwitch(command, "env-devices", options.environmentDevices,
-              "End processes on devices they were not given (on)");
-    addSwitch(command, "env-memory", options.environmentMemory,
-              "End processes of environments over a share (on)");
-    command.add_option("--max-devices-per-user", options.maxDevicesPerUser, "Devices of a user")
-        ->type_name("N");
-    command
-        .add_option("--max-devices-for-user", arguments.maxDevicesForUser,
-                    "Devices of these users, over the one before")
-        ->type_name("USER=N");
     command
         .add_option("--max-environments-per-user", options.maxEnvironmentsPerUser,
                     "Environments of a user")
@@ -121,13 +86,9 @@ void addRules(CLI::App& command, Arguments& arguments) {
 void addEnforce(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("enforce", "Enforce rules on what everybody uses");
     const auto arguments = std::make_shared<Arguments>();
-    command
-        ->add_option("--interval", arguments->interval,
-                     "How often, until Ctrl-C or SIGTERM (10s); 0: once")
-        ->type_name("TIME");
-    addRules(*command, *arguments);
-    command->add_flag("--dry-run", arguments->options.dryRun,
-                      "Only tell what would be done; free for everybody");
+    addEnforceOptions(*command, *arguments);
+    addMoreLimits(*command, *arguments);
+    addDryRun(*command, *arguments);
     command->footer(
         "Prints what was found and done, a line each, and nothing where all is well;\n"
         "what failed goes to standard error. With --json, an array for each cycle.\n"

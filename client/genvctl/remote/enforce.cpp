@@ -1,9 +1,125 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// remote enforce: rules over all hosts together, decided here and carried out there.
+#include "client/genvctl/commands/enforce_options.hpp"
+#include "client/genvctl/commands/option_values.hpp"
+#include "client/genvctl/enforcement.hpp"
+#include "client/genvctl/remote/fleet_cycles.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
+#include "client/genvctl/stop_signals.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <limits>
 
 namespace genv::ctl {
 
-void addRemoteEnforce(CLI::App& /*remote*/, Context& /*context*/,
-                      const SharedHostOptions& /*hosts*/) {}
+namespace {
+
+struct FleetArguments : EnforceArguments {
+    std::optional<std::uint32_t> maxHostsPerUser;
+    std::vector<std::string> maxHostsForUser;
+};
+
+remote::FleetRules readRules(const FleetArguments& arguments) {
+    remote::FleetRules rules;
+    rules.nonEnvironmentProcesses = arguments.options.nonEnvironmentProcesses;
+    rules.environmentDevices = arguments.options.environmentDevices;
+    rules.environmentMemory = arguments.options.environmentMemory;
+    rules.maxDevices = {arguments.options.maxDevicesPerUser,
+                        readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser)};
+    rules.maxHosts = {arguments.maxHostsPerUser,
+                      readUserLimits("--max-hosts-for-user", arguments.maxHostsForUser)};
+    rules.terminate = mayTerminateProcesses();
+    return rules;
+}
+
+void printFleetActions(Context& context, const std::vector<FleetAction>& actions) {
+    Json list = Json::array();
+    for (const FleetAction& one : actions) {
+        Json row{{"host", orNull(one.host)}};
+        row.update(toJson(std::vector{one.action}).front());
+        list.push_back(std::move(row));
+    }
+    if (context.printJson(list))
+        return;
+    for (const FleetAction& one : actions) {
+        const std::string line =
+            (one.host ? fmt::format("[{}] ", *one.host) : "") + shown(one.action.message) + '\n';
+        if (isForStandardError(one.action.message))
+            printAside(line);
+        else
+            print(line);
+    }
+}
+
+// Whether a signal to stop comes before this moment.
+bool isStoppedBefore(std::chrono::steady_clock::time_point moment, const StopSignals& stop) {
+    for (;;) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(moment - std::chrono::steady_clock::now());
+        constexpr std::int64_t longest = std::numeric_limits<int>::max();
+        pollfd watched{stop.descriptor(), POLLIN, 0};
+        const auto time = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest));
+        const int ready = poll(&watched, 1, time);
+        if (ready > 0)
+            return true;
+        if (ready == 0 && left.count() <= longest)
+            return false;
+    }
+}
+
+void enforceOnHosts(Context& context, const HostOptions& options, const FleetArguments& arguments) {
+    FleetCycles cycles(options, options.list(context), readRules(arguments),
+                       arguments.options.dryRun);
+    const std::chrono::seconds interval = readTime("--interval", arguments.interval);
+    if (interval.count() == 0) {
+        printFleetActions(context, cycles.run());
+    } else {
+        const StopSignals stop;
+        for (bool isStopped = false; !isStopped;) {
+            const auto next = std::chrono::steady_clock::now() + interval;
+            printFleetActions(context, cycles.run(stop.descriptor()));
+            isStopped = isStoppedBefore(next, stop);
+        }
+        stop.take(); // being told to stop is how this ends well
+    }
+    if (const auto status = cycles.failed())
+        throw Failure(*status, ""); // what is wrong has been told
+}
+
+} // namespace
+
+void addRemoteEnforce(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
+    CLI::App* command = remote.add_subcommand("enforce", "Enforce rules over all hosts together");
+    const auto arguments = std::make_shared<FleetArguments>();
+    addEnforceOptions(*command, *arguments);
+    command
+        ->add_option("--max-hosts-per-user", arguments->maxHostsPerUser,
+                     "Hosts on which a user holds devices")
+        ->type_name("N");
+    command
+        ->add_option("--max-hosts-for-user", arguments->maxHostsForUser,
+                     "Hosts of these users, over the one before")
+        ->type_name("USER=N");
+    addDryRun(*command, *arguments);
+    command->footer(
+        "It is decided here and carried out there, if polkit there allows it (-l root).\n"
+        "A user, who is known by name, has as many devices as on all hosts together;\n"
+        "hosts that do not answer do not count. Lines about one host begin with its\n"
+        "name in brackets. With --json, an array for each cycle. Limits about one\n"
+        "machine are those of \"genvctl -H HOST enforce\" and of genvd.conf there.");
+    command->callback([&context, arguments, hosts] {
+        context.command = [&context, arguments, hosts] {
+            enforceOnHosts(context, *hosts, *arguments);
+        };
+    });
+}
 
 } // namespace genv::ctl

@@ -73,7 +73,13 @@ std::vector<remote::Host> HostOptions::list(const Context& context) const {
             throw Failure(ExitStatus::Usage, fmt::format("-l: \"{}\" is no name of a user", *user));
         }
     }
-    return named;
+    // "alice@h1,h1" named two ways to h1, and with "-l alice" they are one.
+    std::vector<remote::Host> distinct;
+    for (remote::Host& host : named) {
+        if (std::find(distinct.begin(), distinct.end(), host) == distinct.end())
+            distinct.push_back(std::move(host));
+    }
+    return distinct;
 }
 
 std::chrono::milliseconds HostOptions::deadline() const {

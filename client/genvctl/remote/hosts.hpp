@@ -66,12 +66,11 @@ Failure hostFailed(const remote::Host& host, const remote::HostFailure& failure)
 Failure noHostAnswered(const std::vector<remote::HostFailure>& failures);
 
 /// Asks all hosts, `ask(host, bounds)`, shows how far that is, tells of those that fail, and
-/// returns those that answered. Throws Failure for the first that fails with -e, and where none
-/// answers.
+/// returns what came of each, in order. Throws Failure for the first that fails with -e.
 template <typename Value>
 std::vector<remote::Gathered<Value>>
-askHosts(const HostOptions& options, const std::vector<remote::Host>& hosts,
-         const std::function<Value(const remote::Host&, const remote::SshBounds&)>& ask) {
+askEachHost(const HostOptions& options, const std::vector<remote::Host>& hosts,
+            const std::function<Value(const remote::Host&, const remote::SshBounds&)>& ask) {
     HostProgress progress(options, hosts.size());
     remote::GatheringOptions how;
     how.deadline = options.deadline();
@@ -91,6 +90,12 @@ askHosts(const HostOptions& options, const std::vector<remote::Host>& hosts,
     progress.clear();
     if (first)
         throw *first;
+    return all;
+}
+
+/// Leaves those that answered. Throws Failure where none did.
+template <typename Value>
+std::vector<remote::Gathered<Value>> onlyAnswers(std::vector<remote::Gathered<Value>> all) {
     std::vector<remote::Gathered<Value>> answers;
     std::vector<remote::HostFailure> failures;
     for (remote::Gathered<Value>& one : all) {
@@ -102,6 +107,14 @@ askHosts(const HostOptions& options, const std::vector<remote::Host>& hosts,
     if (answers.empty())
         throw noHostAnswered(failures);
     return answers;
+}
+
+/// As askEachHost(), and returns those that answered. Throws Failure where none does.
+template <typename Value>
+std::vector<remote::Gathered<Value>>
+askHosts(const HostOptions& options, const std::vector<remote::Host>& hosts,
+         const std::function<Value(const remote::Host&, const remote::SshBounds&)>& ask) {
+    return onlyAnswers(askEachHost(options, hosts, ask));
 }
 
 } // namespace genv::ctl

@@ -1,9 +1,225 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// devices, envs and query: what many machines have and who holds it, whichever genv they run. The
+// tables have a row for each host or environment; --json has everything.
+#include "client/genvctl/commands/listing_options.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+#include "client/remote/host_state.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace genv::ctl {
 
-void addRemoteListings(CLI::App& /*remote*/, Context& /*context*/,
-                       const SharedHostOptions& /*hosts*/) {}
+namespace {
+
+using remote::Gathered;
+using remote::HostState;
+
+using States = std::vector<Gathered<HostState>>;
+
+struct RemoteListing {
+    ListingOptions table;
+    bool noSummary = false;
+
+    void addSummaryTo(CLI::App& command) {
+        command.add_flag("--no-summary", noSummary, "Leave the last line, with the totals, out");
+    }
+
+    /// CSV is for programs: it has no line that is no row.
+    void print(const Context& context, const Table& rows, const std::string& summary) const {
+        table.print(context, rows);
+        if (table.format != "csv" && !noSummary && !context.options.noLegend)
+            ctl::print(summary + '\n');
+    }
+};
+
+std::string_view nameOf(remote::Trouble trouble) {
+    switch (trouble) {
+    case remote::Trouble::Unreachable:
+        return "unreachable";
+    case remote::Trouble::TimedOut:
+        return "timed-out";
+    case remote::Trouble::Cancelled:
+        return "cancelled";
+    case remote::Trouble::NoService:
+        return "no-service";
+    case remote::Trouble::NotAuthorised:
+        return "not-authorised";
+    case remote::Trouble::Failed:
+        break;
+    }
+    return "failed";
+}
+
+Json attachmentsJson(const HostState& state, const Device& device) {
+    Json attachments = Json::array();
+    for (const Attachment& attachment : state.attachments) {
+        if (attachment.device == device.index)
+            attachments.push_back({{"environment", attachment.environment},
+                                   {"name", orNull(attachment.environmentName)},
+                                   {"gpu_memory", orNull(attachment.shareBytes)},
+                                   {"since", toJson(attachment.since)}});
+    }
+    return attachments;
+}
+
+Json devicesJson(const HostState& state) {
+    Json devices = Json::array();
+    for (const Device& device : state.devices)
+        devices.push_back({{"index", device.index},
+                           {"uuid", device.uuid.empty() ? Json(nullptr) : Json(device.uuid)},
+                           {"model", device.model.empty() ? Json(nullptr) : Json(device.model)},
+                           {"total_memory", device.totalMemoryBytes},
+                           {"attachments", attachmentsJson(state, device)}});
+    return devices;
+}
+
+Json environmentsJson(const std::vector<EnvironmentEntry>& entries) {
+    Json environments = Json::array();
+    for (const EnvironmentEntry& entry : entries)
+        environments.push_back({{"id", entry.id},
+                                {"uid", entry.uid},
+                                {"user", entry.user},
+                                {"name", orNull(entry.name)},
+                                {"created", toJson(entry.created)},
+                                {"pids", entry.processes}});
+    return environments;
+}
+
+Json failuresJson(const States& all) {
+    Json failures = Json::array();
+    for (const auto& one : all) {
+        if (one.failure)
+            failures.push_back({{"host", one.host.label()},
+                                {"kind", nameOf(one.failure->trouble())},
+                                {"message", one.failure->what()}});
+    }
+    return failures;
+}
+
+/// Asks every host and leaves what is to be listed; where JSON is wanted, prints it and leaves
+/// nothing. `key` and `json` say what it has of each host.
+States listed(Context& context, const HostOptions& options, const char* key,
+              const std::function<Json(const HostState&)>& json) {
+    const States all =
+        askEachHost<HostState>(options, options.list(context), remote::readHostState);
+    if (context.options.json == JsonMode::Off)
+        return onlyAnswers(all);
+    Json hosts = Json::array();
+    for (const auto& one : all) {
+        if (one.value)
+            hosts.push_back({{"host", one.host.label()},
+                             {"genv", one.value->genv == remote::Genv::Old ? "old" : "service"},
+                             {key, json(*one.value)}});
+    }
+    context.printJson({{"hosts", std::move(hosts)}, {"failed", failuresJson(all)}});
+    onlyAnswers(all); // the exit status where none did
+    return {};
+}
+
+void listDevices(Context& context, const HostOptions& options, const RemoteListing& listing) {
+    const States states = listed(context, options, "devices", devicesJson);
+    Table table({{"HOST", 25}, {"TOTAL", 9}, {"AVAILABLE", 0}});
+    std::size_t total = 0;
+    std::size_t available = 0;
+    for (const auto& [host, state, failure] : states) {
+        const auto free = static_cast<std::size_t>(
+            std::count_if(state->devices.begin(), state->devices.end(),
+                          [&](const Device& device) { return state->isFree(device); }));
+        table.add({host.label(), std::to_string(state->devices.size()), std::to_string(free)});
+        total += state->devices.size();
+        available += free;
+    }
+    if (!states.empty())
+        listing.print(context, table,
+                      fmt::format("Total {} devices with {} available on {} hosts", total,
+                                  available, states.size()));
+}
+
+void listEnvironments(Context& context, const HostOptions& options, const RemoteListing& listing) {
+    const States states = listed(context, options, "environments", [](const HostState& state) {
+        return environmentsJson(state.environments);
+    });
+    Table table({{"HOST", 25}, {"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 0}});
+    std::size_t total = 0;
+    for (const auto& [host, state, failure] : states) {
+        for (const EnvironmentEntry& entry : state->environments)
+            table.add({host.label(), entry.id, entry.user, entry.name.value_or(""),
+                       listing.table.time(entry.created)});
+        total += state->environments.size();
+    }
+    if (!states.empty())
+        listing.print(context, table,
+                      fmt::format("Total {} environments on {} hosts", total, states.size()));
+}
+
+/// An environment and the host that it is on.
+struct FarEnvironment {
+    std::string host;
+    EnvironmentEntry entry;
+};
+
+std::string farCell(const FarEnvironment& environment, const std::string& name) {
+    if (name == "hostname")
+        return environment.host;
+    return name == "eid" ? environment.entry.id : timestamp(environment.entry.created);
+}
+
+std::vector<EnvironmentEntry> ofName(const HostState& state, const std::string& name) {
+    std::vector<EnvironmentEntry> entries;
+    std::copy_if(state.environments.begin(), state.environments.end(), std::back_inserter(entries),
+                 [&](const EnvironmentEntry& entry) { return entry.name == name; });
+    return entries;
+}
+
+void query(Context& context, const HostOptions& options, const std::string& name,
+           const QueryOption& what) {
+    const States states = listed(context, options, "environments", [&](const HostState& state) {
+        return environmentsJson(ofName(state, name));
+    });
+    std::vector<FarEnvironment> found;
+    for (const auto& [host, state, failure] : states) {
+        for (EnvironmentEntry& entry : ofName(*state, name))
+            found.push_back({host.label(), std::move(entry)});
+    }
+    what.print(found, farCell);
+}
+
+} // namespace
+
+void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
+    CLI::App* devices =
+        remote.add_subcommand("devices", "Show how many devices each host has, and how many free");
+    const auto ofDevices = std::make_shared<RemoteListing>();
+    ofDevices->table.addFormatTo(*devices);
+    ofDevices->addSummaryTo(*devices);
+    devices->callback([&context, hosts, ofDevices] {
+        context.command = [&context, hosts, ofDevices] {
+            listDevices(context, *hosts, *ofDevices);
+        };
+    });
+
+    CLI::App* envs = remote.add_subcommand("envs", "Show who runs which environment on each host");
+    const auto ofEnvs = std::make_shared<RemoteListing>();
+    ofEnvs->table.addTo(*envs);
+    ofEnvs->addSummaryTo(*envs);
+    envs->callback([&context, hosts, ofEnvs] {
+        context.command = [&context, hosts, ofEnvs] { listEnvironments(context, *hosts, *ofEnvs); };
+    });
+
+    CLI::App* queried = remote.add_subcommand(
+        "query", "Print what is asked for, a line for each environment of a name");
+    const auto name = std::make_shared<std::string>();
+    const auto what = std::make_shared<QueryOption>();
+    queried->add_option("--name", *name, "The environments' name")->required()->type_name("NAME");
+    what->addTo(*queried, {"hostname", "eid", "creation"});
+    queried->callback([&context, hosts, name, what] {
+        context.command = [&context, hosts, name, what] { query(context, *hosts, *name, *what); };
+    });
+}
 
 } // namespace genv::ctl
