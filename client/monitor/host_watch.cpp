@@ -190,15 +190,13 @@ void HostWatch::takeWithoutService(Sample& sample) {
     // A driver that hangs says nothing of the host, so then something else is asked, too.
     const bool isReached =
         connection_ != nullptr || !failure || failure->trouble() == Trouble::Failed;
-    if (failure && (cancellation.isCancelled() ||
-                    (!isReached && failure->trouble() != Trouble::TimedOut)))
+    if (failure &&
+        (cancellation.isCancelled() || (!isReached && failure->trouble() != Trouble::TimedOut)))
         throw *failure;
     if (sample.machine == Machine::WithoutGenv && (mayHaveOldGenv() || !isReached))
         askForOldGenv(sample, isReached, {settings_.timeout, &cancellation});
-    if (failure) {
-        exchange().countFailure(failure::driver);
-        tell(fmt::format("its nvidia-smi cannot be asked: {}", failure->what()));
-    } else {
+    tellOfDriver(failure);
+    if (!failure) {
         if (!sample.state)
             sample.state.emplace();
         mergeReadings(sample.state->overview.devices, std::move(readings));
@@ -209,7 +207,7 @@ void HostWatch::takeWithoutService(Sample& sample) {
 }
 
 bool HostWatch::mayHaveOldGenv() const {
-    return hasOldGenv_ || Clock::now() - oldGenvChecked_ >= longestDelay;
+    return hasOldGenv_ || !oldGenvChecked_ || Clock::now() - *oldGenvChecked_ >= longestDelay;
 }
 
 void HostWatch::askForOldGenv(Sample& sample, bool isReached, const remote::SshBounds& bounds) {
@@ -240,6 +238,16 @@ HostFailure HostWatch::tooLate() const {
             fmt::format("no answer within {:g} s",
                         std::chrono::duration<double>(settings_.timeout).count()),
             "\"--timeout\" gives it more time."};
+}
+
+void HostWatch::tellOfDriver(const std::optional<HostFailure>& failure) {
+    const std::string text = failure ? failure->what() : "";
+    if (failure) {
+        exchange().countFailure(failure::driver);
+        if (text != driverTold_ && !settings_.isQuiet)
+            say(fmt::format("its nvidia-smi cannot be asked: {}", text));
+    }
+    driverTold_ = text;
 }
 
 void HostWatch::tell(const std::string& state) {

@@ -46,6 +46,7 @@ class HostWatch final : public Watch {
     [[nodiscard]] std::vector<DeviceState> readDevices(const remote::SshBounds& bounds) const;
     [[nodiscard]] remote::HostFailure tooLate() const;
     void tell(const std::string& state) override;
+    void tellOfDriver(const std::optional<remote::HostFailure>& failure);
 
     remote::Host host_;
     Deadlines& deadlines_;
@@ -53,7 +54,8 @@ class HostWatch final : public Watch {
     remote::Cancellation* connection_ = nullptr; ///< of serveBus(), while that runs
     std::chrono::seconds hungDelay_;             ///< how long a service that hangs is left alone
     bool hasOldGenv_ = false;                    ///< as found at oldGenvChecked_
-    Clock::time_point oldGenvChecked_;
+    std::optional<Clock::time_point> oldGenvChecked_;
+    std::string driverTold_; ///< what was said last of its nvidia-smi; empty: that it is well
 };
 
 } // namespace genv::monitor

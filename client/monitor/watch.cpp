@@ -107,8 +107,12 @@ void Watch::tell(const std::string& state) {
     if (state == told_)
         return;
     told_ = state;
+    say(state);
+}
+
+void Watch::say(const std::string& text) const {
     fmt::print(stderr, "genv-monitor: {}{}{}\n", name_, name_.empty() ? "" : ": ",
-               core::printable(state));
+               core::printable(text));
 }
 
 void LocalWatch::run() {

@@ -40,6 +40,7 @@ class Watch {
     [[nodiscard]] Exchange& exchange() const noexcept { return exchange_; }
     /// Says what has become of the machine, unless that was said last.
     virtual void tell(const std::string& state);
+    void say(const std::string& text) const;
 
   private:
     void hear(const Event& event);
