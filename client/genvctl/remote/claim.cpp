@@ -77,13 +77,13 @@ std::optional<FarGrant> readGrant(const std::string& line) {
 
 // What a far genvctl complained of: its last line with its name in front; a hint follows it.
 std::string complaintIn(std::string_view messages) {
-    constexpr std::string_view mark = "genvctl: ";
-    std::size_t found = messages.rfind(mark);
+    constexpr std::string_view speaker = "genvctl: ";
+    std::size_t found = messages.rfind(speaker);
     while (found != std::string_view::npos && found != 0 && messages[found - 1] != '\n')
-        found = messages.rfind(mark, found - 1);
+        found = messages.rfind(speaker, found - 1);
     if (found == std::string_view::npos)
         return remote::lastLine(messages);
-    messages.remove_prefix(found + mark.size());
+    messages.remove_prefix(found + speaker.size());
     return remote::lastLine(messages.substr(0, messages.find('\n')));
 }
 
