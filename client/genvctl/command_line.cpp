@@ -118,7 +118,7 @@ void requireSense(const CLI::App& app, const Context& context) {
             throw Failure(ExitStatus::Usage,
                           fmt::format("\"{}\" makes no sense on another machine: -H cannot be used",
                                       command->get_name()),
-                          fmt::format("\"genvctl run --login -H {}\" gives you a shell there.",
+                          fmt::format("\"genvctl -H {} run --login\" gives you a shell there.",
                                       *context.options.host));
     }
 }

@@ -41,6 +41,8 @@ class Context {
   public:
     GlobalOptions options;
     std::optional<ShellLink> shell;
+    /// Waiting for one's turn is given up when the other end of this is closed; -1: nothing.
+    int waitsWhileOpen = -1;
     /// What to run, set by the subcommand that was named.
     std::function<void()> command;
 

@@ -33,6 +33,13 @@ std::vector<std::string> commandWords(const CLI::App& command) {
     return words;
 }
 
+std::vector<std::string> noCommandWords(const CLI::App& command) {
+    const std::vector<std::string> words = command.remaining();
+    if (!words.empty())
+        throw CLI::ExtrasError({words.front()});
+    return {};
+}
+
 void execute(const std::vector<std::string>& words) {
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);

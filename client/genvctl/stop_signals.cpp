@@ -2,6 +2,7 @@
 #include "client/genvctl/stop_signals.hpp"
 
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -30,9 +31,24 @@ int blockedSignals(sigset_t& before) {
     return descriptor;
 }
 
+int epollOf(int signals, int watched) {
+    if (watched < 0)
+        return -1;
+    const int descriptor = epoll_create1(EPOLL_CLOEXEC);
+    epoll_event arrival{EPOLLIN, {}};
+    epoll_event closing{EPOLLRDHUP, {}}; // and EPOLLHUP, which is always told
+    if (descriptor >= 0 && epoll_ctl(descriptor, EPOLL_CTL_ADD, signals, &arrival) == 0 &&
+        (epoll_ctl(descriptor, EPOLL_CTL_ADD, watched, &closing) == 0 || errno == EPERM))
+        return descriptor;
+    const int error = errno;
+    close(descriptor);
+    throw std::system_error(error, std::generic_category(), "waiting for signals");
+}
+
 } // namespace
 
-StopSignals::StopSignals() : descriptor_(blockedSignals(before_)) {}
+StopSignals::StopSignals(int watched)
+    : descriptor_(blockedSignals(before_)), both_(epollOf(descriptor_, watched)) {}
 
 StopSignals::~StopSignals() {
     close(descriptor_);

@@ -2,6 +2,8 @@
 // Being told to stop while waiting for something else.
 #pragma once
 
+#include "client/descriptor.hpp"
+
 #include <signal.h>
 
 #include <stdexcept>
@@ -13,19 +15,23 @@ namespace genv::ctl {
 /// process but make a descriptor readable. One that was not taken acts when this goes.
 class StopSignals {
   public:
-    /// Throws std::system_error.
-    StopSignals();
+    /// With a descriptor, the closing of its other end is the same as a signal. What cannot be
+    /// watched for that, such as a file, is not. Throws std::system_error.
+    explicit StopSignals(int watched = -1);
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
     ~StopSignals();
 
-    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    [[nodiscard]] int descriptor() const noexcept {
+        return both_.number() >= 0 ? both_.number() : descriptor_;
+    }
     /// Takes the signal that has arrived; 0: none has.
     int take() const noexcept;
 
   private:
     sigset_t before_{};
     int descriptor_;
+    client::Descriptor both_; ///< an epoll instance with what is watched, too, if anything is
 };
 
 /// A command that was told to stop while it waited, with what it has left undone.

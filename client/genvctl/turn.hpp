@@ -55,7 +55,7 @@ Failure timedOut(std::chrono::seconds timeout);
 template <typename Call, typename Granted>
 auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds> timeout,
             const std::string& undone, Call call, Granted granted) {
-    const StopSignals stop;
+    const StopSignals stop(context.waitsWhileOpen);
     TurnDisplay display(std::move(text));
     const Waiting waiting{stop.descriptor(), [&] { display.update(); }};
     try {

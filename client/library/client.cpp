@@ -421,6 +421,10 @@ bool Client::serviceIsThere() {
     return implementation_->serviceIsThere();
 }
 
+bool Client::serviceIsInstalled() {
+    return implementation_->serviceIsInstalled();
+}
+
 std::optional<Event> Client::nextEvent(int stopDescriptor) {
     return implementation_->nextEvent(stopDescriptor);
 }

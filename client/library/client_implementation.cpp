@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/library/client_implementation.hpp"
 
+#include <algorithm>
+
 namespace genv {
 
 namespace contract = dbus::contract;
@@ -45,6 +47,25 @@ bool Client::Implementation::serviceIsThere() {
         connection_.handleArrived();
         return events_->serviceIsThere();
     });
+}
+
+bool Client::Implementation::serviceIsInstalled() {
+    constexpr const char* bus = "org.freedesktop.DBus";
+    std::vector<std::string> names;
+    connection_.call(Patience::Usual, [&] {
+        const auto driver = connection_.proxy(bus, "/org/freedesktop/DBus");
+        driver->callMethod("ListActivatableNames").onInterface(bus).storeResultsTo(names);
+        if (std::ranges::find(names, contract::busName) != names.end())
+            return;
+        bool isThere = false;
+        driver->callMethod("NameHasOwner")
+            .onInterface(bus)
+            .withArguments(contract::busName)
+            .storeResultsTo(isThere);
+        if (isThere)
+            names.emplace_back(contract::busName);
+    });
+    return std::ranges::find(names, contract::busName) != names.end();
 }
 
 std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {

@@ -72,6 +72,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     bool wait(const Waiting& waiting, const client::WaitingCall::Send& send);
     void listenForEvents(client::OwnerNames names);
     bool serviceIsThere();
+    bool serviceIsInstalled();
     std::optional<Event> nextEvent(int stopDescriptor);
 
     /// Runs something about an environment; what a path without an object answers becomes

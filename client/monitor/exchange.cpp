@@ -10,8 +10,16 @@
 
 namespace genv::monitor {
 
-Exchange::Exchange(std::chrono::nanoseconds oldest, std::chrono::nanoseconds patience)
-    : oldest_(oldest), patience_(patience), descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+namespace {
+
+// Far more than there are rules; reasons are foreign text where the service is another machine's.
+constexpr std::size_t mostActions = 64;
+constexpr std::size_t longestReason = 64;
+
+} // namespace
+
+Exchange::Exchange(std::chrono::nanoseconds oldest)
+    : oldest_(oldest), descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (descriptor_ < 0)
         throw std::system_error(errno, std::generic_category(), "eventfd");
 }
@@ -21,19 +29,25 @@ Exchange::~Exchange() {
 }
 
 bool Exchange::isFresh() const {
-    return sample_ && std::chrono::steady_clock::now() - sample_->begun <= oldest_;
+    const auto now = std::chrono::steady_clock::now();
+    return sample_ && !isExpired_ &&
+           (now - sample_->begun <= oldest_ || now < sample_->standsUntil);
 }
 
-Exchange::Served Exchange::get() {
-    std::unique_lock lock(mutex_);
+Exchange::Ticket Exchange::request() {
+    const std::lock_guard lock(mutex_);
     if (isFresh())
-        return {sample_, counters_};
+        return count_;
     if (!requested_) {
         requested_ = true;
         eventfd_write(descriptor_, 1);
     }
-    const std::uint64_t before = count_;
-    if (!published_.wait_for(lock, patience_, [&] { return count_ != before; }))
+    return count_ + 1;
+}
+
+Served Exchange::get(Ticket ticket, std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    if (!published_.wait_until(lock, deadline, [&] { return count_ >= ticket; }))
         return {nullptr, counters_};
     return {sample_, counters_};
 }
@@ -49,6 +63,7 @@ void Exchange::publish(Sample sample) {
     auto shared = std::make_shared<const Sample>(std::move(sample));
     const std::lock_guard lock(mutex_);
     sample_ = std::move(shared);
+    isExpired_ = false;
     ++count_;
     requested_ = false;
     published_.notify_all();
@@ -56,17 +71,26 @@ void Exchange::publish(Sample sample) {
 
 void Exchange::expire() {
     const std::lock_guard lock(mutex_);
-    sample_.reset();
+    isExpired_ = true;
 }
 
 void Exchange::countAction(const std::string& action, const std::string& reason) {
     const std::lock_guard lock(mutex_);
-    ++counters_.actions[{action, reason}];
+    const bool isNew = !counters_.actions.contains({action, reason});
+    if (isNew && (counters_.actions.size() >= mostActions || reason.size() > longestReason))
+        ++counters_.actions[{action, "other"}];
+    else
+        ++counters_.actions[{action, reason}];
 }
 
 void Exchange::countError() {
     const std::lock_guard lock(mutex_);
     ++counters_.errors;
+}
+
+void Exchange::countFailure(const std::string& kind) {
+    const std::lock_guard lock(mutex_);
+    ++counters_.failures[kind];
 }
 
 } // namespace genv::monitor

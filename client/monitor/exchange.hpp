@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between the one thread that talks to the service and those that answer scrapes. A scrape is
+// Between the one thread that talks to a machine and those that answer scrapes. A scrape is
 // answered from the last sample while that is young enough; else it asks for one and waits, for a
 // bounded time. However many scrapes wait, one sample answers them all.
 #pragma once
@@ -17,22 +17,23 @@ namespace genv::monitor {
 
 class Exchange {
   public:
-    /// `oldest` is the age up to which a sample answers a scrape, `patience` how long one waits for
-    /// a new one. Throws std::system_error.
-    Exchange(std::chrono::nanoseconds oldest, std::chrono::nanoseconds patience);
+    /// `oldest` is the age up to which a sample answers a scrape. Throws std::system_error.
+    explicit Exchange(std::chrono::nanoseconds oldest);
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
     ~Exchange();
 
     // -- for scrapes, from any thread
 
-    struct Served {
-        std::shared_ptr<const Sample> sample; ///< null: none came in time
-        Counters counters;
-    };
-    Served get();
+    /// Which sample answers a scrape, by how many have been published before it.
+    using Ticket = std::uint64_t;
+    /// Asks for a sample where the last one is too old, and waits for none: what a scrape of many
+    /// machines does first, so that they are asked at the same time.
+    Ticket request();
+    /// What request() asked for, as soon as it is there.
+    Served get(Ticket ticket, std::chrono::steady_clock::time_point deadline);
 
-    // -- for the thread that talks to the service
+    // -- for the thread that talks to the machine
 
     /// Readable once a sample has been asked for.
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
@@ -43,17 +44,18 @@ class Exchange {
     void expire();
     void countAction(const std::string& action, const std::string& reason);
     void countError();
+    void countFailure(const std::string& kind);
 
   private:
     bool isFresh() const;
 
     const std::chrono::nanoseconds oldest_;
-    const std::chrono::nanoseconds patience_;
     int descriptor_;
     std::mutex mutex_; ///< guards what follows
     std::condition_variable published_;
     std::shared_ptr<const Sample> sample_;
-    std::uint64_t count_ = 0; ///< of published samples
+    Ticket count_ = 0; ///< of published samples
+    bool isExpired_ = false;
     bool requested_ = false;
     Counters counters_;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-monitor: serves what the service says in Prometheus' form. Whoever starts it, it answers the
-// network as an unprivileged user; the threads of the web server see finished samples only, and one
-// thread talks to the service.
+// genv-monitor: serves what the service says in Prometheus' form, this machine's or those of other
+// hosts over SSH. Whoever starts it, it answers the network as an unprivileged user; the threads of
+// the web server see finished samples only, and one thread talks to each machine.
 #include "client/monitor/config_files.hpp"
 #include "client/monitor/exchange.hpp"
+#include "client/monitor/hosts.hpp"
 #include "client/monitor/metrics.hpp"
 #include "client/monitor/options.hpp"
 #include "client/monitor/server.hpp"
@@ -21,9 +22,11 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <system_error>
 
 namespace genv::monitor {
@@ -33,16 +36,15 @@ namespace {
 // Below the 10 s that Prometheus waits by default; a call to the service ends before.
 constexpr std::chrono::seconds scrapePatience{6};
 constexpr const char* callPatience = "5s";
+// Of a host's time a call may take so much; the rest shows whether it is the service or the host.
+constexpr int callTenths = 6;
 
-// What the web server asks for at each scrape.
-std::string scrape(Exchange& exchange, const Selection& selection) {
-    const Exchange::Served served = exchange.get();
-    const ServiceState* state =
-        served.sample && served.sample->state ? &*served.sample->state : nullptr;
-    const auto now = std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
-    return prometheus::TextSerializer().Serialize(
-        collectMetrics(state, served.sample ? served.sample->took : scrapePatience, served.counters,
-                       now, selection));
+std::string toText(const std::vector<prometheus::MetricFamily>& metrics) {
+    return prometheus::TextSerializer().Serialize(metrics);
+}
+
+Time now() {
+    return std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
 }
 
 // Of the standard descriptors, one that is closed would be taken by a socket, and a message go
@@ -97,22 +99,65 @@ void announce(const Options& options, const std::string& target) {
     sd_notify(0, "READY=1");
 }
 
-void run(const Options& options) {
-    umask(077);
-    setenv("SYSTEMD_BUS_TIMEOUT", callPatience, 0);
-    const int stop = stopSignals();
-    // A scrape that comes every interval is to find the sample before it too old.
-    Exchange exchange(std::chrono::nanoseconds(options.interval) * 9 / 10, scrapePatience);
+// Answers scrapes with a text while something works.
+void serve(const Options& options, const Server::Scrape& scrape,
+           const std::function<void()>& work) {
     Server server(options.address, options.port);
     const std::string target = endpoint(reachable(options.address), server.port());
     writeConfigFiles(options.configFolder, target, options.interval);
     leaveRoot();
-    server.start([&] { return scrape(exchange, options.selection); });
+    server.start(scrape);
     announce(options, target);
-    Watch(exchange, stop).run();
-    Sample last; // no scrape waits any more
-    last.begun = std::chrono::steady_clock::now();
-    exchange.publish(std::move(last));
+    work();
+}
+
+void serveThisMachine(const Options& options, int stop) {
+    setenv("SYSTEMD_BUS_TIMEOUT", callPatience, 0);
+    // A scrape that comes every interval is to find the sample before it too old.
+    Exchange exchange(std::chrono::nanoseconds(options.interval) * 9 / 10);
+    const auto scrape = [&] {
+        const Served served =
+            exchange.get(exchange.request(), std::chrono::steady_clock::now() + scrapePatience);
+        return toText(collectMetrics(served, scrapePatience, now(), options.selection));
+    };
+    serve(options, scrape, [&] {
+        LocalWatch(exchange, stop).run();
+        Sample last; // no scrape waits any more
+        last.begun = std::chrono::steady_clock::now();
+        exchange.publish(std::move(last));
+    });
+}
+
+// Prometheus waits for a scrape no longer than its interval, whatever a host does meanwhile.
+std::chrono::milliseconds patienceOf(std::chrono::seconds interval) {
+    return std::min<std::chrono::milliseconds>(scrapePatience,
+                                               std::chrono::milliseconds(interval) * 8 / 10);
+}
+
+void serveHosts(const Options& options, int stop) {
+    if (geteuid() == 0)
+        throw std::runtime_error(
+            "what answers the network is not to be root, and the user nobody has no key for other "
+            "hosts; start it as a user whose key they accept (in a unit: User=)");
+    const auto call = std::chrono::microseconds(options.timeout) * callTenths / 10;
+    setenv("SYSTEMD_BUS_TIMEOUT", fmt::format("{}us", call.count()).c_str(), 1);
+    Hosts hosts(options.hosts,
+                {options.timeout, options.interval, options.isQuiet, options.endsWithOne});
+    const auto scrape = [&] {
+        const auto patience = patienceOf(options.interval);
+        return toText(collectMetrics(hosts.get(std::chrono::steady_clock::now() + patience), now(),
+                                     options.selection));
+    };
+    serve(options, scrape, [&] { hosts.run(stop); });
+}
+
+void run(const Options& options) {
+    umask(077);
+    const int stop = stopSignals();
+    if (options.hosts.empty())
+        serveThisMachine(options, stop);
+    else
+        serveHosts(options, stop);
 }
 
 } // namespace
@@ -130,6 +175,9 @@ int main(int count, char** arguments) {
     } catch (const UsageError& error) {
         fmt::print(stderr, "genv-monitor: {}\n", error.what());
         return 2;
+    } catch (const HostEnded& error) {
+        fmt::print(stderr, "genv-monitor: {}\n", error.what());
+        return 6; // as genvctl where a host cannot be reached
     } catch (const std::exception& error) {
         fmt::print(stderr, "genv-monitor: {}\n", genv::core::printable(error.what()));
         return EXIT_FAILURE;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -66,8 +67,8 @@ double sizeOf(const Value& container) {
 
 class Collector {
   public:
-    Collector(const ServiceState& state, Time now, std::vector<MetricFamily>& all)
-        : state_(state), now_(now), all_(all) {
+    Collector(const ServiceState& state, bool isService, Time now, std::vector<MetricFamily>& all)
+        : state_(state), isService_(isService), now_(now), all_(all) {
         for (const Environment& environment : state_.overview.environments)
             owners_.emplace(environment.id, environment.user);
         for (const ComputeProcess& process : state_.processes) {
@@ -77,7 +78,10 @@ class Collector {
     }
 
     void readings() const;
-    void devices() const;
+    void identities() const;
+    void health() const;
+    void claims() const;
+    void availableMemory() const;
     void totals() const;
     void environments() const;
     void processes() const;
@@ -96,6 +100,7 @@ class Collector {
     }
 
     const ServiceState& state_;
+    bool isService_; ///< a service said it, which knows the total memory of each device
     Time now_;
     std::vector<MetricFamily>& all_;
     std::map<std::string, std::string> owners_; ///< user names, by environment
@@ -116,9 +121,10 @@ void Collector::readings() const {
                    metric.add(std::move(labels), device.usedMemoryBytes);
                });
     eachDevice("genv_device_memory_total_bytes", "Memory in total",
-               [](Metric& metric, Labels labels, const DeviceState& device) {
-                   metric.add(std::move(labels),
-                              static_cast<double>(device.device.totalMemoryBytes));
+               [isService = isService_](Metric& metric, Labels labels, const DeviceState& device) {
+                   const double total = static_cast<double>(device.device.totalMemoryBytes);
+                   if (isService || total > 0)
+                       metric.add(std::move(labels), total);
                });
     eachDevice("genv_device_power_watts", "Power drawn",
                [](Metric& metric, Labels labels, const DeviceState& device) {
@@ -132,13 +138,18 @@ void Collector::readings() const {
                });
 }
 
-void Collector::devices() const {
+void Collector::identities() const {
     eachDevice("genv_device_info", "A device of the machine; always 1",
                [](Metric& metric, Labels labels, const DeviceState& device) {
+                   if (device.device.uuid.empty() && device.device.model.empty())
+                       return; // as of the old genv without the driver's readings
                    labels.push_back({"uuid", core::printable(device.device.uuid)});
                    labels.push_back({"model", core::printable(device.device.model)});
                    metric.add(std::move(labels), 1);
                });
+}
+
+void Collector::health() const {
     eachDevice("genv_device_health", "1 where nothing is known to be wrong with the device, else 0",
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    metric.add(std::move(labels), device.health == "ok" ? 1 : 0);
@@ -150,6 +161,9 @@ void Collector::devices() const {
                    labels.push_back({"health", core::printable(device.health)});
                    metric.add(std::move(labels), 1);
                });
+}
+
+void Collector::claims() const {
     eachDevice("genv_device_attached", "1 where an environment holds the device or a share of it",
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    metric.add(std::move(labels), device.attachments.empty() ? 0 : 1);
@@ -158,6 +172,9 @@ void Collector::devices() const {
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    metric.add(std::move(labels), sizeOf(device.attachments));
                });
+}
+
+void Collector::availableMemory() const {
     eachDevice("genv_device_memory_available_bytes", "Memory that no environment holds",
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    metric.add(std::move(labels), static_cast<double>(device.availableMemoryBytes));
@@ -268,17 +285,33 @@ withZeros(std::map<std::pair<std::string, std::string>, std::uint64_t> actions) 
     return actions;
 }
 
-void collectOwn(std::vector<MetricFamily>& all, bool isUp, std::chrono::duration<double> took,
-                const Counters& counters) {
-    Metric(all, "genv_is_installed", "Whether genv is installed on the machine").add({}, 1);
+void installed(std::vector<MetricFamily>& all, bool isInstalled) {
+    Metric(all, "genv_is_installed", "Whether genv is installed on the machine")
+        .add({}, isInstalled ? 1 : 0);
+}
+
+void up(std::vector<MetricFamily>& all, bool isUp) {
     Metric(all, "genv_up", "1 where the service answered, else 0").add({}, isUp ? 1 : 0);
+}
+
+void version(std::vector<MetricFamily>& all) {
     Metric(all, "genv_build_info", "The exporter's version; always 1")
         .add({{"version", GENV_VERSION}}, 1);
+}
+
+void duration(std::vector<MetricFamily>& all, std::chrono::duration<double> took) {
     Metric(all, "genv_scrape_duration_seconds", "How long the service took for the sample served")
         .add({}, took.count());
+}
+
+void errors(std::vector<MetricFamily>& all, const Counters& counters) {
     Metric(all, "genv_scrape_errors_total", "Samples that failed although the service was running",
            MetricType::Counter)
         .add({}, static_cast<double>(counters.errors));
+}
+
+// What the service says of enforcement; a host that has none has nothing to say of it.
+void collectActions(std::vector<MetricFamily>& all, const Counters& counters) {
     Metric actions(all, "genv_enforcement_actions_total",
                    "Processes ended (terminate) and devices taken (detach) by rules, leases and "
                    "idle time since the exporter started",
@@ -288,26 +321,105 @@ void collectOwn(std::vector<MetricFamily>& all, bool isUp, std::chrono::duration
                     static_cast<double>(count));
 }
 
-} // namespace
+void collectPresence(std::vector<MetricFamily>& all, const Sample* sample) {
+    const Machine machine = sample != nullptr ? sample->machine : Machine::Unreached;
+    Metric(all, "genv_host_up", "1 where the host could be asked, else 0")
+        .add({}, machine == Machine::Unreached ? 0 : 1);
+    if (machine != Machine::Unreached)
+        installed(all, machine != Machine::WithoutGenv);
+    if (machine == Machine::WithService)
+        up(all, sample->isUp);
+}
 
-std::vector<MetricFamily> collectMetrics(const ServiceState* state,
-                                         std::chrono::duration<double> took,
-                                         const Counters& counters, Time now,
-                                         const Selection& selection) {
-    std::vector<MetricFamily> all;
-    collectOwn(all, state != nullptr, took, counters);
-    if (state == nullptr)
-        return all;
-    const Collector collector(*state, now, all);
+void collectHostErrors(std::vector<MetricFamily>& all, const Served& served) {
+    errors(all, served.counters);
+    Metric failures(all, "genv_host_failures_total",
+                    "Times that the host could not be asked, or not for all, since the exporter "
+                    "started",
+                    MetricType::Counter);
+    for (const char* reason : failureReasons) {
+        const auto found = served.counters.failures.find(reason);
+        const std::uint64_t count = found == served.counters.failures.end() ? 0 : found->second;
+        failures.add({{"reason", reason}}, static_cast<double>(count));
+    }
+    if (!served.sample || served.sample->machine == Machine::Unreached)
+        return;
+    duration(all, served.sample->took);
+    Metric(all, "genv_host_left_out",
+           "Devices, environments and processes of the host over what one may have here")
+        .add({}, static_cast<double>(served.sample->leftOut));
+}
+
+// As much of the state as is known.
+void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now,
+                  const Selection& selection) {
+    if (!sample.state)
+        return;
+    const Collector collector(*sample.state, sample.isUp, now, all);
     collector.readings();
-    collector.devices();
+    collector.identities();
+    if (sample.isUp)
+        collector.health();
+    if (!sample.isUp && sample.machine != Machine::WithOldGenv)
+        return;
+    collector.claims();
+    if (sample.isUp)
+        collector.availableMemory();
     collector.totals();
     collector.environments();
-    collector.queue();
+    if (sample.isUp)
+        collector.queue();
     if (selection.processes)
         collector.processes();
     if (selection.users)
         collector.users();
+}
+
+std::vector<MetricFamily> collectHost(const Served& served, Time now, const Selection& selection) {
+    std::vector<MetricFamily> all;
+    collectPresence(all, served.sample.get());
+    collectHostErrors(all, served);
+    const bool hasService = served.sample && served.sample->machine == Machine::WithService;
+    if (hasService || !served.counters.actions.empty())
+        collectActions(all, served.counters);
+    if (served.sample)
+        collectState(all, *served.sample, now, selection);
+    return all;
+}
+
+} // namespace
+
+std::vector<MetricFamily> collectMetrics(const Served& served,
+                                         std::chrono::duration<double> patience, Time now,
+                                         const Selection& selection) {
+    std::vector<MetricFamily> all;
+    installed(all, true);
+    up(all, served.sample && served.sample->isUp);
+    version(all);
+    duration(all, served.sample ? served.sample->took : patience);
+    errors(all, served.counters);
+    collectActions(all, served.counters);
+    if (served.sample)
+        collectState(all, *served.sample, now, selection);
+    return all;
+}
+
+std::vector<MetricFamily> collectMetrics(const std::vector<ServedHost>& hosts, Time now,
+                                         const Selection& selection) {
+    std::vector<MetricFamily> all;
+    version(all);
+    std::map<std::string, std::size_t> places; // of each family in `all`
+    for (const ServedHost& host : hosts) {
+        for (MetricFamily& family : collectHost(host.served, now, selection)) {
+            for (ClientMetric& metric : family.metric)
+                metric.label.insert(metric.label.begin(), {"hostname", host.hostname});
+            const auto [place, isNew] = places.try_emplace(family.name, all.size());
+            if (isNew)
+                all.push_back(std::move(family));
+            else
+                std::ranges::move(family.metric, std::back_inserter(all[place->second].metric));
+        }
+    }
     return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which metrics there are and what their values are: a pure function of what the service said. The
+// Which metrics there are and what their values are: a pure function of what the machines said. The
 // names of genv 1 are kept as they were, also where today one would choose others. What is not
 // known has no sample at all, never a number that stands for it.
 #pragma once
@@ -8,6 +8,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <string>
 #include <vector>
 
 namespace genv::monitor {
@@ -18,11 +19,20 @@ struct Selection {
     bool users = true;     ///< series per user, and those that name one
 };
 
-/// Everything that is served. `state` is null while the service does not answer; `took` is how long
-/// the sample took.
-std::vector<prometheus::MetricFamily> collectMetrics(const ServiceState* state,
-                                                     std::chrono::duration<double> took,
-                                                     const Counters& counters, Time now,
+/// What a scrape is to say of one of several hosts.
+struct ServedHost {
+    std::string hostname; ///< the value of the label that all its series have
+    Served served;
+};
+
+/// Everything that is served of this machine. `patience` is how long a sample was waited for where
+/// none came.
+std::vector<prometheus::MetricFamily> collectMetrics(const Served& served,
+                                                     std::chrono::duration<double> patience,
+                                                     Time now, const Selection& selection);
+
+/// Everything that is served of other hosts, whose names differ.
+std::vector<prometheus::MetricFamily> collectMetrics(const std::vector<ServedHost>& hosts, Time now,
                                                      const Selection& selection);
 
 } // namespace genv::monitor

@@ -25,6 +25,11 @@ Serves the metrics of genv to Prometheus under /metrics.
   -i, --interval=SECONDS   the oldest sample that is served (10)
       --no-process-metrics leave out the series of single processes
       --no-user-metrics    leave out the series of single users
+      --host=HOST          serve those of [user@]host[:port], over SSH, instead
+                           of this machine's; again for each further one
+      --timeout=MS         how long a host may take, in milliseconds (5000)
+      --quiet              do not tell of hosts that are down
+      --exit-on-error      a host that is down ends it
   -h, --help
       --version
 See genvctl(1), "genvctl monitor".
@@ -75,7 +80,39 @@ std::filesystem::path defaultFolder() {
     return *home / ".local/state/genv/metrics";
 }
 
-enum LongOption : int { Listen = 256, ConfigDir, NoProcesses, NoUsers, Version };
+// Each takes a thread and an ssh.
+constexpr std::size_t mostHosts = 128;
+constexpr int longestTimeout = 600'000;
+
+void addHost(std::vector<remote::Host>& hosts, const char* text) {
+    try {
+        remote::Host host = remote::readHost(text);
+        const std::string label = host.label();
+        for (const remote::Host& other : hosts) {
+            if (other.label() == label)
+                throw UsageError(
+                    fmt::format("--host: there are two hosts \"{}\"; name one of them", label));
+        }
+        hosts.push_back(std::move(host));
+    } catch (const remote::InvalidHost& error) {
+        throw UsageError(fmt::format("--host: {}", error.what()));
+    }
+    if (hosts.size() > mostHosts)
+        throw UsageError(fmt::format(
+            "--host: an exporter takes {} hosts; start another one for the rest", mostHosts));
+}
+
+enum LongOption : int {
+    Listen = 256,
+    ConfigDir,
+    NoProcesses,
+    NoUsers,
+    Host,
+    Timeout,
+    Quiet,
+    ExitOnError,
+    Version
+};
 
 void apply(int option, Options& options) {
     switch (option) {
@@ -97,6 +134,18 @@ void apply(int option, Options& options) {
     case NoUsers:
         options.selection.users = false;
         break;
+    case Host:
+        addHost(options.hosts, optarg);
+        break;
+    case Timeout:
+        options.timeout = std::chrono::milliseconds(number("timeout", optarg, 1, longestTimeout));
+        break;
+    case Quiet:
+        options.isQuiet = true;
+        break;
+    case ExitOnError:
+        options.endsWithOne = true;
+        break;
     case 'h':
         fmt::print("{}", help);
         options.isAboutItself = true;
@@ -113,13 +162,17 @@ void apply(int option, Options& options) {
 } // namespace
 
 Options parseOptions(int count, char** arguments) {
-    static const std::array<option, 9> longOptions{{
+    static const std::array<option, 13> longOptions{{
         {"port", required_argument, nullptr, 'p'},
         {"listen", required_argument, nullptr, Listen},
         {"config-dir", required_argument, nullptr, ConfigDir},
         {"interval", required_argument, nullptr, 'i'},
         {"no-process-metrics", no_argument, nullptr, NoProcesses},
         {"no-user-metrics", no_argument, nullptr, NoUsers},
+        {"host", required_argument, nullptr, Host},
+        {"timeout", required_argument, nullptr, Timeout},
+        {"quiet", no_argument, nullptr, Quiet},
+        {"exit-on-error", no_argument, nullptr, ExitOnError},
         {"help", no_argument, nullptr, 'h'},
         {"version", no_argument, nullptr, Version},
         {nullptr, 0, nullptr, 0},

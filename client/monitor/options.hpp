@@ -3,6 +3,7 @@
 #pragma once
 
 #include "client/monitor/metrics.hpp"
+#include "client/remote/host.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace genv::monitor {
 
@@ -19,6 +21,10 @@ struct Options {
     std::filesystem::path configFolder;
     std::chrono::seconds interval{10};
     Selection selection;
+    std::vector<remote::Host> hosts; ///< with labels that differ; none: this machine
+    std::chrono::milliseconds timeout{5000};
+    bool isQuiet = false;       ///< nothing is told of hosts
+    bool endsWithOne = false;   ///< the first host that cannot be asked ends it
     bool isAboutItself = false; ///< --help or --version has been answered
 };
 

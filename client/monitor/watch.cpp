@@ -10,12 +10,14 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace genv::monitor {
 
 namespace {
 
 constexpr std::chrono::milliseconds betweenConnects{1000};
+constexpr const char* isThere = "the service is there";
 
 // Readable when one of the two is.
 int eitherOf(int one, int other) {
@@ -41,39 +43,27 @@ bool isEnforcement(const std::string& reason) {
 
 } // namespace
 
-Watch::Watch(Exchange& exchange, int stopDescriptor)
+Watch::Watch(Exchange& exchange, int stopDescriptor, std::string name)
     : exchange_(exchange), stopDescriptor_(stopDescriptor),
-      wakeDescriptor_(eitherOf(exchange.descriptor(), stopDescriptor)) {}
+      wakeDescriptor_(eitherOf(exchange.descriptor(), stopDescriptor)), name_(std::move(name)) {}
 
 Watch::~Watch() {
     close(wakeDescriptor_);
 }
 
-bool Watch::isStopped() const {
-    return becomesReadable(stopDescriptor_, std::chrono::milliseconds{0});
+bool Watch::stopsWithin(std::chrono::milliseconds time) const {
+    return becomesReadable(stopDescriptor_, time);
 }
 
-void Watch::run() {
-    do {
-        try {
-            Client client;
-            client.listenForEventsOnly();
-            serve(client);
-        } catch (const Error& error) {
-            tell(fmt::format("the bus cannot be used: {}", error.what()));
-            publishNone();
-        }
-    } while (!becomesReadable(stopDescriptor_, betweenConnects));
+void Watch::awaitRequest(std::chrono::steady_clock::time_point until) const {
+    const auto left = until - std::chrono::steady_clock::now();
+    if (left.count() > 0)
+        becomesReadable(wakeDescriptor_, std::chrono::ceil<std::chrono::milliseconds>(left));
 }
 
 void Watch::serve(Client& client) {
-    if (client.serviceIsThere()) {
-        exchange_.expire(); // of the time without a bus
-        tell("the service is there");
-    } else {
-        publishNone();
-        tell("the service genvd is not running");
-    }
+    exchange_.expire(); // of the time without a bus
+    tell(client.serviceIsThere() ? isThere : "the service genvd is not running");
     while (!isStopped()) {
         if (const auto event = client.nextEvent(wakeDescriptor_))
             hear(*event);
@@ -86,10 +76,10 @@ void Watch::hear(const Event& event) {
     switch (event.kind) {
     case Event::Kind::ServiceStarted:
         exchange_.expire();
-        tell("the service is there");
+        tell(isThere);
         break;
     case Event::Kind::ServiceEnded:
-        publishNone();
+        exchange_.expire();
         tell("the service genvd has ended");
         break;
     case Event::Kind::ProcessTerminated:
@@ -105,37 +95,56 @@ void Watch::hear(const Event& event) {
     }
 }
 
-Sample Watch::take(Client& client) {
-    Sample sample;
-    sample.begun = std::chrono::steady_clock::now();
-    if (!client.serviceIsThere())
-        return sample;
-    try {
-        ServiceState state;
-        state.overview = client.overview();
-        state.queue = client.queue();
-        state.processes = client.processes();
-        sample.state = std::move(state);
-        tell("the service is there");
-    } catch (const Error& error) {
-        exchange_.countError();
-        tell(fmt::format("the service does not answer: {}", error.what()));
-    }
-    sample.took = std::chrono::steady_clock::now() - sample.begun;
-    return sample;
-}
-
-void Watch::publishNone() {
-    Sample none;
-    none.begun = std::chrono::steady_clock::now();
-    exchange_.publish(std::move(none));
+ServiceState Watch::ask(Client& client) {
+    ServiceState state;
+    state.overview = client.overview();
+    state.queue = client.queue();
+    state.processes = client.processes();
+    return state;
 }
 
 void Watch::tell(const std::string& state) {
     if (state == told_)
         return;
     told_ = state;
-    fmt::print(stderr, "genv-monitor: {}\n", core::printable(state));
+    say(state);
+}
+
+void Watch::say(const std::string& text) const {
+    fmt::print(stderr, "genv-monitor: {}{}{}\n", name_, name_.empty() ? "" : ": ",
+               core::printable(text));
+}
+
+void LocalWatch::run() {
+    do {
+        try {
+            Client client;
+            client.listenForEventsOnly();
+            serve(client);
+        } catch (const Error& error) {
+            tell(fmt::format("the bus cannot be used: {}", error.what()));
+            Sample none;
+            none.begun = std::chrono::steady_clock::now();
+            exchange().publish(std::move(none));
+        }
+    } while (!stopsWithin(betweenConnects));
+}
+
+Sample LocalWatch::take(Client& client) {
+    Sample sample;
+    sample.begun = std::chrono::steady_clock::now();
+    if (!client.serviceIsThere())
+        return sample;
+    try {
+        sample.state = ask(client);
+        sample.isUp = true;
+        tell(isThere);
+    } catch (const Error& error) {
+        exchange().countError();
+        tell(fmt::format("the service does not answer: {}", error.what()));
+    }
+    sample.took = std::chrono::steady_clock::now() - sample.begun;
+    return sample;
 }
 
 } // namespace genv::monitor

@@ -17,8 +17,8 @@ namespace {
 /// Gives ssh its input and takes its output, neither of which waits for the other.
 class Exchange {
   public:
-    Exchange(int descriptor, std::string_view input, std::size_t longest)
-        : descriptor_(descriptor), input_(input), longest_(longest) {
+    Exchange(SshChild& child, int descriptor, std::string_view input, std::size_t longest)
+        : child_(child), descriptor_(descriptor), input_(input), longest_(longest) {
         fcntl(descriptor_, F_SETFL, O_NONBLOCK);
     }
 
@@ -26,15 +26,21 @@ class Exchange {
     bool run() {
         if (input_.empty())
             shutdown(descriptor_, SHUT_WR);
+        bool speaks = true;
         for (;;) {
-            pollfd watched{descriptor_, POLLIN, 0};
+            std::array<pollfd, 2> watched{
+                pollfd{descriptor_, POLLIN, 0},
+                pollfd{speaks ? child_.messagesDescriptor() : -1, POLLIN, 0}};
             if (!input_.empty())
-                watched.events |= POLLOUT;
-            if (poll(&watched, 1, -1) < 0 && errno != EINTR)
+                watched[0].events |= POLLOUT;
+            if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR)
                 throw std::system_error(errno, std::generic_category(), "waiting for ssh");
-            if ((watched.revents & POLLOUT) != 0)
+            if (watched[1].revents != 0)
+                child_.messages();
+            speaks = speaks && (watched[1].revents & (POLLHUP | POLLERR)) == 0;
+            if ((watched[0].revents & POLLOUT) != 0)
                 give();
-            if ((watched.revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !take())
+            if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !take())
                 return text.size() <= longest_;
         }
     }
@@ -62,6 +68,7 @@ class Exchange {
         return count > 0 && text.size() <= longest_;
     }
 
+    SshChild& child_;
     int descriptor_;
     std::string_view input_;
     std::size_t longest_;
@@ -78,7 +85,7 @@ FarOutput runThere(const Host& host, const std::vector<std::string>& words, std:
     auto its = std::make_unique<client::Descriptor>(ends[1]);
     SshChild child(quietSsh(host, commandLine(words)), its->number(), its->number(), bounds);
     its.reset();
-    Exchange exchange(mine.number(), input, longest);
+    Exchange exchange(child, mine.number(), input, longest);
     if (!exchange.run())
         throw HostFailure(Trouble::Failed, fmt::format("\"{}\" printed more than {} KiB there",
                                                        words.front(), longest >> 10));

@@ -86,12 +86,19 @@ std::string Session::nextAddress() {
 
 HostFailure Session::explain(const Error& error) {
     const std::string& name = error.name();
+    const bool unavailable = dynamic_cast<const ServiceUnavailable*>(&error) != nullptr;
+    // Of the connection itself this says that what came was no greeting of a bus.
+    if (unavailable && name == names::accessDenied)
+        return {Trouble::NoService, "what answers there is no bus",
+                fmt::format("A start-up file of the shell there that prints something gets in the "
+                            "way: \"ssh {} true\" is to print nothing.",
+                            host_.name)};
     if (name == names::accessDenied || name == names::interactiveAuthorizationRequired)
         return {Trouble::NotAuthorised, error.what(),
                 fmt::format("Nobody is asked for a password there. Log in as root (\"-l root\" or "
                             "root@{}), or let its administrator allow it with a polkit rule.",
                             host_.name)};
-    if (dynamic_cast<const ServiceUnavailable*>(&error) == nullptr)
+    if (!unavailable)
         return {Trouble::Failed, core::printable(error.what())};
     // Of several connections the one that broke; they share a way and break together.
     for (const auto& child : children_) {

@@ -85,6 +85,9 @@ class SshChild {
     [[nodiscard]] bool timedOut() const noexcept { return timedOut_; }
     /// What it has said on standard error so far, as it came.
     const std::string& messages();
+    /// Readable when it says more, and when it will not any more. Who waits for anything else of it
+    /// takes its messages() meanwhile: it could wait for room for them.
+    [[nodiscard]] int messagesDescriptor() const noexcept { return errors_; }
     /// Ends it.
     void kill();
 

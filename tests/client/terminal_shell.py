@@ -38,9 +38,9 @@ RESTLESS = re.compile(r"^(BASH|SHELLOPTS|EPOCH|SECONDS|S?RANDOM|LINENO|HISTCMD|P
 
 
 class TerminalShell:
-    """A shell, set up for genv unless told otherwise."""
+    """A shell, set up for genv unless told otherwise; `starter` is a command that becomes or starts it."""
 
-    def __init__(self, kind, user, setup=True, wrapper=(), options=(), **variables):
+    def __init__(self, kind, user, setup=True, wrapper=(), options=(), starter=None, **variables):
         self.kind, self.number, self.loaded = kind, 0, False
         self.news = []
         self.shown, self.rest = "", b""  # the terminal's text until the last end, and what came after it
@@ -48,7 +48,7 @@ class TerminalShell:
         os.mkdir(self.folder, 0o777)
         os.chmod(self.folder, 0o777)
         assignments = [f"{name}={value}" for name, value in {"TERM": "dumb", **variables}.items()]
-        command = [AS_USER, user, *wrapper, "env", *assignments, *COMMANDS[kind], *options]
+        command = [AS_USER, user, *wrapper, "env", *assignments, *(starter or COMMANDS[kind]), *options]
         self.process, self.terminal = pty.fork()
         if self.process == 0:
             os.environ["LC_ALL"] = "C.UTF-8"

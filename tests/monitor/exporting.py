@@ -70,9 +70,9 @@ def parsed(text):
 class Exporter:
     """genvctl monitor of a user, on a port that is free."""
 
-    def __init__(self, test, user, *options, folder=None, port="0", **variables):
+    def __init__(self, test, user, *options, folder=None, port="0", before=(), **variables):
         """`folder` is where the files go: one of its own where it is unset; with "", and a port of None, nothing is
-        said of it."""
+        said of it. `before` are words before the command's name, such as those of genvctl remote."""
         self.folder = folder
         if folder is None:
             above = tempfile.mkdtemp(dir=BUS_FOLDER)
@@ -84,7 +84,7 @@ class Exporter:
         assignments = [f"{name}={value}" for name, value in variables.items()]
         if port is not None:
             options = ("--port", port, *options)
-        command = ["env", *assignments, programs["genvctl"], "monitor", *options]
+        command = ["env", *assignments, programs["genvctl"], *before, "monitor", *options]
         self.process = subprocess.Popen(command if user == "root" else [AS_USER, user, *command],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         test.addCleanup(self.stop)

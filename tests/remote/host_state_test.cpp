@@ -163,6 +163,13 @@ TEST_F(NoBus, AGenvThatFailsIsToldOfInItsLastWords) {
     EXPECT_EQ(what.find("Traceback"), std::string::npos) << what;
 }
 
+TEST_F(NoBus, AGenvThatSaysMoreThanAPipeHoldsDoesNotHang) {
+    farCommandIs("head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo last >&2; exit 1");
+    const HostFailure found = failure();
+    EXPECT_EQ(found.trouble(), Trouble::Failed);
+    EXPECT_TRUE(std::string(found.what()).ends_with("last")) << found.what();
+}
+
 TEST_F(NoBus, WhatIsNoSnapshotFails) {
     for (const char* text : {"", "hello\n", "[]", "{}", "null", "{\"envs\": 1}"}) {
         farOutputIs(text);

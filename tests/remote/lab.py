@@ -71,8 +71,11 @@ def words(command):
 class Spec:
     """What one host is to have. genv: True, None (not installed) or "old" (the stand-in of the Python genv)."""
 
-    def __init__(self, genv=True, devices=2, name=None, memory=None, broker=False, nvidia_smi=None, variables=None):
-        self.genv, self.broker, self.nvidia_smi = genv, broker, nvidia_smi
+    def __init__(self, genv=True, devices=2, name=None, memory=None, broker=False, nvidia_smi=None, variables=None,
+                 journal=False, passwords=False, key_exchange="curve25519-sha256"):
+        self.genv, self.broker, self.nvidia_smi, self.journal = genv, broker, nvidia_smi, journal
+        self.passwords = passwords  # whether sshd takes one: carol's is gpu-for-all
+        self.key_exchange = key_exchange  # None: OpenSSH's choice, which takes twice the time
         self.variables = {"GENV_MOCK_DEVICE_COUNT": str(devices)}
         if name:
             self.variables["GENV_MOCK_DEVICE_NAME"] = name
@@ -127,8 +130,9 @@ Port 22
 Port 2222
 HostKey {key}
 AuthorizedKeysFile {self.folder}/authorized_keys/%u
-PasswordAuthentication no
+PasswordAuthentication {"yes" if self.spec.passwords else "no"}
 KbdInteractiveAuthentication no
+{f"KexAlgorithms {self.spec.key_exchange}" if self.spec.key_exchange else ""}
 PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
@@ -258,6 +262,8 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
             command += ["--polkitd-preload", PRELOAD]
         if self.spec.broker:
             command.append("--broker")
+        if self.spec.journal:
+            command.append("--journal")
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{self.name}", "--", *command, "--", os.path.join(HERE, "host"), self.folder],

@@ -6,6 +6,7 @@
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/remote/placement.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "core/error.hpp"
@@ -102,7 +103,23 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
     }
 }
 
+void activateOnHost(const Context& context, const ActivateArguments& arguments) {
+    if (arguments.noAttach)
+        throw Failure(ExitStatus::Usage, "--no-attach makes no sense on another machine",
+                      "Without --gpus nothing is attached there.");
+    OwnEnvironmentOptions wanted;
+    wanted.configuration = arguments.configuration;
+    wanted.overSubscribe = arguments.overSubscribe;
+    wanted.nvmlFilter = arguments.nvmlFilter;
+    wanted.waiting = arguments.waiting;
+    placeThere(context, {wanted, "order", arguments.id, {}, arguments.noPrompt, false});
+}
+
 void activate(Context& context, const ActivateArguments& arguments) {
+    if (context.options.host) {
+        activateOnHost(context, arguments);
+        return;
+    }
     const ShellLink& shell = context.requireShell("activate");
     ShellCode code;
     if (context.activeEnvironment())

@@ -4,6 +4,7 @@
 #include "client/genvctl/commands/requests.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/variables.hpp"
+#include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -113,19 +114,44 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
     return words;
 }
 
-void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
-                         const std::optional<std::string>& kernel) {
-    std::vector<Variable> filter;
+std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                                const std::optional<std::string>& kernel) {
     if (options.nvmlFilter)
-        filter.push_back(nvmlFilterVariable());
+        static_cast<void>(nvmlFilterVariable()); // first: without it nothing is to be started
     context.client().listenForNotices(geteuid());
-    const std::string id = start(context, options, kernel);
+    std::string id = start(context, options, kernel);
+    context.warnOfNotices(id);
+    return id;
+}
+
+void setOwnVariables(Context& context, const std::string& id, bool nvmlFilter) {
     const Environment environment = context.client().environment(id);
     setVariables(
         environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
-    setVariables(filter);
+    if (nvmlFilter)
+        setVariables({nvmlFilterVariable()});
     putShimsFirst();
-    context.warnOfNotices(id);
+}
+
+void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                         const std::optional<std::string>& kernel) {
+    setOwnVariables(context, startOwnEnvironment(context, options, kernel), options.nvmlFilter);
+}
+
+void joinEnvironment(Context& context, const std::string& id,
+                     std::optional<std::uint32_t> predecessor) {
+    core::requireIdentifier(id, "id");
+    context.authorised(
+        [&](Client& client) { client.addProcess(id, static_cast<std::uint32_t>(getpid())); });
+    if (!predecessor)
+        return;
+    try {
+        context.client().removeProcess(id, *predecessor);
+    } catch (const Error& error) {
+        // It has ended by itself.
+        if (error.name() != dbus::contract::error::noSuchProcess)
+            throw;
+    }
 }
 
 } // namespace genv::ctl

@@ -5,6 +5,7 @@
 #include "client/genvctl/commands/configuration_options.hpp"
 #include "client/genvctl/commands/waiting_options.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ struct OwnEnvironmentOptions {
     void addTo(CLI::App& command);
     /// All but the environment's name.
     void addDevicesTo(CLI::App& command);
+    /// Whether any was given that is about the environment or its devices.
+    [[nodiscard]] bool isGiven() const {
+        return configuration.isGiven() || model || overSubscribe || !waiting.wait.empty() ||
+               waiting.lifetime;
+    }
     /// Throws Failure(Usage) for a value that makes no sense.
     void check() const;
     /// Those that were given, but for the name, as words of a command line.
@@ -36,5 +42,16 @@ struct OwnEnvironmentOptions {
 /// the environment. Throws Failure, Error and Interrupted.
 void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
                          const std::optional<std::string>& kernel = {});
+
+/// The same in its parts: starts the environment and returns its id, ...
+std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                                const std::optional<std::string>& kernel = {});
+/// ... and sets this process's variables by an environment.
+void setOwnVariables(Context& context, const std::string& id, bool nvmlFilter);
+
+/// Makes this process a root process of an environment of the user's own. With a predecessor, that
+/// one is none any more, so that its end changes nothing. Throws Failure and Error.
+void joinEnvironment(Context& context, const std::string& id,
+                     std::optional<std::uint32_t> predecessor);
 
 } // namespace genv::ctl

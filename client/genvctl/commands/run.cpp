@@ -1,31 +1,113 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// run: an environment for one command. The command takes the place of genvctl in the same process,
-// so that its pid, exit status and signals are its own and the environment ends with it.
+// run: an environment for one command, for a shell of one's own, or for somebody who is elsewhere.
+// A command or a shell takes the place of genvctl in the same process, so that its pid, exit status
+// and signals are its own and the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/holding.hpp"
 #include "client/genvctl/commands/own_environment.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/execution.hpp"
+#include "client/genvctl/login_shell.hpp"
+#include "client/genvctl/remote/placement.hpp"
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include <memory>
 
 namespace genv::ctl {
 
+namespace {
+
+struct RunArguments {
+    OwnEnvironmentOptions wanted;
+    std::optional<std::string> id;
+    std::optional<std::uint32_t> predecessor;
+    bool login = false;
+    bool noPrompt = false;
+    bool hold = false;
+
+    void check() const {
+        if (login && hold)
+            throw Failure(ExitStatus::Usage, "--login and --hold are two things; take one of them");
+        if (noPrompt && !login)
+            throw Failure(ExitStatus::Usage, "--no-prompt goes with --login");
+        if (id && hold)
+            throw Failure(ExitStatus::Usage, "--hold takes an environment of its own, no --id");
+        if (predecessor && !id)
+            throw Failure(ExitStatus::Usage, "--take-over goes with --id");
+        if (id && wanted.isGiven())
+            throw Failure(ExitStatus::Usage, "--id joins an environment, which is as it is",
+                          "Leave out what asks for devices; \"genv attach\" there takes some.");
+    }
+};
+
+void enter(Context& context, const RunArguments& arguments) {
+    std::string id;
+    if (arguments.id) {
+        id = *arguments.id;
+        joinEnvironment(context, id, arguments.predecessor);
+    } else {
+        id = startOwnEnvironment(context, arguments.wanted);
+    }
+    if (arguments.login)
+        LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context);
+    setOwnVariables(context, id, arguments.wanted.nvmlFilter);
+}
+
+void runOnHost(const Context& context, const RunArguments& arguments,
+               const std::vector<std::string>& words) {
+    if (arguments.hold || arguments.predecessor)
+        throw Failure(ExitStatus::Usage, "--hold takes devices of this machine only",
+                      "Run it there with ssh.");
+    placeThere(context,
+               {arguments.wanted, "order", arguments.id, words, arguments.noPrompt, false});
+}
+
+void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
+    arguments.check();
+    if (context.options.host) {
+        runOnHost(context, arguments, words);
+        return;
+    }
+    if (arguments.hold) {
+        holdEnvironment(context, arguments.wanted);
+        return;
+    }
+    enter(context, arguments);
+    ctl::execute(words);
+}
+
+void addOptions(CLI::App& command, RunArguments& arguments) {
+    command
+        .add_option("--id,--eid", arguments.id,
+                    "Join this environment of yours, in place of one of its own")
+        ->type_name("ID");
+    arguments.wanted.addTo(command);
+    command.add_flag("--login", arguments.login,
+                     "Run your own shell, as when you log in, with the environment active");
+    command.add_flag("--no-prompt", arguments.noPrompt, "With --login: leave the prompt as it is");
+    command.add_flag("--hold", arguments.hold,
+                     "Run nothing: print what was taken, and keep it until standard input ends");
+    // Of "remote": the process that has claimed the environment and leaves it now.
+    command.add_option("--take-over", arguments.predecessor)->group("");
+}
+
+} // namespace
+
 void addRun(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("run", "Run a command in an environment of its own");
-    const auto options = std::make_shared<OwnEnvironmentOptions>();
-    options->addTo(*command);
+    const auto arguments = std::make_shared<RunArguments>();
+    addOptions(*command, *arguments);
     command->footer(
         "The environment ends with the command. Without --gpus the command sees no GPU. Also in\n"
         "an active environment the command gets one of its own, with its own GPUs.");
     takeEverythingFromTheCommandOn(*command);
-    command->callback([&context, options, command] {
-        const std::vector<std::string> words = commandWords(*command);
-        context.command = [&context, options, words] {
-            enterOwnEnvironment(context, *options);
-            execute(words);
-        };
+    command->callback([&context, arguments, command] {
+        const bool needsNone = arguments->login || arguments->hold;
+        const std::vector<std::string> words =
+            needsNone ? noCommandWords(*command) : commandWords(*command);
+        context.command = [&context, arguments, words] { run(context, *arguments, words); };
     });
 }
 

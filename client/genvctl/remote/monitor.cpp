@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// remote monitor: one exporter for many machines.
+#include "client/genvctl/commands/monitor_options.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
+
+#include <CLI/CLI.hpp>
 
 namespace genv::ctl {
 
-void addRemoteMonitor(CLI::App& /*remote*/, Context& /*context*/,
-                      const SharedHostOptions& /*hosts*/) {}
+void addRemoteMonitor(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
+    CLI::App* command = remote.add_subcommand("monitor", "Serve metrics of all hosts");
+    const auto options = std::make_shared<MonitorOptions>();
+    options->addTo(*command);
+    command->footer("Serves http://127.0.0.1:8000/metrics until Ctrl-C, with the label hostname.\n"
+                    "A host that is down has genv_host_up 0, one without genv genv_is_installed 0\n"
+                    "and what its nvidia-smi tells. Not for root: SSH keys are a person's.");
+    command->callback([&context, options, hosts] {
+        context.command = [&context, options, hosts] {
+            MonitoredHosts monitored{hosts->list(context), std::nullopt, hosts->quiet,
+                                     hosts->exitOnError};
+            monitored.timeout = hosts->deadline();
+            becomeExporter(*options, monitored);
+        };
+    });
+}
 
 } // namespace genv::ctl

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/remote/claim.hpp"
+
+#include "client/genvctl/exit_status.hpp"
+#include "core/text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace genv::ctl {
+
+namespace {
+
+using remote::HostFailure;
+using remote::Trouble;
+using FarJson = nlohmann::json;
+
+constexpr std::size_t longestAnswer = std::size_t{64} << 10;
+// How long those that were asked to end may take, all together.
+constexpr std::chrono::milliseconds partingTime{3000};
+constexpr int noSuchCommand = 127;
+
+struct Pipe {
+    std::unique_ptr<client::Descriptor> readEnd;
+    std::unique_ptr<client::Descriptor> writeEnd;
+};
+
+Pipe makePipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) < 0)
+        throw std::system_error(errno, std::generic_category(), "pipe");
+    return {std::make_unique<client::Descriptor>(ends[0]),
+            std::make_unique<client::Descriptor>(ends[1])};
+}
+
+// An object with numbers and lists of them, and nothing deeper.
+FarJson shallowJson(const std::string& text) {
+    bool isDeep = false;
+    FarJson json = FarJson::parse(
+        text,
+        [&](int depth, FarJson::parse_event_t, FarJson&) {
+            isDeep = isDeep || depth > 2;
+            return !isDeep;
+        },
+        false);
+    return isDeep ? FarJson() : json;
+}
+
+bool isSmallNumber(const FarJson& json) {
+    return json.is_number_unsigned() && json.get<std::uint64_t>() <= UINT32_MAX;
+}
+
+std::optional<FarGrant> readGrant(const std::string& line) {
+    const FarJson json = shallowJson(line);
+    if (!json.is_object() || !json.contains("environment") || !json.contains("devices") ||
+        !json.contains("process"))
+        return std::nullopt;
+    const FarJson& id = json["environment"];
+    const FarJson& devices = json["devices"];
+    if (!id.is_string() || !core::isIdentifier(id.get<std::string>()) || !devices.is_array() ||
+        !isSmallNumber(json["process"]))
+        return std::nullopt;
+    FarGrant grant{id.get<std::string>(), {}, json["process"].get<std::uint32_t>()};
+    for (const FarJson& device : devices) {
+        if (!isSmallNumber(device))
+            return std::nullopt;
+        grant.devices.push_back(device.get<std::uint32_t>());
+    }
+    return grant;
+}
+
+// What a far genvctl complained of: its last line with its name in front; a hint follows it.
+std::string complaintIn(std::string_view messages) {
+    constexpr std::string_view complaintMark = "genvctl: ";
+    std::size_t found = messages.rfind(complaintMark);
+    while (found != std::string_view::npos && found != 0 && messages[found - 1] != '\n')
+        found = messages.rfind(complaintMark, found - 1);
+    if (found == std::string_view::npos)
+        return remote::lastLine(messages);
+    messages.remove_prefix(found + complaintMark.size());
+    return remote::lastLine(messages.substr(0, messages.find('\n')));
+}
+
+} // namespace
+
+FarClaim::FarClaim(const remote::Host& host, const std::vector<std::string>& options)
+    : host_(host) {
+    Pipe input = makePipe();
+    Pipe output = makePipe();
+    std::vector<std::string> words{"genvctl", "run", "--hold"};
+    words.insert(words.end(), options.begin(), options.end());
+    // It lives as long as what it claims: whoever waits for it sets the time.
+    ssh_ = std::make_unique<remote::SshChild>(remote::quietSsh(host, remote::commandLine(words)),
+                                              input.readEnd->number(), output.writeEnd->number(),
+                                              remote::SshBounds{});
+    input_ = std::move(input.writeEnd);
+    output_ = std::move(output.readEnd);
+    fcntl(output_->number(), F_SETFL, O_NONBLOCK);
+}
+
+FarClaim::~FarClaim() = default;
+
+int FarClaim::descriptor() const noexcept {
+    return output_ && !refusal_ ? output_->number() : -1;
+}
+
+void FarClaim::take() {
+    std::array<char, 4096> part{};
+    const ssize_t count = read(output_->number(), part.data(), part.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (count <= 0) {
+        refusal_ = ended();
+        return;
+    }
+    if (grant_)
+        return; // there is nothing more to say
+    text_.append(part.data(), static_cast<std::size_t>(count));
+    if (const std::size_t end = text_.find('\n'); end != std::string::npos)
+        takeLine(text_.substr(0, end));
+    else if (text_.size() > longestAnswer)
+        takeLine({});
+}
+
+void FarClaim::takeLine(const std::string& line) {
+    grant_ = readGrant(line);
+    if (grant_)
+        return;
+    ssh_->kill();
+    refusal_ = {HostFailure(Trouble::Failed, "\"genvctl run --hold\" there answers something else",
+                            "A start file of the shell there may print something."),
+                false};
+}
+
+FarRefusal FarClaim::ended() {
+    input_.reset(); // it may wait for the end of its input before it ends
+    const int status = ssh_->wait();
+    if (status == remote::sshFailed || status > 128)
+        return {remote::sshFailure(host_, {}, *ssh_, ssh_->messages()), false};
+    if (status == noSuchCommand)
+        return {HostFailure(Trouble::NoService, "there is no command genvctl",
+                            "Install genv there, where a command over ssh finds it."),
+                false};
+    std::string said = complaintIn(ssh_->messages());
+    if (said.empty())
+        said = fmt::format("\"genvctl run --hold\" ended with {}", status);
+    const auto meaning = static_cast<ExitStatus>(status);
+    const Trouble trouble = meaning == ExitStatus::NotAuthorised ? Trouble::NotAuthorised
+                            : meaning == ExitStatus::NoService   ? Trouble::NoService
+                                                                 : Trouble::Failed;
+    return {HostFailure(trouble, said), meaning == ExitStatus::NoDevice};
+}
+
+void FarClaim::giveUp(std::chrono::milliseconds waited) {
+    ssh_->kill();
+    refusal_ = {HostFailure(Trouble::TimedOut,
+                            fmt::format("no answer within {:g} s",
+                                        std::chrono::duration<double>(waited).count()),
+                            "\"--timeout\" gives it more time."),
+                false};
+}
+
+void FarClaim::release() {
+    input_.reset();
+}
+
+bool FarClaim::isReleasedWithin(std::chrono::milliseconds time) {
+    return ssh_->endsWithin(time);
+}
+
+void release(std::vector<std::unique_ptr<FarClaim>> claims) {
+    for (const auto& claim : claims)
+        claim->release();
+    const auto until = std::chrono::steady_clock::now() + partingTime;
+    for (const auto& claim : claims) {
+        const auto left = until - std::chrono::steady_clock::now();
+        claim->isReleasedWithin(std::max(std::chrono::ceil<std::chrono::milliseconds>(left),
+                                         std::chrono::milliseconds{0}));
+    }
+}
+
+} // namespace genv::ctl

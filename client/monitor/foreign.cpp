@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/foreign.hpp"
+
+#include "core/text.hpp"
+
+#include <set>
+#include <utility>
+
+namespace genv::monitor {
+
+namespace {
+
+/// Keeps the first `most` whose keys differ, and returns how many went.
+template <typename Row, typename Key>
+std::uint64_t keepFirst(std::vector<Row>& rows, std::size_t most, Key key) {
+    std::set<decltype(key(rows.front()))> known;
+    const std::size_t before = rows.size();
+    std::erase_if(rows, [&](const Row& row) {
+        return known.size() >= most || !known.insert(key(row)).second;
+    });
+    return before - rows.size();
+}
+
+void confine(Device& device) {
+    device.uuid = toLabel(device.uuid);
+    device.model = toLabel(device.model);
+}
+
+void confine(Environment& environment) {
+    environment.id = toLabel(environment.id);
+    environment.user = toLabel(environment.user);
+    if (environment.configuration.name)
+        environment.configuration.name = toLabel(*environment.configuration.name);
+}
+
+} // namespace
+
+std::string toLabel(std::string_view text) {
+    std::string label;
+    while (!text.empty()) {
+        std::string_view rest = text;
+        core::takeCharacter(rest);
+        // One character, or one byte that is none.
+        const std::size_t size = rest.size() < text.size() ? text.size() - rest.size() : 1;
+        const std::string character = core::printable(text.substr(0, size));
+        if (label.size() + character.size() > longestLabel)
+            break;
+        label += character;
+        text.remove_prefix(size);
+    }
+    return label;
+}
+
+std::uint64_t confine(ServiceState& state) {
+    for (DeviceState& device : state.overview.devices) {
+        confine(device.device);
+        device.health = toLabel(device.health);
+    }
+    for (Environment& environment : state.overview.environments)
+        confine(environment);
+    std::uint64_t leftOut =
+        keepFirst(state.overview.devices, mostDevices,
+                  [](const DeviceState& device) { return device.device.index; }) +
+        keepFirst(state.overview.environments, mostEnvironments,
+                  [](const Environment& environment) { return environment.id; }) +
+        keepFirst(state.processes, mostProcesses,
+                  [](const ComputeProcess& process) { return process.pid; });
+    std::size_t uses = 0;
+    for (ComputeProcess& process : state.processes) {
+        if (process.environment)
+            process.environment = toLabel(*process.environment);
+        leftOut += keepFirst(process.uses, mostUses - uses,
+                             [](const DeviceUse& use) { return use.device; });
+        uses += process.uses.size();
+    }
+    return leftOut;
+}
+
+} // namespace genv::monitor

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/host_watch.hpp"
+
+#include "client/monitor/foreign.hpp"
+#include "client/monitor/nvidia_smi.hpp"
+#include "client/monitor/old_genv.hpp"
+#include "client/remote/command.hpp"
+#include "client/remote/host_snapshot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace genv::monitor {
+
+namespace {
+
+using remote::HostFailure;
+using remote::Trouble;
+
+// Between two attempts, and between two looks for something that may have been installed.
+constexpr std::chrono::seconds shortestDelay{1};
+constexpr std::chrono::seconds longestDelay{60};
+
+// A machine has few GPUs, and each is a line.
+constexpr std::size_t longestReadings = std::size_t{256} << 10;
+constexpr int driverTenths = 6; ///< of a sample's time, for nvidia-smi
+constexpr int noSuchCommand = 127;
+
+std::chrono::seconds doubled(std::chrono::seconds delay) {
+    return std::min(2 * delay, longestDelay);
+}
+
+const char* reasonOf(Trouble trouble) {
+    switch (trouble) {
+    case Trouble::Unreachable:
+        return failure::unreachable;
+    case Trouble::TimedOut:
+        return failure::timeout;
+    default:
+        return failure::other;
+    }
+}
+
+/// Lets the rest know of a connection as long as it lives.
+class Connected {
+  public:
+    Connected(remote::Cancellation*& connection, remote::Cancellation& cancellation)
+        : connection_(connection) {
+        connection_ = &cancellation;
+    }
+    Connected(const Connected&) = delete;
+    Connected& operator=(const Connected&) = delete;
+    ~Connected() { connection_ = nullptr; }
+
+  private:
+    remote::Cancellation*& connection_;
+};
+
+} // namespace
+
+HostWatch::HostWatch(remote::Host host, Exchange& exchange, Deadlines& deadlines,
+                     HostSettings settings, int stopDescriptor)
+    : Watch(exchange, stopDescriptor, host.label()), host_(std::move(host)), deadlines_(deadlines),
+      settings_(std::move(settings)), hungDelay_(shortestDelay) {}
+
+void HostWatch::run() {
+    for (std::chrono::seconds delay = shortestDelay; !isStopped(); delay = doubled(delay)) {
+        const auto begun = Clock::now();
+        auto failure = failureOf([this] { serveBus(); });
+        if (Clock::now() - begun >= longestDelay)
+            delay = shortestDelay;
+        const auto retry = Clock::now() + delay;
+        if (failure && failure->trouble() == Trouble::NoService) {
+            tell(failure->what());
+            failure = failureOf([&] { serveWithoutBus(retry); });
+        }
+        if (!failure || isStopped())
+            continue;
+        publishUnreached(*failure);
+        if (stopsWithin(delay))
+            return;
+    }
+}
+
+template <typename Work>
+std::optional<HostFailure> HostWatch::failureOf(Work work) {
+    try {
+        work();
+        return std::nullopt;
+    } catch (const HostFailure& failure) {
+        return failure;
+    } catch (const std::exception& error) { // such as no more processes
+        return HostFailure(Trouble::Failed, remote::lastLine(error.what()));
+    }
+}
+
+void HostWatch::serveBus() {
+    remote::Cancellation cancellation;
+    remote::Session session(host_, {std::nullopt, &cancellation});
+    const Connected connected(connection_, cancellation);
+    try {
+        std::optional<Client> client;
+        {
+            const Deadlines::Bound bound(deadlines_, cancellation,
+                                         Clock::now() + settings_.timeout);
+            client.emplace(session.connect());
+            client->listenForEventsOnly();
+        }
+        serve(*client);
+    } catch (const Error& error) {
+        throw cancellation.isCancelled() ? tooLate() : session.explain(error);
+    }
+}
+
+void HostWatch::serveWithoutBus(Clock::time_point until) {
+    exchange().expire(); // of the time with a bus
+    while (!isStopped() && Clock::now() < until) {
+        if (!exchange().takeRequest()) {
+            awaitRequest(until);
+            continue;
+        }
+        Sample sample;
+        sample.machine = Machine::WithoutGenv;
+        sample.begun = Clock::now();
+        takeWithoutService(sample);
+        exchange().publish(std::move(sample));
+    }
+}
+
+void HostWatch::publishUnreached(const HostFailure& failure) {
+    exchange().countFailure(reasonOf(failure.trouble()));
+    Sample sample;
+    sample.machine = Machine::Unreached;
+    sample.begun = Clock::now();
+    sample.standsUntil = Clock::time_point::max();
+    exchange().publish(std::move(sample));
+    const std::string what = failure.what();
+    tell(failure.hint().empty()
+             ? what
+             : fmt::format("{}{} {}", what, what.ends_with('.') ? "" : ".", failure.hint()));
+    if (settings_.failed)
+        settings_.failed(failure);
+}
+
+Sample HostWatch::take(Client& client) {
+    Sample sample;
+    sample.begun = Clock::now();
+    {
+        const Deadlines::Bound bound(deadlines_, *connection_, sample.begun + settings_.timeout);
+        if (client.serviceIsThere()) {
+            askService(client, sample);
+            return sample;
+        }
+        sample.machine = client.serviceIsInstalled() ? Machine::WithService : Machine::WithoutGenv;
+    }
+    takeWithoutService(sample);
+    return sample;
+}
+
+void HostWatch::askService(Client& client, Sample& sample) {
+    try {
+        sample.state = ask(client);
+        sample.leftOut = confine(*sample.state);
+        sample.isUp = true;
+        hungDelay_ = shortestDelay;
+        tell("the service is there");
+    } catch (const std::exception& error) { // also answers that are none
+        sample.state.reset();
+        // Where the bus does not answer either, this throws: it is the host then.
+        static_cast<void>(client.serviceIsInstalled());
+        exchange().countError();
+        sample.standsUntil = Clock::now() + hungDelay_;
+        hungDelay_ = doubled(hungDelay_);
+        tell(fmt::format("the service does not answer: {}", remote::lastLine(error.what())));
+    }
+    sample.took = Clock::now() - sample.begun;
+}
+
+void HostWatch::takeWithoutService(Sample& sample) {
+    remote::Cancellation cancellation; // when it is to stop; the commands have deadlines of theirs
+    const Deadlines::Bound bound(deadlines_, cancellation, Clock::time_point::max());
+    std::vector<DeviceState> readings;
+    std::optional<HostFailure> failure;
+    try {
+        readings = readDevices({settings_.timeout * driverTenths / 10, &cancellation});
+    } catch (const HostFailure& why) {
+        failure = why;
+    }
+    // A driver that hangs says nothing of the host, so then something else is asked, too.
+    const bool isReached =
+        connection_ != nullptr || !failure || failure->trouble() == Trouble::Failed;
+    if (failure &&
+        (cancellation.isCancelled() || (!isReached && failure->trouble() != Trouble::TimedOut)))
+        throw *failure;
+    if (sample.machine == Machine::WithoutGenv && (mayHaveOldGenv() || !isReached))
+        askForOldGenv(sample, isReached, {settings_.timeout, &cancellation});
+    tellOfDriver(failure);
+    if (!failure) {
+        if (!sample.state)
+            sample.state.emplace();
+        mergeReadings(sample.state->overview.devices, std::move(readings));
+    }
+    if (sample.state)
+        sample.leftOut = confine(*sample.state);
+    sample.took = Clock::now() - sample.begun;
+}
+
+bool HostWatch::mayHaveOldGenv() const {
+    return hasOldGenv_ || !oldGenvChecked_ || Clock::now() - *oldGenvChecked_ >= longestDelay;
+}
+
+void HostWatch::askForOldGenv(Sample& sample, bool isReached, const remote::SshBounds& bounds) {
+    try {
+        sample.state = askOldGenv(host_, remote::boundsLeft(bounds, sample.begun));
+        hasOldGenv_ = sample.state.has_value();
+        oldGenvChecked_ = Clock::now();
+    } catch (const HostFailure&) {
+        if (!isReached)
+            throw;
+    }
+    if (sample.state)
+        sample.machine = Machine::WithOldGenv;
+}
+
+std::vector<DeviceState> HostWatch::readDevices(const remote::SshBounds& bounds) const {
+    const auto output = remote::runThere(host_, nvidiaSmiCommand(), {}, bounds, longestReadings);
+    if (output.status == noSuchCommand)
+        return {}; // a machine without GPUs
+    if (output.status != 0)
+        throw HostFailure(Trouble::Failed, remote::lastLine(output.said + output.text));
+    return readNvidiaSmi(output.text, std::chrono::time_point_cast<Time::duration>(
+                                          std::chrono::system_clock::now()));
+}
+
+HostFailure HostWatch::tooLate() const {
+    return {Trouble::TimedOut,
+            fmt::format("no answer within {:g} s",
+                        std::chrono::duration<double>(settings_.timeout).count()),
+            "\"--timeout\" gives it more time."};
+}
+
+void HostWatch::tellOfDriver(const std::optional<HostFailure>& failure) {
+    const std::string text = failure ? failure->what() : "";
+    if (failure) {
+        exchange().countFailure(failure::driver);
+        if (text != driverTold_ && !settings_.isQuiet)
+            say(fmt::format("its nvidia-smi cannot be asked: {}", text));
+    }
+    driverTold_ = text;
+}
+
+void HostWatch::tell(const std::string& state) {
+    if (!settings_.isQuiet)
+        Watch::tell(state);
+}
+
+} // namespace genv::monitor

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/old_genv.hpp"
+
+#include "client/remote/host_snapshot.hpp"
+#include "client/remote/snapshot.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace genv::monitor {
+
+namespace {
+
+using remote::Snapshot;
+
+std::optional<std::uint64_t> countOf(const std::optional<core::Bytes>& bytes) {
+    return bytes ? std::optional(bytes->count) : std::nullopt;
+}
+
+DeviceState toDevice(const Snapshot::Device& said) {
+    DeviceState device;
+    device.device.index = said.index;
+    device.device.totalMemoryBytes = said.totalMemory.count;
+    for (const Snapshot::Attachment& attachment : said.attachments)
+        device.attachments.push_back(
+            {said.index, attachment.environment, std::nullopt, countOf(attachment.share), {}});
+    return device;
+}
+
+ComputeProcess toProcess(const Snapshot::Process& said) {
+    ComputeProcess process;
+    process.pid = said.pid;
+    process.environment = said.environment;
+    for (const Snapshot::Use& use : said.uses)
+        process.uses.push_back({use.device, countOf(use.memory)});
+    return process;
+}
+
+ServiceState toState(const Snapshot& snapshot) {
+    ServiceState state;
+    std::map<std::string, std::vector<std::uint32_t>> held;
+    for (const Snapshot::Device& device : snapshot.devices) {
+        state.overview.devices.push_back(toDevice(device));
+        for (const Snapshot::Attachment& attachment : device.attachments)
+            held[attachment.environment].push_back(device.index);
+    }
+    for (const Snapshot::Environment& said : snapshot.environments) {
+        Environment environment;
+        environment.id = said.id;
+        environment.uid = said.uid;
+        environment.user = said.user;
+        environment.configuration.name = said.name;
+        environment.devices = held[said.id];
+        state.overview.environments.push_back(std::move(environment));
+    }
+    for (const Snapshot::Process& process : snapshot.processes)
+        state.processes.push_back(toProcess(process));
+    return state;
+}
+
+} // namespace
+
+std::optional<ServiceState> askOldGenv(const remote::Host& host, const remote::SshBounds& bounds) {
+    try {
+        return toState(remote::parseSnapshot(remote::readOldSnapshot(host, bounds).json));
+    } catch (const remote::InvalidSnapshot&) {
+        return std::nullopt; // a program of the same name
+    } catch (const remote::HostFailure& failure) {
+        if (failure.trouble() == remote::Trouble::NoService ||
+            failure.trouble() == remote::Trouble::Failed)
+            return std::nullopt;
+        throw;
+    }
+}
+
+void mergeReadings(std::vector<DeviceState>& devices, std::vector<DeviceState> readings) {
+    for (DeviceState& reading : readings) {
+        const auto known = std::ranges::find_if(devices, [&](const DeviceState& device) {
+            return device.device.index == reading.device.index;
+        });
+        if (known == devices.end()) {
+            devices.push_back(std::move(reading));
+            continue;
+        }
+        reading.attachments = std::move(known->attachments);
+        if (reading.device.totalMemoryBytes == 0)
+            reading.device.totalMemoryBytes = known->device.totalMemoryBytes;
+        *known = std::move(reading);
+    }
+}
+
+} // namespace genv::monitor

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Between scrapes and the threads that sample: what answers a scrape, and for how long.
+#include "client/monitor/deadlines.hpp"
+#include "client/monitor/exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace genv::monitor {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::hours ever{1};
+
+Sample taken(std::uint64_t mark) {
+    Sample sample;
+    sample.begun = Clock::now();
+    sample.leftOut = mark;
+    return sample;
+}
+
+TEST(Exchange, AnswersEveryScrapeThatAskedWithTheSampleThatCame) {
+    Exchange exchange(std::chrono::nanoseconds{0});
+    const Exchange::Ticket first = exchange.request();
+    const Exchange::Ticket second = exchange.request();
+    EXPECT_TRUE(exchange.takeRequest());
+    std::thread sampling([&] { exchange.publish(taken(7)); });
+    EXPECT_EQ(exchange.get(first, Clock::now() + ever).sample->leftOut, 7U);
+    sampling.join();
+    EXPECT_FALSE(exchange.takeRequest());
+    // Another machine took its time meanwhile, and the sample is older than it may be.
+    EXPECT_EQ(exchange.get(second, Clock::now()).sample->leftOut, 7U);
+}
+
+TEST(Exchange, WaitsForNoneLongerThanItIsTold) {
+    Exchange exchange(ever);
+    EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
+}
+
+TEST(Exchange, WhatIsYoungAnswersUnlessItHasExpired) {
+    Exchange exchange(ever);
+    exchange.publish(taken(1));
+    EXPECT_EQ(exchange.get(exchange.request(), Clock::now()).sample->leftOut, 1U);
+    EXPECT_FALSE(exchange.takeRequest());
+    exchange.expire();
+    EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
+    EXPECT_TRUE(exchange.takeRequest());
+}
+
+TEST(Exchange, WhatStandsAnswersHoweverOldItIs) {
+    Exchange exchange(std::chrono::nanoseconds{0});
+    Sample sample = taken(3);
+    sample.standsUntil = Clock::time_point::max();
+    exchange.publish(sample);
+    EXPECT_EQ(exchange.get(exchange.request(), Clock::now()).sample->leftOut, 3U);
+    EXPECT_FALSE(exchange.takeRequest());
+}
+
+TEST(Exchange, ReasonsThatAHostMakesUpAreNotKeptForEver) {
+    Exchange exchange(ever);
+    exchange.countAction("detach", "rule:" + std::string(1000, 'x'));
+    for (int reason = 0; reason < 1000; ++reason)
+        exchange.countAction("detach", "rule:" + std::to_string(reason));
+    const auto actions = exchange.get(exchange.request(), Clock::now()).counters.actions;
+    EXPECT_LE(actions.size(), 65U);
+    EXPECT_EQ(actions.at({"detach", "rule:5"}), 1U);
+    EXPECT_GE(actions.at({"detach", "other"}), 900U);
+}
+
+TEST(Deadlines, CancelWhatTakesTooLongAndNothingElse) {
+    Deadlines deadlines;
+    remote::Cancellation late;
+    remote::Cancellation early;
+    const Deadlines::Bound far(deadlines, early, Clock::now() + ever);
+    const Deadlines::Bound near(deadlines, late, Clock::now() + std::chrono::milliseconds{1});
+    while (!late.isCancelled())
+        std::this_thread::yield();
+    EXPECT_FALSE(early.isCancelled());
+}
+
+TEST(Deadlines, EndAllEndsWhatRunsAndWhatBegins) {
+    Deadlines deadlines;
+    remote::Cancellation runs;
+    const Deadlines::Bound bound(deadlines, runs, Clock::time_point::max());
+    deadlines.endAll();
+    EXPECT_TRUE(runs.isCancelled());
+    remote::Cancellation begins;
+    const Deadlines::Bound other(deadlines, begins, Clock::time_point::max());
+    EXPECT_TRUE(begins.isCancelled());
+}
+
+} // namespace
+
+} // namespace genv::monitor
