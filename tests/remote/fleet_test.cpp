@@ -190,8 +190,9 @@ TEST(FleetRules, SpareRootOutsideEnvironmentsAndWhoIsNotKnownOnAService) {
     };
     EXPECT_EQ(decided({hostOf(Genv::Service)}, rules).findings(), Texts{});
     // The old genv does not say whose a process is.
-    EXPECT_EQ(decided({hostOf(Genv::Old)}, rules).findings().back(),
-              "0: Process 71 is not running in a GPU environment");
+    EXPECT_EQ(decided({hostOf(Genv::Old)}, rules).findings(),
+              (Texts{"0: Process 70 is not running in a GPU environment",
+                     "0: Process 71 is not running in a GPU environment"}));
 }
 
 TEST(FleetRules, KnowTheProcessesOfEnvironmentsThatHaveEnded) {
@@ -223,6 +224,16 @@ TEST(FleetRules, TakeTheNewestWhereverItIs) {
     EXPECT_EQ(decided(hosts, atMostDevices(3)).detached(), Texts{"0/7/0"});
     EXPECT_EQ(decided(hosts, atMostDevices(2)).detached(), (Texts{"0/7/0", "1/7/1"}));
     EXPECT_EQ(decided(hosts, atMostDevices(1)).detached(), (Texts{"0/7/0", "1/7/1", "1/7/0"}));
+}
+
+TEST(FleetRules, ReckonFromWhenTheUserFirstGotADevice) {
+    const std::vector<HostMaker> hosts{HostMaker(2)
+                                           .environment("7", "alice")
+                                           .environment("8", "alice")
+                                           .attached("7", 0, 3)
+                                           .attached("8", 0, 9)
+                                           .attached("8", 1, 5)};
+    EXPECT_EQ(decided(hosts, atMostDevices(1)).detached(), Texts{"0/8/1"});
 }
 
 TEST(FleetRules, TakeTheLaterOfEquals) {
@@ -299,12 +310,12 @@ TEST(FleetRules, CountHostsAndLeaveThoseWithTheFewestDevices) {
 }
 
 TEST(FleetRules, LeaveTheHostToWhichTheUserCameLastAmongEquals) {
-    const std::vector<HostMaker> hosts{HostMaker(1).environment("7", "alice").attached("7", 0, 5),
-                                       HostMaker(1).environment("7", "alice").attached("7", 0, 9),
+    const std::vector<HostMaker> hosts{HostMaker(1).environment("7", "alice").attached("7", 0, 9),
+                                       HostMaker(1).environment("7", "alice").attached("7", 0, 5),
                                        HostMaker(1).environment("7", "alice").attached("7", 0, 9),
                                        HostMaker(1).environment("7", "alice")}; // holds nothing
     EXPECT_EQ(decided(hosts, atMostHosts(2)).detached(), Texts{"2/7/0"});
-    EXPECT_EQ(decided(hosts, atMostHosts(1)).detached(), (Texts{"1/7/0", "2/7/0"}));
+    EXPECT_EQ(decided(hosts, atMostHosts(1)).detached(), (Texts{"0/7/0", "2/7/0"}));
 }
 
 TEST(FleetRules, DoNotCountAgainWhatIsTakenAwayAlready) {

@@ -187,8 +187,9 @@ TEST(Snapshot, IsRefusedWhenANumberOrAnAmountIsAbsurd) {
         EXPECT_NE(whyRefusedWith("/envs/envs/0/uid", uid), "") << uid;
     EXPECT_NE(whyRefusedWith("/devices/devices/0/index", 65'536), "");
     EXPECT_NE(whyRefusedWith("/processes/processes/0/used_gpu_memory/0/index", 65'536), "");
-    for (const char* amount : {"", "mi", "-1mi", "42 mi", "42xi", "0xi", "1e3",
-                               "9223372036854775808", "16385gi", "99999999999999999999g", "0x10", "42mi\n"}) {
+    for (const char* amount :
+         {"", "mi", "-1mi", "42 mi", "42xi", "0xi", "1e3", "9223372036854775808", "16385gi",
+          "99999999999999999999g", "0x10", "42mi\n"}) {
         EXPECT_NE(whyRefusedWith("/devices/devices/0/total_memory", amount), "") << amount;
         if (*amount != '\0') {
             EXPECT_NE(whyRefusedWith("/processes/processes/0/used_gpu_memory/0/gpu_memory", amount),
@@ -199,10 +200,10 @@ TEST(Snapshot, IsRefusedWhenANumberOrAnAmountIsAbsurd) {
 }
 
 TEST(Snapshot, IsRefusedWhenAMomentIsNone) {
-    for (const char* moment :
-         {"", "02/03/2024", "2024-03-02 05:06:07", "30/02/2024 00:00:00", "01/13/2024 00:00:00",
-          "00/01/2024 00:00:00", "01/01/1899 00:00:00", "02/03/2024 05:06:0x",
-          "02/03/2024 05:06:077", " 2/03/2024 05:06:07", "+2/03/2024 05:06:07"})
+    for (const char* moment : {"", "02/03/2024", "2024-03-02 05:06:07", "30/02/2024 00:00:00",
+                               "01/13/2024 00:00:00", "00/01/2024 00:00:00", "01/01/1899 00:00:00",
+                               "02/03/2024 05:06:0x", "02/03/2024 25:06:07", "02/03/2024 05:06:077",
+                               " 2/03/2024 05:06:07", "+2/03/2024 05:06:07"})
         EXPECT_NE(whyRefusedWith("/envs/envs/0/creation", moment), "") << moment;
     EXPECT_NE(whyRefusedWith("/devices/devices/0/attachments/0/time", "now"), "");
 }
