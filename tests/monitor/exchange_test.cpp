@@ -54,7 +54,9 @@ TEST(Exchange, WhatStandsAnswersHoweverOldItIs) {
     Sample sample = taken(3);
     sample.standsUntil = Clock::time_point::max();
     exchange.publish(sample);
-    EXPECT_EQ(exchange.get(exchange.request(), Clock::now()).sample->leftOut, 3U);
+    const Served served = exchange.get(exchange.request(), Clock::now());
+    ASSERT_TRUE(served.sample);
+    EXPECT_EQ(served.sample->leftOut, 3U);
     EXPECT_FALSE(exchange.takeRequest());
 }
 
