@@ -73,7 +73,9 @@ Session::Session(Host host, SshBounds bounds) : host_(std::move(host)), bounds_(
 Session::~Session() = default;
 
 Client Session::connect() {
-    return Client([this] { return nextAddress(); });
+    Client client([this] { return nextAddress(); });
+    answered_ = true;
+    return client;
 }
 
 std::string Session::nextAddress() {
@@ -94,10 +96,12 @@ HostFailure Session::explain(const Error& error) {
                             "way: \"ssh {} true\" is to print nothing.",
                             host_.name)};
     if (name == names::accessDenied || name == names::interactiveAuthorizationRequired)
-        return {Trouble::NotAuthorised, error.what(),
-                fmt::format("Nobody is asked for a password there. Log in as root (\"-l root\" or "
-                            "root@{}), or let its administrator allow it with a polkit rule.",
-                            host_.name)};
+        return {
+            Trouble::NotAuthorised, error.what(),
+            fmt::format(
+                "Nobody is asked for a password there. Log in as root (root@{}; \"-l root\" for "
+                "all hosts), or let its administrator allow it with a polkit rule.",
+                host_.name)};
     if (!unavailable)
         return {Trouble::Failed, core::printable(error.what())};
     // Of several connections the one that broke; they share a way and break together.
@@ -113,6 +117,9 @@ HostFailure Session::explain(const Error& error) {
         return {Trouble::NoService, "it has no service genvd"};
     if (children_.back()->endsWithin(lastWords))
         return explain(*children_.back());
+    if (!answered_)
+        return {Trouble::TimedOut, "it does not answer",
+                "\"ConnectTimeout\" in ~/.ssh/config makes ssh give up sooner."};
     return {Trouble::NoService,
             fmt::format("its service genvd does not answer: {}", core::printable(error.what()))};
 }

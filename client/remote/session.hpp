@@ -81,6 +81,7 @@ class Session {
     Host host_;
     SshBounds bounds_;
     std::vector<std::unique_ptr<SshChild>> children_;
+    bool answered_ = false; ///< there has been a connection
 };
 
 } // namespace genv::remote

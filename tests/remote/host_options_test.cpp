@@ -81,8 +81,7 @@ TEST(HostOptions, AreWrongWithoutHostsOrWithWhatIsNone) {
     EXPECT_EQ(listingStatus({"-H", ""}), ExitStatus::Usage);
     EXPECT_EQ(listingStatus({"-H", "h1,-oProxyCommand=id"}), ExitStatus::Usage);
     for (const char* user : {"-oX=y", "a b", "a;id", "a\x1b", "a:22"})
-        EXPECT_EQ(listingStatus({"-H", "h1", "-l" + std::string(user)}), ExitStatus::Usage)
-            << user;
+        EXPECT_EQ(listingStatus({"-H", "h1", "-l" + std::string(user)}), ExitStatus::Usage) << user;
 }
 
 TEST(HostOptions, TimesAreAtLeastASecond) {

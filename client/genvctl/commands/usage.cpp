@@ -16,7 +16,10 @@ namespace genv::ctl {
 namespace {
 
 void snapshot(Context& context, const std::string& type) {
-    Json json = Json::parse(context.client().snapshot());
+    Json json = Json::parse(context.client().snapshot(), nullptr, false);
+    // Another machine's may be no genvd at all.
+    if (!json.is_object() || (!type.empty() && !json.contains(type)))
+        throw Failure(ExitStatus::Failed, "What the service says is no snapshot");
     if (!type.empty())
         json = Json(json.at(type));
     print(jsonText(json, context.options.json == JsonMode::Pretty));

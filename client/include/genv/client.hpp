@@ -160,8 +160,8 @@ class GENV_EXPORT Client {
     /// Whether the service runs, as far as has been heard since listenForEvents() or
     /// listenForEventsOnly().
     bool serviceIsThere();
-    /// Whether the service runs or the bus could start it. It is the bus that is asked, so this also
-    /// tells whether that answers; the service is neither called nor started.
+    /// Whether the service runs or the bus could start it. It is the bus that is asked, so this
+    /// also tells whether that answers; the service is neither called nor started.
     bool serviceIsInstalled();
     /// Waits for the next signal that listenForEvents() asked for. Returns nothing as soon as the
     /// descriptor is readable; -1 waits for signals only.
