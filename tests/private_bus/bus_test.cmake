@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# genv_add_bus_test(NAME name [BROKER] [TIMEOUT seconds] [LABELS label...] [OPTIONS option...] COMMAND command...)
+# genv_add_bus_test(NAME name [BROKER] [AS_SHIPPED] [TIMEOUT seconds] [LABELS label...] [OPTIONS option...] COMMAND command...)
 # registers a test that runs `command` as root on a private system bus with the real polkitd and the policy files that
-# this project ships. BROKER runs it under dbus-broker; OPTIONS go to private-bus. It carries the label `bus` beside LABELS.
+# this project ships. BROKER runs it under dbus-broker; OPTIONS go to private-bus. AS_SHIPPED is for what looks at something
+# else than C++ (a shell, Python): the sanitizers, which make everything slower, are spared it, and a second bus as well.
+# The test carries the label `bus` beside LABELS.
 # A target as the first word of `command` stands for its program, as in add_test(). Where there are no namespaces
 # to be had (no root) the test is skipped, with the reason in its output.
 
 function(genv_add_bus_test)
-  cmake_parse_arguments(PARSE_ARGV 0 TEST "BROKER" "NAME;TIMEOUT" "LABELS;OPTIONS;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 0 TEST "BROKER;AS_SHIPPED" "NAME;TIMEOUT" "LABELS;OPTIONS;COMMAND")
   if(NOT TEST_NAME OR NOT TEST_COMMAND OR TEST_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "genv_add_bus_test needs NAME and COMMAND: ${ARGV}")
+  endif()
+  if(GENV_SANITIZE AND (TEST_BROKER OR TEST_AS_SHIPPED))
+    return()
   endif()
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 600)
