@@ -12,6 +12,12 @@ namespace genv::core {
 
 namespace {
 
+std::string tooMany(std::size_t allowed, std::string_view thing, std::size_t would,
+                    std::string_view limit) {
+    return fmt::format("a user may have {} {}{}, and this would make {} ({})", allowed, thing,
+                       allowed == 1 ? "" : "s", would, limit);
+}
+
 QuotaViolation compareMemory(const Holdings& after, const Limits& limits) {
     if (limits.maxGpuMemoryPerDevice && after.mostMemoryOnADevice() > *limits.maxGpuMemoryPerDevice)
         return fmt::format("a user may have {} of GPU memory on one device, and this would make {} "
@@ -25,6 +31,12 @@ QuotaViolation compareMemory(const Holdings& after, const Limits& limits) {
     return std::nullopt;
 }
 
+// What somebody holds is counted only where it is limited: root's, which never is, may be any
+// number of environments.
+bool isPlacementLimited(const Limits& limits) {
+    return limits.maxDevices || limits.maxGpuMemory || limits.maxGpuMemoryPerDevice;
+}
+
 QuotaViolation comparePlacement(Holdings holdings, const Limits& limits,
                                 const Placement& placement) {
     if (placement.attach.empty())
@@ -36,8 +48,7 @@ QuotaViolation comparePlacement(Holdings holdings, const Limits& limits,
         holdings.add(attachment);
     }
     if (limits.maxDevices && holdings.devices() > *limits.maxDevices)
-        return fmt::format("a user may have {} devices, and this would make {} (MaxDevicesPerUser)",
-                           *limits.maxDevices, holdings.devices());
+        return tooMany(*limits.maxDevices, "device", holdings.devices(), "MaxDevicesPerUser");
     return compareMemory(holdings, limits);
 }
 
@@ -45,16 +56,19 @@ QuotaViolation comparePlacement(Holdings holdings, const Limits& limits,
 
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
                                const std::optional<Placement>& placement) {
+    if (!limits.maxEnvironments && !isPlacementLimited(limits))
+        return std::nullopt;
     const Holdings holdings = holdingsOf(ledger, owner.uid);
     if (limits.maxEnvironments && holdings.environments + 1 > *limits.maxEnvironments)
-        return fmt::format(
-            "a user may have {} environments, and this would make {} (MaxEnvironmentsPerUser)",
-            *limits.maxEnvironments, holdings.environments + 1);
+        return tooMany(*limits.maxEnvironments, "environment", holdings.environments + 1,
+                       "MaxEnvironmentsPerUser");
     return placement ? comparePlacement(holdings, limits, *placement) : std::nullopt;
 }
 
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
                                const Limits& limits, const Placement& placement) {
+    if (!isPlacementLimited(limits))
+        return std::nullopt;
     return comparePlacement(holdingsOf(ledger, environment.uid), limits, placement);
 }
 
@@ -76,8 +90,7 @@ QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age
 QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change) {
     const std::optional<std::uint32_t> gpus = change.gpus.value_or(std::nullopt);
     if (limits.maxDevices && gpus && *gpus > *limits.maxDevices)
-        return fmt::format("a user may have {} devices, and this would make {} (MaxDevicesPerUser)",
-                           *limits.maxDevices, *gpus);
+        return tooMany(*limits.maxDevices, "device", *gpus, "MaxDevicesPerUser");
     const std::optional<Bytes> memory = change.gpuMemory.value_or(std::nullopt);
     for (const auto& [limit, name] :
          {std::pair(limits.maxGpuMemoryPerDevice, "MaxGpuMemoryPerDevice"),

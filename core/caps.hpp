@@ -13,6 +13,12 @@ inline constexpr std::size_t waitsPerUser = 32;      ///< for devices, and as ma
 inline constexpr std::size_t pendingChecksPerUser = 8;
 inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait to be answered
 
+inline constexpr std::size_t callsPerUser = 256; ///< that came in and are not begun
+
+/// What one call may carry, also root's: more than any method wants.
+inline constexpr std::size_t valuesPerCall = 4096;
+inline constexpr std::size_t bytesPerCall = std::size_t{8} << 20; ///< and all of a user's waiting
+
 inline constexpr std::size_t repeatedEnforcementsPerUser = 4;
 inline constexpr std::size_t limitsPerEnforcement = 1000; ///< users named one by one, also root's
 

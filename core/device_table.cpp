@@ -48,10 +48,9 @@ void DeviceTable::insert(Device device) {
     devices_.emplace(index, std::move(device));
 }
 
-Device DeviceTable::remove(DeviceIndex index) {
-    auto node = devices_.extract(index);
+void DeviceTable::remove(DeviceIndex index) {
+    const auto node = devices_.extract(index);
     indices_.erase(node.mapped().facts.uuid);
-    return std::move(node.mapped());
 }
 
 void DeviceTable::addClaim(const DeviceUuid& uuid, Claim claim) {

@@ -48,8 +48,7 @@ class DeviceTable {
 
     /// Adds a device at an index that is free, with the claims given.
     void insert(Device device);
-    /// Takes a device out and returns it.
-    Device remove(DeviceIndex index);
+    void remove(DeviceIndex index);
     /// A device to change; its facts must stay.
     Device& at(DeviceIndex index) { return devices_.at(index); }
 

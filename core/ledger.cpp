@@ -113,9 +113,11 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause) {
         commit(std::move(next), cause);
 }
 
-void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wait) {
+void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wait,
+                       const std::string* document) {
     unlockDetached(next);
-    writeFact(next);
+    if (document == nullptr || encodeState(next) != *document)
+        writeFact(next);
     commit(std::move(next), cause, wait);
 }
 
@@ -144,6 +146,11 @@ bool Ledger::retryWrites() {
         }
     }
     return dirty_.empty();
+}
+
+void Ledger::storeWasLost() {
+    for (const auto& [sequence, environment] : environments_)
+        dirty_.insert(environment.id);
 }
 
 void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait) {

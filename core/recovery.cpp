@@ -5,6 +5,7 @@
 #include "core/state_schema.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -20,7 +21,10 @@ bool findAgain(RootProcess& process, Processes& processes) {
             return false;
         process.pin = std::move(pin);
         return true;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        // Who cannot be looked at now is not dead: then the service starts another time.
+        if (error.code() != ErrorCode::NoSuchProcess)
+            throw;
         return false;
     }
 }
@@ -42,9 +46,11 @@ class Bookings {
         const Bytes left = given.memory < attachment.device.totalMemory
                                ? attachment.device.totalMemory - given.memory
                                : Bytes{0};
-        const bool fits = attachment.share ? wanted <= left : given.count == 0;
+        // Documents need not agree on how much memory there is, so a whole device is no mere sum.
+        const bool fits = attachment.share ? wanted <= left && !given.wholly : given.count == 0;
         if (!fits && !attachment.overSubscribed)
             return false;
+        given.wholly = given.wholly || !attachment.share;
         given.memory =
             std::max(given.memory, std::min(given.memory + wanted, attachment.device.totalMemory));
         ++given.count;
@@ -55,6 +61,7 @@ class Bookings {
     struct Given {
         Bytes memory;
         std::size_t count = 0;
+        bool wholly = false;
     };
     std::unordered_map<DeviceUuid, Given> given_;
 };
@@ -121,6 +128,37 @@ void dropRepeatedNumbers(std::vector<Environment>& environments) {
     }
 }
 
+// The ledger finds an environment by its number and by its processes, so each is one environment's:
+// the oldest's.
+void dropSharedProcesses(std::vector<Environment>& environments) {
+    std::map<ProcessIdentity, const Environment*> owners;
+    for (Environment& environment : environments) {
+        const auto isAnothers = [&](const ProcessIdentity& process) {
+            return owners.emplace(process, &environment).first->second != &environment;
+        };
+        std::erase_if(environment.processes,
+                      [&](const RootProcess& process) { return isAnothers(process.identity); });
+        std::erase_if(environment.kernels,
+                      [&](const Kernel& kernel) { return isAnothers(kernel.process.identity); });
+    }
+}
+
+void renumberRepeated(std::vector<Environment>& environments) {
+    std::set<std::uint64_t> all;
+    for (const Environment& environment : environments)
+        all.insert(environment.sequence);
+    std::set<std::uint64_t> taken;
+    std::uint64_t unused = 0;
+    for (Environment& environment : environments) {
+        if (taken.insert(environment.sequence).second)
+            continue;
+        while (!all.insert(++unused).second) {
+        }
+        environment.sequence = unused;
+        taken.insert(unused);
+    }
+}
+
 // A document, or nothing when it was set aside.
 std::optional<Environment> read(const Store::Found& found, Store& store, RecoveryReport& report) {
     try {
@@ -140,7 +178,8 @@ std::optional<Environment> read(const Store::Found& found, Store& store, Recover
 RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootTime now) {
     RecoveryReport report;
     std::vector<Environment> environments;
-    for (const Store::Found& found : store.readAll()) {
+    std::unordered_map<EnvironmentId, std::string> documents;
+    for (Store::Found& found : store.readAll()) {
         std::optional<Environment> environment = read(found, store, report);
         if (!environment)
             continue;
@@ -152,24 +191,30 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         } else {
             endExpired(*environment, now, report);
         }
+        documents[environment->id] = std::move(found.text);
         environments.push_back(std::move(*environment));
     }
     std::stable_sort(
         environments.begin(), environments.end(),
         [](const Environment& a, const Environment& b) { return a.sequence < b.sequence; });
+    dropSharedProcesses(environments);
+    renumberRepeated(environments);
+    const auto restore = [&](Environment& environment) {
+        const std::string& document = documents.at(environment.id);
+        ledger.restore(std::move(environment), document);
+    };
     std::vector<Environment> living;
     for (Environment& environment : environments) {
         if (environment.isAlive())
             living.push_back(std::move(environment));
         else
-            ledger.restore(
-                std::move(environment)); // without a process it ends, and its document goes
+            restore(environment); // without a process it ends, and its document goes
     }
     dropConflicts(living, report);
     dropRepeatedNumbers(living);
     report.restored = living.size();
     for (Environment& environment : living)
-        ledger.restore(std::move(environment));
+        restore(environment);
     return report;
 }
 

@@ -21,8 +21,9 @@ class Kernels {
     /// Looks for the process of a user, with all its uids, that was started with the connection
     /// file of this kernel (kernel-<id>.json as the last part of an argument). `asking`, the
     /// process that wants to know, is the kernel where it was started so itself; 0 is none. Always
-    /// answers, never before this returns.
-    virtual void find(Uid owner, const std::string& kernel, Pid asking,
+    /// answers, never before this returns. Nobody waits for more than one search of another
+    /// `asker`.
+    virtual void find(Uid asker, Uid owner, const std::string& kernel, Pid asking,
                       std::function<void(Found)> answer) = 0;
 };
 

@@ -44,7 +44,8 @@ class Processes {
     virtual ~Processes() = default;
 
     /// Pins a living process, then reads what it is. Throws Error(NoSuchProcess) when there is
-    /// none. Its exit is told through onExit() once the pin exists, never before this returns.
+    /// none, Error(LimitsExceeded) when the service has no descriptor or memory left to find out.
+    /// Its exit is told through onExit() once the pin exists, never before this returns.
     virtual std::shared_ptr<const ProcessPin> pin(Pid pid) = 0;
 
     /// The same for the process that a descriptor from pidfd_open(2) refers to; the descriptor

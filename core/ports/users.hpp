@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace genv::core {
 
@@ -20,6 +21,12 @@ class Users {
     /// does not answer in time. Always answers; at once where they are known. Called on the loop's
     /// thread only.
     virtual void describe(Uid uid, std::function<void(const UserInfo&)> answer) = 0;
+
+    /// The same for somebody who wants to know about another user: it never holds up what others
+    /// want to know.
+    virtual void describeFor(Uid /*asking*/, Uid uid, std::function<void(const UserInfo&)> answer) {
+        describe(uid, std::move(answer));
+    }
 };
 
 /// Describes many users and answers once all are described.

@@ -25,13 +25,6 @@ std::optional<Bytes> RunningProcess::memoryOn(const DeviceUuid& device) const {
     return std::nullopt;
 }
 
-Bytes RunningProcess::memory() const {
-    Bytes sum;
-    for (const ComputeUse& use : process->uses)
-        sum = sum + use.usedMemory.value_or(Bytes{0});
-    return sum;
-}
-
 WorkingState::WorkingState(const Situation& seen) : situation(seen) {
     const EnvironmentLookup lookup = lookupIn(situation.ledger);
     processes.reserve(situation.observation.processes.size());

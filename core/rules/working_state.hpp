@@ -21,8 +21,6 @@ struct RunningProcess {
     /// What it uses of a device; empty where it does not use it or the driver does not know.
     [[nodiscard]] std::optional<Bytes> memoryOn(const DeviceUuid& device) const;
     [[nodiscard]] bool uses(const DeviceUuid& device) const;
-    /// The sum of what the driver knows.
-    [[nodiscard]] Bytes memory() const;
 };
 
 class WorkingState {
