@@ -4,12 +4,19 @@
 #include <gio/gio.h>
 #include <polkit/polkit.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 namespace genv::policy {
 
 namespace {
+
+using namespace std::chrono_literals;
+
+// What is waited for before a question is asked again; then it has no answer.
+constexpr std::array<std::chrono::milliseconds, 3> pauses{50ms, 200ms, 800ms};
 
 struct Unref {
     void operator()(gpointer object) const { g_object_unref(object); }
@@ -25,25 +32,30 @@ using ErrorPtr = std::unique_ptr<GError, FreeError>;
 // One question on its way. libpolkit's callback and the Check both hold it; whoever is first to
 // answer or to cancel takes the answer out, so that it is told once or not at all.
 struct Pending {
-    Question question;
+    Question question{};
     std::string busName;
     bool interactive = false;
     Authorizer::Answer answer;
     ObjectPtr<GCancellable> cancellable{g_cancellable_new()};
-    guint timer = 0;
+    ObjectPtr<PolkitAuthority> authority; ///< who is asked, from then on
+    guint timer = 0;                      ///< ends it without an answer
+    guint pause = 0;                      ///< before it is asked again
+    std::size_t repeats = 0;
 
     Pending() = default;
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
-    ~Pending() { stopTimer(); }
+    ~Pending() { stopTimers(); }
 
-    void stopTimer() {
-        if (timer != 0)
-            g_source_remove(std::exchange(timer, 0));
+    void stopTimers() {
+        for (guint* source : {&timer, &pause}) {
+            if (*source != 0)
+                g_source_remove(std::exchange(*source, 0));
+        }
     }
 
     void tell(Verdict verdict) {
-        stopTimer();
+        stopTimers();
         if (auto told = std::exchange(answer, nullptr))
             told(verdict);
     }
@@ -68,16 +80,32 @@ Verdict verdictOf(PolkitAuthorizationResult* result) {
                                                                 : Verdict::Denied;
 }
 
+// Whether polkitd is gone, or on its way down or up: the bus starts the next one when it is asked.
+bool isBetweenTwo(const GError& error) {
+    constexpr std::array codes{G_DBUS_ERROR_NO_REPLY, G_DBUS_ERROR_SERVICE_UNKNOWN,
+                               G_DBUS_ERROR_NAME_HAS_NO_OWNER, G_DBUS_ERROR_SPAWN_CHILD_EXITED,
+                               G_DBUS_ERROR_SPAWN_CHILD_SIGNALED};
+    return error.domain == G_DBUS_ERROR &&
+           std::find(codes.begin(), codes.end(), error.code) != codes.end();
+}
+
+void checkAfterAPause(const PendingPtr& pending);
+
 void onChecked(GObject* source, GAsyncResult* async, gpointer data) {
     const auto pending = takeBack<Pending>(data);
     GError* failure = nullptr;
     const ObjectPtr<PolkitAuthorizationResult> result(
         polkit_authority_check_authorization_finish(POLKIT_AUTHORITY(source), async, &failure));
     const ErrorPtr error(failure);
-    pending->tell(result ? verdictOf(result.get()) : Verdict::Unavailable);
+    if (result)
+        pending->tell(verdictOf(result.get()));
+    else if (pending->answer && isBetweenTwo(*error) && pending->repeats < pauses.size())
+        checkAfterAPause(pending);
+    else
+        pending->tell(Verdict::Unavailable);
 }
 
-void check(PolkitAuthority* authority, const PendingPtr& pending) {
+void check(const PendingPtr& pending) {
     const ObjectPtr<PolkitDetails> details(polkit_details_new());
     for (const auto& [key, value] : pending->question.details)
         polkit_details_insert(details.get(), key.c_str(), value.c_str());
@@ -87,9 +115,23 @@ void check(PolkitAuthority* authority, const PendingPtr& pending) {
     const auto flags = pending->interactive
                            ? POLKIT_CHECK_AUTHORIZATION_FLAGS_ALLOW_USER_INTERACTION
                            : POLKIT_CHECK_AUTHORIZATION_FLAGS_NONE;
-    polkit_authority_check_authorization(authority, subject.get(), action.c_str(), details.get(),
-                                         flags, pending->cancellable.get(), onChecked,
-                                         giveAway(pending));
+    polkit_authority_check_authorization(pending->authority.get(), subject.get(), action.c_str(),
+                                         details.get(), flags, pending->cancellable.get(),
+                                         onChecked, giveAway(pending));
+}
+
+gboolean onPauseOver(gpointer data) {
+    const PendingPtr pending = *static_cast<PendingPtr*>(data);
+    pending->pause = 0; // returning G_SOURCE_REMOVE ends it
+    check(pending);
+    return G_SOURCE_REMOVE;
+}
+
+void checkAfterAPause(const PendingPtr& pending) {
+    const std::chrono::milliseconds pause = pauses.at(pending->repeats++);
+    pending->pause =
+        g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(pause.count()), onPauseOver,
+                           giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
 }
 
 gboolean onTimeout(gpointer data) {
@@ -107,7 +149,7 @@ class PolkitCheck : public Check {
     PolkitCheck& operator=(const PolkitCheck&) = delete;
     ~PolkitCheck() override {
         const bool waiting = std::exchange(pending_->answer, nullptr) != nullptr;
-        pending_->stopTimer();
+        pending_->stopTimers();
         if (waiting) // makes libpolkit tell polkitd, which takes the password prompt away
             g_cancellable_cancel(pending_->cancellable.get());
     }
@@ -135,6 +177,11 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
             polkit_authority_get_async(nullptr, onGot, giveAway(shared_from_this()));
     }
 
+    void ask(const PendingPtr& pending) const {
+        pending->authority.reset(POLKIT_AUTHORITY(g_object_ref(object.get())));
+        check(pending);
+    }
+
     static void onGot(GObject* /*source*/, GAsyncResult* async, gpointer data) {
         const auto self = takeBack<Authority>(data);
         GError* failure = nullptr;
@@ -146,7 +193,7 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
             if (!pending || !pending->answer)
                 continue; // cancelled or timed out
             if (self->object)
-                check(self->object.get(), pending);
+                self->ask(pending);
             else
                 pending->tell(Verdict::Unavailable);
         }
@@ -174,7 +221,7 @@ std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Q
         g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(patience.count()), onTimeout,
                            giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
     if (authority_->object) {
-        check(authority_->object.get(), pending);
+        authority_->ask(pending);
     } else {
         authority_->waiting.push_back(pending);
         authority_->get();

@@ -35,15 +35,17 @@ Action actionFor(Requirement requirement, core::Uid caller, const Target& target
 }
 
 std::string describe(const Target& target) {
-    const std::string of = target.ownerName.empty() ? "" : fmt::format(" of {}", target.ownerName);
+    const std::string of =
+        target.ownerName.empty() ? std::string() : fmt::format(" of {}", target.ownerName);
     if (target.pid)
         return fmt::format("process {}{}", *target.pid, of);
     std::string gpus = target.devices.empty()
-                           ? ""
+                           ? std::string()
                            : fmt::format("GPU{} {}", target.devices.size() == 1 ? "" : "s",
                                          fmt::join(target.devices, ", "));
-    const std::string environment =
-        target.environment ? fmt::format("environment {}{}", *target.environment, of) : "";
+    const std::string environment = target.environment
+                                        ? fmt::format("environment {}{}", *target.environment, of)
+                                        : std::string();
     if (!gpus.empty() && !environment.empty())
         return fmt::format("{} ({})", environment, gpus);
     if (!gpus.empty())
