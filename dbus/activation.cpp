@@ -78,7 +78,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         if (wanted_.waiting.wait)
             present_ = context_.waitingCalls.remember(reply_);
         if (wanted_.kernel) {
-            context_.kernels.find(wanted_.owner, *wanted_.kernel, reply_.caller().pid,
+            context_.kernels.find(actor(), wanted_.owner, *wanted_.kernel, reply_.caller().pid,
                                   later([this, present = context_.listCalls.enter(actor())](
                                             const core::Kernels::Found& found) {
                                       kernel_ = pinKernel(context_.processes, *wanted_.kernel,

@@ -2,21 +2,14 @@
 #include "dbus/callers.hpp"
 
 #include "core/error.hpp"
-
-#include <systemd/sd-bus.h>
+#include "dbus/raw_message.hpp"
 
 #include <memory>
+#include <string_view>
 
 namespace genv::dbus {
 
 namespace {
-
-// sdbus-c++ keeps the message to itself; a derived class may name the member of its base.
-struct RawMessage : sdbus::Message {
-    static sd_bus_message* of(const sdbus::Message& message) {
-        return static_cast<sd_bus_message*>(message.*(&RawMessage::msg_));
-    }
-};
 
 // A client that sends nothing but calls must not make the table grow: connections that are gone are
 // forgotten, and more than this many living ones are asked for again.
@@ -25,19 +18,54 @@ constexpr std::size_t mostKnown = 4096;
 } // namespace
 
 Caller Callers::of(const sdbus::Message& message) {
-    sd_bus_message* raw = RawMessage::of(message);
+    return of(RawMessage::of(message));
+}
+
+Caller Callers::of(sd_bus_message* raw) {
     Caller caller;
-    caller.busName = message.getSender();
+    const char* sender = sd_bus_message_get_sender(raw);
+    caller.busName = sender != nullptr ? sender : "";
     caller.interactive = sd_bus_message_get_allow_interactive_authorization(raw) > 0;
-    auto known = known_.find(caller.busName);
-    if (known == known_.end()) {
-        if (known_.size() >= mostKnown)
-            known_.clear();
-        known = known_.emplace(caller.busName, ask(raw)).first;
-    }
-    caller.uid = known->second.uid;
-    caller.pid = known->second.pid;
+    const auto known = known_.find(caller.busName);
+    const Credentials& credentials =
+        known != known_.end() ? known->second : keep(caller.busName, ask(raw));
+    caller.uid = credentials.uid;
+    caller.pid = credentials.pid;
     return caller;
+}
+
+const Callers::Credentials& Callers::keep(const std::string& busName, Credentials credentials) {
+    if (known_.size() >= mostKnown)
+        known_.clear();
+    return known_.insert_or_assign(busName, credentials).first->second;
+}
+
+std::optional<core::Uid> Callers::known(const std::string& busName) const {
+    const auto found = known_.find(busName);
+    return found != known_.end() ? std::optional(found->second.uid) : std::nullopt;
+}
+
+core::Uid Callers::learn(const std::string& busName, sd_bus_message* credentials) {
+    std::optional<core::Uid> uid;
+    core::Pid pid = 0;
+    if (sd_bus_message_is_method_error(credentials, nullptr) == 0 &&
+        sd_bus_message_enter_container(credentials, 'a', "{sv}") > 0) {
+        while (sd_bus_message_enter_container(credentials, 'e', "sv") > 0) {
+            const char* key = "";
+            std::uint32_t value = 0;
+            sd_bus_message_read_basic(credentials, 's', &key);
+            const std::string_view name = key;
+            if (name != "UnixUserID" && name != "ProcessID")
+                sd_bus_message_skip(credentials, "v");
+            else if (sd_bus_message_read(credentials, "v", "u", &value) > 0)
+                name == "ProcessID" ? static_cast<void>(pid = value)
+                                    : static_cast<void>(uid = value);
+            sd_bus_message_exit_container(credentials);
+        }
+    }
+    if (!uid)
+        core::fail(core::ErrorCode::AccessDenied, "the bus does not say who sent this call");
+    return keep(busName, {*uid, pid}).uid;
 }
 
 Callers::Credentials Callers::ask(sd_bus_message* message) {

@@ -7,6 +7,7 @@
 
 #include <sdbus-c++/sdbus-c++.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -26,6 +27,13 @@ class Callers {
   public:
     /// The sender of a message. Throws core::Error(AccessDenied) when the sender is gone.
     Caller of(const sdbus::Message& message);
+    Caller of(sd_bus_message* message);
+
+    /// Who a connection is, where that is known already.
+    [[nodiscard]] std::optional<core::Uid> known(const std::string& busName) const;
+    /// Reads the bus's answer to GetConnectionCredentials. Throws core::Error(AccessDenied) when it
+    /// does not say.
+    core::Uid learn(const std::string& busName, sd_bus_message* credentials);
 
     /// Forgets a connection that is gone.
     void left(const std::string& busName) { known_.erase(busName); }
@@ -36,6 +44,7 @@ class Callers {
         core::Pid pid = 0;
     };
     static Credentials ask(sd_bus_message* message);
+    const Credentials& keep(const std::string& busName, Credentials credentials);
 
     std::unordered_map<std::string, Credentials> known_;
 };

@@ -70,6 +70,10 @@ EnvironmentObject::~EnvironmentObject() {
     unregisterAdaptor();
 }
 
+void EnvironmentObject::retire(const core::Environment& former) {
+    former_ = former;
+}
+
 void EnvironmentObject::emitAdded() {
     emitInterfacesAddedSignal({Environment_adaptor::INTERFACE_NAME});
 }
@@ -174,7 +178,7 @@ void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) 
                        const auto id = environment.id;
                        const auto sequence = environment.sequence;
                        context.kernels.find(
-                           environment.uid, kernel, reply.caller().pid,
+                           reply.caller().uid, environment.uid, kernel, reply.caller().pid,
                            reply.later([&context, reply, kernel, id, sequence,
                                         present = context.listCalls.enter(reply.caller().uid)](
                                            const core::Kernels::Found& found) {
@@ -229,50 +233,50 @@ void EnvironmentObject::Lock(sdbus::Result<sdbus::UnixFd>&& result) {
 }
 
 uint32_t EnvironmentObject::Uid() {
-    return readProperty([this] { return self().uid; });
+    return readProperty([this] { return seen().uid; });
 }
 
 std::string EnvironmentObject::User() {
-    return readProperty([this] { return self().user; });
+    return readProperty([this] { return seen().user; });
 }
 
 std::string EnvironmentObject::Name() {
-    return readProperty([this] { return self().configuration.name.value_or(""); });
+    return readProperty([this] { return seen().configuration.name.value_or(""); });
 }
 
 uint64_t EnvironmentObject::Created() {
-    return readProperty([this] { return core::toMicroseconds(self().created); });
+    return readProperty([this] { return core::toMicroseconds(seen().created); });
 }
 
 uint32_t EnvironmentObject::Gpus() {
-    return readProperty([this] { return self().configuration.gpus.value_or(0); });
+    return readProperty([this] { return seen().configuration.gpus.value_or(0); });
 }
 
 uint64_t EnvironmentObject::GpuMemory() {
     return readProperty(
-        [this] { return self().configuration.gpuMemory.value_or(core::Bytes{0}).count; });
+        [this] { return seen().configuration.gpuMemory.value_or(core::Bytes{0}).count; });
 }
 
 std::vector<uint32_t> EnvironmentObject::Processes() {
-    return readProperty([this] { return rootPids(self()); });
+    return readProperty([this] { return rootPids(seen()); });
 }
 
 std::vector<std::string> EnvironmentObject::Kernels() {
     return readProperty([this] {
         std::vector<std::string> ids;
-        for (const core::Kernel& kernel : self().kernels)
+        for (const core::Kernel& kernel : seen().kernels)
             ids.push_back(kernel.id);
         return ids;
     });
 }
 
 std::vector<uint32_t> EnvironmentObject::Devices() {
-    return readProperty([this] { return self().deviceIndices(); });
+    return readProperty([this] { return seen().deviceIndices(); });
 }
 
 uint64_t EnvironmentObject::Expires() {
     return readProperty([this] {
-        const auto lease = self().firstLease();
+        const auto lease = seen().firstLease();
         return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.clock.bootNow(),
                                                           context_.clock.wallNow()))
                      : 0;

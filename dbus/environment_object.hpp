@@ -9,6 +9,7 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ class EnvironmentObject
     virtual ~EnvironmentObject();
     EnvironmentObject(const EnvironmentObject&) = delete;
     EnvironmentObject& operator=(const EnvironmentObject&) = delete;
+
+    /// The environment has ended, and was this. What asks for properties before the object is gone
+    /// gets those.
+    void retire(const core::Environment& former);
 
     /// Tells that the object is there, that it goes, or that these of its properties changed.
     void emitAdded();
@@ -57,6 +62,9 @@ class EnvironmentObject
 
     [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
 
+    // What the properties tell.
+    [[nodiscard]] const core::Environment& seen() const { return former_ ? *former_ : self(); }
+
     // Asks whether the caller may manage this environment, then acts on it if it still is the same
     // one.
     template <typename... Values, typename Act>
@@ -64,6 +72,7 @@ class EnvironmentObject
 
     const Context& context_;
     const core::EnvironmentId id_;
+    std::optional<core::Environment> former_;
 };
 
 } // namespace genv::dbus

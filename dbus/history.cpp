@@ -2,9 +2,9 @@
 #include "dbus/history.hpp"
 
 #include "core/text.hpp"
+#include "dbus/raw_message.hpp"
 
 #include <fmt/ranges.h>
-#include <systemd/sd-bus.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,13 +12,6 @@
 namespace genv::dbus {
 
 namespace {
-
-// sdbus-c++ keeps the sd_bus_message to itself.
-struct RawMessage : sdbus::Message {
-    static sd_bus_message* of(const sdbus::Message& message) {
-        return static_cast<sd_bus_message*>(message.*(&RawMessage::msg_));
-    }
-};
 
 void checked(int result) {
     if (result < 0)
@@ -211,12 +204,12 @@ void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& as
         return;
     }
     const auto place = context_.listCalls.enter(reply.caller().uid);
-    context_.users.describe(*asked.uid,
-                            reply.later([target, proceed, place](const core::UserInfo& user) {
-                                policy::Target named = target;
-                                named.ownerName = user.name;
-                                proceed(named);
-                            }));
+    context_.users.describeFor(reply.caller().uid, *asked.uid,
+                               reply.later([target, proceed, place](const core::UserInfo& user) {
+                                   policy::Target named = target;
+                                   named.ownerName = user.name;
+                                   proceed(named);
+                               }));
 }
 
 void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,

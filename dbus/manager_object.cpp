@@ -212,19 +212,20 @@ void ManagerObject::GetLimits(
     handle<interface, "GetLimits">(
         context_, getObject(), std::move(result), [&](const auto& reply) {
             const auto place = context_.listCalls.enter(reply.caller().uid);
-            context_.users.describe(uid, reply.later([&context = context_, reply,
-                                                      place](const core::UserInfo& user) {
-                std::map<std::string, sdbus::Struct<uint64_t, uint64_t>> limits;
-                const auto last = context.observer.last();
-                for (const core::LimitUse& use :
-                     core::limitUses(context.ledger, user.uid, context.settings().limits.of(user),
-                                     last.get(), context.idleness, context.clock.bootNow()))
-                    limits.emplace(
-                        use.name,
-                        sdbus::make_struct(
-                            use.allowed.value_or(std::numeric_limits<uint64_t>::max()), use.used));
-                reply.send(limits);
-            }));
+            context_.users.describeFor(
+                reply.caller().uid, uid,
+                reply.later([&context = context_, reply, place](const core::UserInfo& user) {
+                    std::map<std::string, sdbus::Struct<uint64_t, uint64_t>> limits;
+                    const auto last = context.observer.last();
+                    for (const core::LimitUse& use : core::limitUses(
+                             context.ledger, user.uid, context.settings().limits.of(user),
+                             last.get(), context.idleness, context.clock.bootNow()))
+                        limits.emplace(use.name,
+                                       sdbus::make_struct(use.allowed.value_or(
+                                                              std::numeric_limits<uint64_t>::max()),
+                                                          use.used));
+                    reply.send(limits);
+                }));
         });
 }
 

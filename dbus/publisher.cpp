@@ -82,6 +82,10 @@ void Publisher::on(const core::EnvironmentRemoved& event) {
     environmentProperties_.erase(event.environment);
     managerProperties_.insert("EnvironmentCount");
     const std::shared_ptr<EnvironmentObject> object = std::move(node.mapped());
+    // It stays on its path until the end of this turn, and one object without values would fail
+    // GetManagedObjects for all.
+    if (event.former != nullptr)
+        object->retire(*event.former);
     retired_.push_back(object);
     later([this, object, id = event.environment] {
         object->emitRemoved();

@@ -54,7 +54,13 @@ class Reply {
     void send(const Values&... values) const {
         if (std::exchange(state_->answered, true))
             return;
-        state_->result.returnResults(values...);
+        try {
+            state_->result.returnResults(values...);
+        } catch (const sdbus::Error&) {
+            // It did not go out, for want of memory: then the caller is told that something failed.
+            state_->answered = false;
+            throw;
+        }
     }
 
     void refuse(const core::Error& error, const std::string& fault = {}) const {
