@@ -19,12 +19,22 @@ GIOCondition conditionOf(short events) {
     return static_cast<GIOCondition>(condition | G_IO_HUP | G_IO_ERR);
 }
 
+// How long calls are read and put in line before one of them is served.
+constexpr gint64 longestReading = 10'000; // microseconds
+
+// Nothing tells when the bus has read what it was sent, so that is looked at again after this.
+constexpr gint64 untilBusIsFree = 500; // microseconds
+
+// A loop that waited this long found nothing to do; else its turns follow one another.
+constexpr gint64 idleMoment = 20; // microseconds
+
 } // namespace
 
 GSourceFuncs BusSource::functions = {prepare, check, dispatch, nullptr, nullptr, nullptr};
 
-BusSource::BusSource(sdbus::IConnection& connection, std::function<void()> closed)
-    : connection_(connection), closed_(std::move(closed)) {
+BusSource::BusSource(sdbus::IConnection& connection, dbus::Intake& intake,
+                     std::function<void()> closed)
+    : connection_(connection), intake_(intake), closed_(std::move(closed)) {
     const auto data = connection_.getEventLoopPollData();
     source_ = g_source_new(&functions, sizeof(Source));
     reinterpret_cast<Source*>(source_)->owner = this;
@@ -47,6 +57,8 @@ gboolean BusSource::check(GSource* source) {
     BusSource& self = *reinterpret_cast<Source*>(source)->owner;
     if (self.dead_)
         return FALSE;
+    if (g_get_monotonic_time() - self.prepared_ > idleMoment)
+        self.intake_.wasIdle();
     const gint64 due = g_source_get_ready_time(source);
     return static_cast<gboolean>(g_source_query_unix_fd(source, self.tag_) != 0 ||
                                  (due >= 0 && due <= g_source_get_time(source)));
@@ -69,10 +81,14 @@ bool BusSource::isReady() {
             watched_ = wanted;
             g_source_modify_unix_fd(source_, tag_, wanted);
         }
-        if (data.timeout_usec == 0)
+        if (data.timeout_usec == 0 || (intake_.isWaiting() && intake_.isBusFree()))
             return true; // messages are queued already, and no descriptor will say so
+        prepared_ = g_get_monotonic_time();
         const bool never = data.timeout_usec == std::numeric_limits<std::uint64_t>::max();
-        g_source_set_ready_time(source_, never ? -1 : static_cast<gint64>(data.timeout_usec));
+        gint64 due = never ? -1 : static_cast<gint64>(data.timeout_usec);
+        if (intake_.isWaiting() && (never || due > prepared_ + untilBusIsFree))
+            due = prepared_ + untilBusIsFree;
+        g_source_set_ready_time(source_, due);
         return false;
     } catch (const sdbus::Error&) {
         close();
@@ -82,7 +98,15 @@ bool BusSource::isReady() {
 
 void BusSource::process() {
     try {
-        connection_.processPendingRequest();
+        const gint64 until = g_get_monotonic_time() + longestReading;
+        bool isThere = false;
+        do {
+            intake_.begin();
+            isThere = connection_.processPendingRequest();
+            if (isThere && !intake_.keptLast())
+                return; // it was acted on
+        } while (isThere && g_get_monotonic_time() < until);
+        intake_.serveNext();
     } catch (const sdbus::Error&) {
         close();
     }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Hangs an sdbus-c++ connection on the GLib loop. One message is processed per turn, so that what
-// it changed is told before the next one is read, and other sources get their turn under load.
+// Hangs an sdbus-c++ connection on the GLib loop. One message is acted on per turn, so that what
+// it changed is told before the next one is, and other sources get their turn under load. What the
+// intake merely puts in line is read on, for a bounded time: under a flood, reading must not fall
+// behind, since the bus hands everybody's calls over in one line.
 #pragma once
+
+#include "dbus/intake.hpp"
 
 #include <glib.h>
 #include <sdbus-c++/sdbus-c++.h>
@@ -12,8 +16,9 @@ namespace genv::service {
 
 class BusSource {
   public:
-    /// `closed` is told once, from the loop, when the bus is gone. The connection outlives this.
-    BusSource(sdbus::IConnection& connection, std::function<void()> closed);
+    /// `closed` is told once, from the loop, when the bus is gone. The connection and its intake
+    /// outlive this.
+    BusSource(sdbus::IConnection& connection, dbus::Intake& intake, std::function<void()> closed);
     ~BusSource();
     BusSource(const BusSource&) = delete;
     BusSource& operator=(const BusSource&) = delete;
@@ -33,10 +38,12 @@ class BusSource {
     void close();
 
     sdbus::IConnection& connection_;
+    dbus::Intake& intake_;
     std::function<void()> closed_;
     GSource* source_ = nullptr; // one reference, given back by the destructor
     gpointer tag_ = nullptr;
     GIOCondition watched_{};
+    gint64 prepared_ = 0; ///< when the loop began to wait, in microseconds
     bool dead_ = false;
 };
 

@@ -3,14 +3,14 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "service/label.hpp"
+#include "service/shortage.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <systemd/sd-bus.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,6 +55,8 @@ std::optional<std::string> readWhole(int directory, const std::string& name, std
         ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (file.get() < 0 || ::fstat(file.get(), &status) < 0) {
+        if (isShortage(errno))
+            throw std::system_error(errno, std::generic_category(), "reading the state");
         why = std::generic_category().message(errno);
         return std::nullopt;
     }
@@ -63,11 +65,23 @@ std::optional<std::string> readWhole(int directory, const std::string& name, std
         why = "it is no file, or too large";
         return std::nullopt;
     }
+    if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        why = "somebody else could have written it";
+        return std::nullopt;
+    }
     std::string text(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t length = 0;
     while (length < text.size()) {
         const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
-        if (count <= 0)
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0) {
+            if (isShortage(errno))
+                throw std::system_error(errno, std::generic_category(), "reading the state");
+            why = std::generic_category().message(errno);
+            return std::nullopt;
+        }
+        if (count == 0)
             break;
         length += static_cast<std::size_t>(count);
     }
@@ -78,25 +92,49 @@ std::optional<std::string> readWhole(int directory, const std::string& name, std
 } // namespace
 
 FileStore::FileStore(const std::filesystem::path& runtime, core::Log& log)
-    : broken_(runtime / "broken"), log_(log) {
-    const std::filesystem::path path = runtime / "environments";
-    if (::mkdir(path.c_str(), 0700) < 0 && errno != EEXIST)
-        throw std::system_error(errno, std::generic_category(), path.string());
-    directory_ = Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    if (directory_.get() < 0)
-        throw std::system_error(errno, std::generic_category(), path.string());
+    : path_(runtime / "environments"), broken_(runtime / "broken"), log_(log) {
+    if (const int error = open(); error != 0)
+        throw std::system_error(error, std::generic_category(), path_.string());
+}
+
+int FileStore::open() {
+    if (::mkdir(path_.c_str(), 0700) < 0 && errno == ENOENT) {
+        // For everybody to go through, whatever the umask.
+        if (::mkdir(path_.parent_path().c_str(), 0700) == 0)
+            ::chmod(path_.parent_path().c_str(), 0755);
+        ::mkdir(path_.c_str(), 0700);
+    }
+    Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (opened.get() < 0)
+        return errno;
+    directory_ = std::move(opened);
+    return 0;
+}
+
+bool FileStore::restoreFolder() {
+    struct stat status {};
+    if (::fstat(directory_.get(), &status) < 0 || status.st_nlink > 0 || open() != 0)
+        return false;
+    log_.error("{} was removed; it is made again, with all that was in it", path_.string());
+    if (folderRestored_)
+        folderRestored_();
+    return true;
 }
 
 std::string FileStore::nameOf(const core::EnvironmentId& id) const {
-    char* encoded = nullptr;
-    if (sd_bus_path_encode("/", id.c_str(), &encoded) < 0)
-        throw std::bad_alloc(); // the prefix is valid, so there is no other failure
-    const std::unique_ptr<char, decltype(&std::free)> path(encoded, &std::free);
-    return std::string(path.get() + 1) + std::string(suffix);
+    return labelOf(id) + std::string(suffix);
 }
 
 void FileStore::write(const core::EnvironmentId& id, const std::string& document) {
-    const std::string name = nameOf(id);
+    int error = replace(nameOf(id), document);
+    if (error == ENOENT && restoreFolder())
+        error = replace(nameOf(id), document);
+    if (error != 0)
+        failStorage(error);
+}
+
+// 0 or an errno; then the old document is in force.
+int FileStore::replace(const std::string& name, const std::string& document) {
     const std::string temporary = name + std::string(temporarySuffix);
     int error = 0;
     {
@@ -109,10 +147,9 @@ void FileStore::write(const core::EnvironmentId& id, const std::string& document
     if (error == 0 &&
         ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) < 0)
         error = errno;
-    if (error != 0) {
+    if (error != 0)
         ::unlinkat(directory_.get(), temporary.c_str(), 0);
-        failStorage(error);
-    }
+    return error;
 }
 
 void FileStore::remove(const core::EnvironmentId& id) {

@@ -2,7 +2,8 @@
 // Adapter: the state documents as files below the runtime directory, one per environment. A
 // document is written to a temporary file and renamed, so that whoever reads after a crash finds
 // the old one or the new one. The directory is on tmpfs, so nothing is synchronised to a disk: an
-// environment cannot outlive a reboot anyway.
+// environment cannot outlive a reboot anyway. A folder that somebody removes while the service runs
+// is made again.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace genv::service {
@@ -29,10 +31,22 @@ class FileStore : public core::Store {
     void setAside(const std::string& name, const std::string& why) override;
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override;
 
+    /// Makes the folder again where somebody removed it. Returns whether it did; the listener was
+    /// told then.
+    bool restoreFolder();
+    /// Told when the folder is there again and empty, also amid a write: all documents must be
+    /// written again, later.
+    void onFolderRestored(std::function<void()> listener) { folderRestored_ = std::move(listener); }
+
   private:
+    int open();
+    int replace(const std::string& name, const std::string& document);
+
+    const std::filesystem::path path_;
     std::filesystem::path broken_;
     core::Log& log_;
     Descriptor directory_;
+    std::function<void()> folderRestored_;
 };
 
 } // namespace genv::service

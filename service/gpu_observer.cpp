@@ -15,20 +15,17 @@ namespace {
 constexpr std::size_t mostOfHint = 64;
 
 std::optional<core::ComputeProcess> inspect(core::Pid pid, std::vector<core::ComputeUse> uses) {
-    const auto before = readProcess(pid);
-    if (!before)
-        return std::nullopt;
     core::ComputeProcess process;
-    process.ancestors = readAncestors(*before);
-    process.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
-    process.userNamespaceOwner = readUserNamespaceOwner(pid);
-    process.isMpsServer = isMpsServer(pid);
-    process.uses = std::move(uses);
-    // What was read is of one process, and the uids are the last ones.
-    const auto after = readProcess(pid);
-    if (!after || after->identity != before->identity)
+    const auto facts = readProcess(pid, [&](const core::ProcessFacts& begun) {
+        process.ancestors = readAncestors(begun);
+        process.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
+        process.userNamespaceOwner = readUserNamespaceOwner(pid);
+        process.isMpsServer = isMpsServer(pid);
+    });
+    if (!facts)
         return std::nullopt;
-    process.facts = *after;
+    process.facts = *facts;
+    process.uses = std::move(uses);
     return process;
 }
 

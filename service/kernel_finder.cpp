@@ -93,10 +93,11 @@ core::Kernels::Found findKernel(core::Uid owner, const std::string& kernel, core
 
 } // namespace
 
-void KernelFinder::find(core::Uid owner, const std::string& kernel, core::Pid asking,
-                        std::function<void(Found)> answer) {
-    worker_.run<Found>([owner, kernel, asking] { return findKernel(owner, kernel, asking); },
-                       std::move(answer));
+void KernelFinder::find(core::Uid asker, core::Uid owner, const std::string& kernel,
+                        core::Pid asking, std::function<void(Found)> answer) {
+    worker_.run<Found>(
+        asker, [owner, kernel, asking] { return findKernel(owner, kernel, asking); },
+        std::move(answer));
 }
 
 } // namespace genv::service

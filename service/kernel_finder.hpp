@@ -14,7 +14,7 @@
 #pragma once
 
 #include "core/ports/kernels.hpp"
-#include "service/worker.hpp"
+#include "service/fair_worker.hpp"
 
 namespace genv::service {
 
@@ -22,11 +22,11 @@ class KernelFinder : public core::Kernels {
   public:
     explicit KernelFinder(Worker::Post post) : worker_("genvd-kernels", std::move(post)) {}
 
-    void find(core::Uid owner, const std::string& kernel, core::Pid asking,
+    void find(core::Uid asker, core::Uid owner, const std::string& kernel, core::Pid asking,
               std::function<void(Found)> answer) override;
 
   private:
-    Worker worker_;
+    FairWorker worker_;
 };
 
 } // namespace genv::service

@@ -16,6 +16,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,17 @@ std::filesystem::path directory(const std::string& name, const std::string& othe
     return list.substr(0, list.find(':'));
 }
 
+// Half a change in memory would be worse than none: the state is written before it is made, so the
+// service that systemd starts next has all of it.
+[[noreturn]] void endWithoutMemory() {
+    constexpr std::string_view line =
+        "genvd: out of memory; the service ends, to be started again\n";
+    if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
+        // There is nobody left to tell.
+    }
+    ::_exit(EXIT_FAILURE);
+}
+
 // Every root process and every client is a descriptor.
 void raiseDescriptorLimit() {
     rlimit limit{};
@@ -47,7 +59,8 @@ void raiseDescriptorLimit() {
     }
 }
 
-std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, core::Log& log) {
+std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, const std::string& nvmlSocket,
+                                     core::Log& log) {
     const bool simulated =
         backend == core::Backend::Simulated ||
         (backend == core::Backend::Auto && service::SimulatedGpus::areAskedFor(variable));
@@ -57,7 +70,10 @@ std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, core::Log& log) {
         return std::make_unique<service::SimulatedGpus>(variable);
     }
     service::NvmlSettings settings;
-    settings.helper = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "genv-nvml";
+    settings.socket = nvmlSocket;
+    if (nvmlSocket.empty())
+        settings.helper =
+            std::filesystem::read_symlink("/proc/self/exe").parent_path() / "genv-nvml";
     return std::make_unique<service::NvmlGpus>(std::move(settings));
 }
 
@@ -69,12 +85,13 @@ void endInAnyCase(int status) {
     ::alarm(20);
 }
 
-int serve(service::Logger& log) {
+int serve(const std::string& nvmlSocket, service::Logger& log) {
     service::Directories directories{directory("RUNTIME_DIRECTORY", "/run/genv"),
                                      directory("CONFIGURATION_DIRECTORY", "/etc/genv")};
     service::GlibLoop loop;
     const core::Settings settings = service::readSettings(directories.configuration);
-    service::Service service(loop, log, directories, settings, makeGpus(settings.backend, log));
+    service::Service service(loop, log, directories, settings,
+                             makeGpus(settings.backend, nvmlSocket, log));
 
     const auto stop = [&service] { service.stop(); };
     const auto terminated = service::GlibLoop::onSignal(SIGTERM, stop);
@@ -113,19 +130,25 @@ int main(int argc, char** argv) {
     std::optional<std::string> checked;
     app.add_option("--check", checked, "Only tell whether this configuration file would be taken")
         ->type_name("FILE");
+    std::string nvmlSocket;
+    app.add_option("--nvml-socket", nvmlSocket,
+                   "Ask for GPUs at this socket of systemd's, which starts genv-nvml for each "
+                   "connection; without it, genv-nvml is a child")
+        ->type_name("PATH");
     CLI11_PARSE(app, argc, argv);
     if (checked)
         return checkConfiguration(*checked);
 
-    ::umask(022);
+    ::umask(077); // what is for everybody is made so by name
     ::signal(SIGPIPE, SIG_IGN);
+    std::set_new_handler(endWithoutMemory);
     raiseDescriptorLimit();
     service::Logger log;
     try {
-        return serve(log);
+        return serve(nvmlSocket, log);
     } catch (const core::Error& error) {
         log.error("{}", error.what());
-        return exitConfiguration;
+        return error.code() == core::ErrorCode::InvalidArgs ? exitConfiguration : EXIT_FAILURE;
     } catch (const std::exception& error) {
         log.error("the service cannot go on: {}", core::escaped(error.what(), 512));
         return EXIT_FAILURE;

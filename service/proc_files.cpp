@@ -2,6 +2,7 @@
 #include "service/proc_files.hpp"
 
 #include "service/gpu/descriptor.hpp"
+#include "service/proc_text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,61 +32,14 @@ std::string procPath(core::Pid pid, std::string_view file) {
     return fmt::format("/proc/{}/{}", pid, file);
 }
 
-template <typename Number>
-bool parseNumber(std::string_view text, Number& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
-std::string_view takeWord(std::string_view& text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
-    text.remove_prefix(word.size());
-    return word;
-}
-
-struct Stat {
-    core::Pid parent = 0;
-    std::uint64_t startTime = 0;
-};
-
-// Fields 4 and 22 of proc_pid_stat(5). The command's name before them may hold anything,
-// parentheses too.
-std::optional<Stat> readStat(core::Pid pid) {
+std::optional<ProcStat> readStat(core::Pid pid) {
     const auto text = readCapped(procPath(pid, "stat"), mostOfStat);
-    if (!text)
-        return std::nullopt;
-    const std::size_t name = text->rfind(')');
-    if (name == std::string::npos)
-        return std::nullopt;
-    std::string_view rest = std::string_view(*text).substr(name + 1);
-    Stat stat;
-    for (int field = 3; field <= 22; ++field) {
-        const std::string_view word = takeWord(rest);
-        if (field == 4 && !parseNumber(word, stat.parent))
-            return std::nullopt;
-        if (field == 22 && !parseNumber(word, stat.startTime))
-            return std::nullopt;
-    }
-    return stat;
+    return text ? parseStat(*text) : std::nullopt;
 }
 
 std::optional<core::ProcessUids> readUids(core::Pid pid) {
     const auto text = readCapped(procPath(pid, "status"), mostOfStatus);
-    if (!text)
-        return std::nullopt;
-    // The name comes first and is escaped by the kernel, so that a line of its own cannot be
-    // forged.
-    const std::size_t line = text->find("\nUid:");
-    if (line == std::string::npos)
-        return std::nullopt;
-    std::string_view rest = std::string_view(*text).substr(line + 5);
-    core::ProcessUids uids;
-    for (core::Uid* uid : {&uids.real, &uids.effective, &uids.saved, &uids.filesystem}) {
-        if (!parseNumber(takeWord(rest), *uid))
-            return std::nullopt;
-    }
-    return uids;
+    return text ? parseUids(*text) : std::nullopt;
 }
 
 } // namespace
@@ -108,14 +62,25 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
     return text;
 }
 
-std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
+std::optional<core::ProcessFacts>
+readProcess(core::Pid pid, const std::function<void(const core::ProcessFacts&)>& more) {
     const auto before = readStat(pid);
+    if (before && more)
+        more({{pid, before->startTime}, {}, before->parent});
     const auto uids = readUids(pid);
     const auto after = readStat(pid);
-    // Three reads of one process, not of two that had the same pid.
+    // All reads are of one process, not of two that had the same pid.
     if (!before || !uids || !after || before->startTime != after->startTime)
         return std::nullopt;
     return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent};
+}
+
+std::optional<core::ProcessFacts> readPinnedProcess(core::Pid pid) {
+    const auto stat = readStat(pid);
+    const auto uids = readUids(pid);
+    if (!stat || !uids)
+        return std::nullopt;
+    return core::ProcessFacts{{pid, stat->startTime}, *uids, stat->parent};
 }
 
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {
@@ -137,33 +102,12 @@ std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& proce
 std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
                                                    std::size_t most) {
     const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
-    if (!text)
-        return std::nullopt;
-    const std::string wanted = name + "=";
-    std::string_view rest = *text;
-    while (!rest.empty()) {
-        const std::string_view entry = rest.substr(0, rest.find('\0'));
-        if (entry.substr(0, wanted.size()) == wanted) {
-            const std::string_view value = entry.substr(wanted.size());
-            return value.size() <= most ? std::optional(std::string(value)) : std::nullopt;
-        }
-        rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
-    }
-    return std::nullopt;
+    return text ? findVariable(*text, name, most) : std::nullopt;
 }
 
 std::vector<std::string> readArguments(core::Pid pid) {
-    std::vector<std::string> arguments;
     const auto text = readCapped(procPath(pid, "cmdline"), mostOfArguments);
-    if (!text)
-        return arguments;
-    std::string_view rest = *text;
-    while (!rest.empty()) {
-        const std::string_view argument = rest.substr(0, rest.find('\0'));
-        arguments.emplace_back(argument);
-        rest.remove_prefix(std::min(argument.size() + 1, rest.size()));
-    }
-    return arguments;
+    return text ? splitArguments(*text) : std::vector<std::string>();
 }
 
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
@@ -208,8 +152,10 @@ std::vector<core::Pid> listProcesses() {
     std::error_code error;
     for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
          entry.increment(error)) {
+        const std::string name = entry->path().filename();
         core::Pid pid = 0;
-        if (parseNumber<core::Pid>(entry->path().filename().native(), pid))
+        const auto [last, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (failure == std::errc{} && last == name.data() + name.size())
             pids.push_back(pid);
     }
     return pids;

@@ -3,6 +3,8 @@
 
 #include "core/error.hpp"
 #include "service/proc_files.hpp"
+#include "service/proc_text.hpp"
+#include "service/shortage.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,13 +20,22 @@ extern "C" {
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
 namespace genv::service {
+
+namespace {
+
+[[noreturn]] void failForShortage(core::Pid pid, int error) {
+    core::fail(core::ErrorCode::LimitsExceeded,
+               "the service has no room left to watch process {}: {}; try again later", pid,
+               std::generic_category().message(error));
+}
+
+} // namespace
 
 struct ProcessTable::Watch {
     Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
@@ -41,7 +52,7 @@ class ProcessTable::Pin : public core::ProcessPin {
         event.events = EPOLLIN;
         event.data.u64 = ticket_;
         if (::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_ADD, pidfd_.get(), &event) < 0)
-            throw std::system_error(errno, std::generic_category(), "watching a process");
+            failForShortage(facts_.identity.pid, errno);
         watch_->pins.emplace(ticket_, this);
     }
     Pin(const Pin&) = delete;
@@ -53,7 +64,7 @@ class ProcessTable::Pin : public core::ProcessPin {
     [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
 
     [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
-        auto facts = readProcess(facts_.identity.pid);
+        auto facts = readPinnedProcess(facts_.identity.pid);
         // While the pidfd says it lives, the pid is its own.
         if (!facts || hasExited() || facts->identity != facts_.identity)
             return std::nullopt;
@@ -94,15 +105,18 @@ std::shared_ptr<const core::ProcessPin> ProcessTable::pin(core::Pid pid) {
     if (pid == 0 || pid > INT_MAX)
         core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
     Descriptor pidfd(::pidfd_open(static_cast<pid_t>(pid), 0));
-    if (pidfd.get() < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        throw std::system_error(errno, std::generic_category(), "pidfd_open");
+    if (pidfd.get() < 0 && isShortage(errno))
+        failForShortage(pid, errno);
     if (pidfd.get() < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
     return adopt(std::move(pidfd), pid);
 }
 
 std::shared_ptr<const core::ProcessPin> ProcessTable::adopt(Descriptor pidfd, core::Pid pid) {
-    const auto facts = readProcess(pid);
+    errno = 0;
+    const auto facts = readPinnedProcess(pid);
+    if (!facts && isShortage(errno))
+        failForShortage(pid, errno);
     if (!facts)
         core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
     auto pin = std::make_shared<Pin>(std::move(pidfd), *facts, watch_);
@@ -113,19 +127,21 @@ std::shared_ptr<const core::ProcessPin> ProcessTable::adopt(Descriptor pidfd, co
 }
 
 std::shared_ptr<const core::ProcessPin> ProcessTable::pinDescriptor(int pidfd) {
+    errno = 0;
     const auto text = readCapped(fmt::format("/proc/self/fdinfo/{}", pidfd), 4096);
-    const std::size_t line = text ? text->find("\nPid:\t") : std::string::npos;
-    int pid = 0;
-    if (line != std::string::npos)
-        std::from_chars(text->data() + line + 6, text->data() + text->size(), pid);
-    if (line == std::string::npos || pid == 0)
+    if (!text && isShortage(errno))
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "the service has no room left to look at a descriptor: {}; try again later",
+                   std::generic_category().message(errno));
+    const int pid = text ? parseDescriptorPid(*text) : 0;
+    if (pid == 0)
         core::fail(core::ErrorCode::InvalidArgs,
                    "the descriptor is not one of a process (pidfd_open)");
     if (pid < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");
     Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     if (own.get() < 0)
-        throw std::system_error(errno, std::generic_category(), "duplicating a descriptor");
+        failForShortage(static_cast<core::Pid>(pid), errno);
     return adopt(std::move(own), static_cast<core::Pid>(pid));
 }
 

@@ -28,11 +28,13 @@ constexpr const char* disconnections =
     "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
     "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
 
+constexpr const char* busDriver = "org.freedesktop.DBus";
+
 } // namespace
 
 Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
                  std::unique_ptr<core::Gpus> gpus)
-    : loop_(loop), log_(log), directories_(std::move(directories)), settings_(settings),
+    : loop_(loop), log_(log), directories_(std::move(directories)), settings_(std::move(settings)),
       store_(directories_.runtime, log), ledger_(store_, clock_, events_),
       connection_(sdbus::createSystemBusConnection()),
       observer_(std::move(gpus), clock_, loop, &GlibLoop::post), lockPipes_(log),
@@ -54,7 +56,8 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
     notices_.emplace(context_, *manager_);
     subscribe();
     watchClients();
-    busSource_.emplace(*connection_, [this] {
+    intake_.emplace(*connection_, callers_, clock_, log_);
+    busSource_.emplace(*connection_, *intake_, [this] {
         log_.error("the connection to the bus was lost");
         loop_.quit(EXIT_FAILURE);
     });
@@ -122,9 +125,22 @@ void Service::subscribe() {
     events_.subscribe([this](const core::Event& event) { evictor_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { queue_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { locks_.onEvent(event); });
-    ledger_.onUnwritten([this](const std::string& why) { retryWritesLater(why); });
-    if (!ledger_.retryWrites())
-        retryWritesLater("documents of environments that ended could not be removed");
+    ledger_.onUnwritten([this](const std::string& why) {
+        if (!std::exchange(saidUnwritten_, true)) // once per trouble
+            log_.error("{}; it is tried again every second", why);
+        retryWritesLater();
+    });
+    store_.onFolderRestored([this] {
+        ledger_.storeWasLost();
+        retryWritesLater();
+    });
+    shellFiles_.onUnwritten([this] { retryWritesLater(); });
+    if (!ledger_.retryWrites()) {
+        log_.error("documents of environments that ended could not be removed");
+        retryWritesLater();
+    }
+    if (!shellFiles_.retryWrites())
+        retryWritesLater();
     processes_.onExit(
         [this](const core::ProcessIdentity& process) { ledger_.processExited(process); });
     processExits_ =
@@ -137,8 +153,13 @@ void Service::subscribe() {
 
 void Service::watchClients() {
     clientsLeaving_ = connection_->addMatch(disconnections, [this](sdbus::Message& message) {
+        // A rule filters what the bus broadcasts; what somebody sends to this connection alone
+        // comes past the bus, and nobody but the bus says who has left.
+        if (message.getSender() != busDriver)
+            return;
         std::string name;
         message >> name;
+        intake_->left(name);
         gate_.left(name);
         callers_.left(name);
         manager_->left(name);
@@ -148,6 +169,8 @@ void Service::watchClients() {
 
 void Service::lookAtGpus() {
     const auto look = [this] {
+        store_.restoreFolder();
+        shellFiles_.retryWrites();
         observer_.observe(settings_.interval / 2,
                           [this](const auto& observation, const std::string& /*failure*/) {
                               if (observation)
@@ -201,13 +224,16 @@ void Service::becomeReady() {
     systemManager_.ready(fmt::format("Serving {} devices", devices));
 }
 
-void Service::retryWritesLater(const std::string& why) {
+// What happened is so, and is written as soon as that works.
+void Service::retryWritesLater() {
     if (retrying_)
         return;
-    log_.error("{}; it is tried again every second", why);
     retrying_ = GlibLoop::every(writeRetryInterval, [this] {
-        if (!ledger_.retryWrites())
+        const bool documents = ledger_.retryWrites();
+        const bool files = shellFiles_.retryWrites();
+        if (!documents || !files)
             return;
+        saidUnwritten_ = false;
         log_.info("the state is written again");
         loop_.soon([this] { retrying_.reset(); }); // not from within itself
     });

@@ -17,6 +17,7 @@
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
 #include "dbus/context.hpp"
+#include "dbus/intake.hpp"
 #include "dbus/manager_object.hpp"
 #include "dbus/notices.hpp"
 #include "dbus/publisher.hpp"
@@ -74,7 +75,7 @@ class Service {
     void lookAtGpus();
     void onObservation(const core::Observation* observation, const std::string& failure);
     void becomeReady();
-    void retryWritesLater(const std::string& why);
+    void retryWritesLater();
 
     GlibLoop& loop_;
     core::Log& log_;
@@ -120,6 +121,7 @@ class Service {
     std::optional<dbus::ManagerObject> manager_;
     std::optional<dbus::Publisher> publisher_;
     std::optional<dbus::Notices> notices_;
+    std::optional<dbus::Intake> intake_;
     std::optional<BusSource> busSource_;
     sdbus::Slot clientsLeaving_;
 
@@ -127,7 +129,8 @@ class Service {
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> impatience_;
     std::unique_ptr<core::Scheduled> retrying_;
-    std::string driverTrouble_; ///< what was last logged about the driver
+    bool saidUnwritten_ = false; ///< that the state cannot be written
+    std::string driverTrouble_;  ///< what was last logged about the driver
     bool ready_ = false;
 };
 

@@ -4,41 +4,20 @@
 #include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "core/visible_devices.hpp"
+#include "service/label.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <systemd/sd-bus.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <memory>
-#include <new>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 namespace genv::service {
 
 namespace {
-
-constexpr std::size_t largestFile = 64 << 10;
-
-// An object path's label has no dot, so no environment's file is named like this.
-constexpr const char* temporaryName = "new.";
-
-std::string labelOf(const core::EnvironmentId& id) {
-    char* encoded = nullptr;
-    if (sd_bus_path_encode("/", id.c_str(), &encoded) < 0)
-        throw std::bad_alloc(); // the prefix is valid, so there is no other failure
-    const std::unique_ptr<char, decltype(&std::free)> path(encoded, &std::free);
-    return path.get() + 1;
-}
 
 // Takes the number off that a line starts with, and the space behind it.
 bool readNumber(std::string_view& line, std::uint64_t& number) {
@@ -51,19 +30,6 @@ bool readNumber(std::string_view& line, std::uint64_t& number) {
     return true;
 }
 
-std::string readWhole(int folder, const char* name) {
-    const Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    std::string text;
-    std::array<char, 4096> buffer{};
-    while (file.get() >= 0 && text.size() < largestFile) {
-        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-        if (count <= 0)
-            break;
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    return text;
-}
-
 // A device's lease or, without a device, the environment's.
 std::optional<core::Lease> leaseOf(const core::Environment& environment,
                                    const core::DeviceUuid* device) {
@@ -73,28 +39,15 @@ std::optional<core::Lease> leaseOf(const core::Environment& environment,
     return attachment == nullptr ? std::nullopt : attachment->lease;
 }
 
-// Makes a whole new file in place of the one with this name; 0 or an errno.
-int replaceFile(int folder, const std::string& name, const std::string& text) {
-    const Descriptor file(::openat(folder, temporaryName,
-                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (file.get() < 0)
-        return errno;
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written != static_cast<ssize_t>(text.size()))
-        return written < 0 ? errno : ENOSPC;
-    return ::renameat(folder, temporaryName, folder, name.c_str()) < 0 ? errno : 0;
-}
-
 } // namespace
 
 ShellFiles::ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
                        const core::Clock& clock, core::Users& users, core::Log& log)
-    : path_(runtime / "shell"), ledger_(ledger), clock_(clock), users_(users), log_(log) {}
+    : ledger_(ledger), clock_(clock), users_(users), folder_(runtime / "shell", log) {}
 
 void ShellFiles::start(const std::vector<core::ExpiredLease>& expired) {
     hasInstances_ = machineHasInstances();
-    if (openFolder() == 0)
-        readFolder();
+    readFolder();
     for (const core::ExpiredLease& lease : expired) {
         const core::Cause cause = core::Cause::fact(core::Reason::expired());
         if (lease.device)
@@ -121,49 +74,40 @@ void ShellFiles::start(const std::vector<core::ExpiredLease>& expired) {
     updateAll();
 }
 
-int ShellFiles::openFolder() {
-    if (folder_.get() >= 0)
-        return 0;
-    if (::mkdir(path_.c_str(), 0755) < 0 && errno != EEXIST)
-        return errno;
-    folder_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    return folder_.get() < 0 ? errno : 0;
-}
-
 void ShellFiles::readFolder() {
-    ::unlinkat(folder_.get(), temporaryName, 0); // what a crash left
-    std::error_code error;
-    const std::filesystem::path own = fmt::format("/proc/self/fd/{}", folder_.get());
     std::vector<std::string> broken;
-    for (const auto& entry : std::filesystem::directory_iterator(own, error)) {
-        const std::string label = entry.path().filename();
-        const std::string whole = readWhole(folder_.get(), label.c_str());
-        std::string_view text = whole;
-        const auto line = [&text] {
-            const std::string_view found = text.substr(0, text.find('\n'));
-            text.remove_prefix(std::min(text.size(), found.size() + 1));
-            return found;
-        };
-        File file;
-        std::string_view first = line();
-        if (!readNumber(first, file.sequence) || !readNumber(first, file.began)) {
+    for (const auto& [label, text] : folder_.open()) {
+        if (std::optional<File> file = parse(text)) {
+            lastSequence_ = std::max(lastSequence_, file->sequence);
+            files_[label] = std::move(*file);
+        } else {
             broken.push_back(label);
-            continue;
         }
-        file.devices = line();
-        while (!text.empty() && file.sentences.size() < mostSentences) {
-            std::string_view rest = line();
-            Sentence sentence;
-            if (readNumber(rest, sentence.sequence)) {
-                sentence.text = rest;
-                file.sentences.push_back(std::move(sentence));
-            }
-        }
-        lastSequence_ = std::max(lastSequence_, file.sequence);
-        files_[label] = std::move(file);
     }
     for (const std::string& label : broken)
-        ::unlinkat(folder_.get(), label.c_str(), 0);
+        folder_.remove(label);
+}
+
+std::optional<ShellFiles::File> ShellFiles::parse(std::string_view text) {
+    const auto line = [&text] {
+        const std::string_view found = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), found.size() + 1));
+        return found;
+    };
+    File file;
+    std::string_view first = line();
+    if (!readNumber(first, file.sequence) || !readNumber(first, file.began))
+        return std::nullopt;
+    file.devices = line();
+    while (!text.empty() && file.sentences.size() < mostSentences) {
+        std::string_view rest = line();
+        Sentence sentence;
+        if (readNumber(rest, sentence.sequence)) {
+            sentence.text = core::printable(rest);
+            file.sentences.push_back(std::move(sentence));
+        }
+    }
+    return file;
 }
 
 void ShellFiles::onEvent(const core::Event& event) {
@@ -442,18 +386,12 @@ void ShellFiles::write(const std::string& label, const File& file) {
     std::string text = fmt::format("{} {}\n{}\n", file.sequence, file.began, file.devices);
     for (const Sentence& sentence : file.sentences)
         text += fmt::format("{} {}\n", sentence.sequence, sentence.text);
-    int error = openFolder();
-    if (error == 0)
-        error = replaceFile(folder_.get(), label, text);
-    if (error != 0 && !failing_)
-        log_.warning("{} could not be written: {}; shells are not told of changes",
-                     (path_ / label).string(), std::generic_category().message(error));
-    failing_ = error != 0;
+    folder_.write(label, std::move(text));
 }
 
 void ShellFiles::remove(std::string label) { // NOLINT(performance-unnecessary-value-param)
-    ::unlinkat(folder_.get(), label.c_str(), 0);
     files_.erase(label);
+    folder_.remove(label);
 }
 
 } // namespace genv::service

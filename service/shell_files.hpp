@@ -11,7 +11,7 @@
 // for as long as that is so; and whatever else its owner should hear (shell_news.hpp).
 //
 // Everything in a file is derived, and readable by all. A file that cannot be written costs a line
-// in the log and nothing else.
+// in the log, and is written later (shell_folder.hpp).
 #pragma once
 
 #include "core/events.hpp"
@@ -20,7 +20,7 @@
 #include "core/ports/log.hpp"
 #include "core/ports/users.hpp"
 #include "core/recovery.hpp"
-#include "service/gpu/descriptor.hpp"
+#include "service/shell_folder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +31,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace genv::service {
@@ -52,6 +53,12 @@ class ShellFiles {
 
     /// Hears an event of the ledger, after start().
     void onEvent(const core::Event& event);
+
+    /// Told when a file could not be written or removed, so that somebody calls retryWrites()
+    /// later.
+    void onUnwritten(std::function<void()> listener) { folder_.onUnwritten(std::move(listener)); }
+    /// Makes the files right that could not be written, the folder, too. Returns whether all are.
+    bool retryWrites() { return folder_.retry(); }
 
     /// Adds a sentence for the next prompt of an environment, told with the name of who caused it;
     /// nothing where the environment has no file.
@@ -109,24 +116,21 @@ class ShellFiles {
     [[nodiscard]] bool machineHasInstances() const;
     [[nodiscard]] std::uint64_t nextSequence();
 
-    int openFolder();
     void readFolder();
+    static std::optional<File> parse(std::string_view text);
     void write(const std::string& label, const File& file);
     void remove(std::string label); // by value: it may be a key of files_
     void rememberEnded(const std::string& label);
 
-    const std::filesystem::path path_;
     const core::Ledger& ledger_;
     const core::Clock& clock_;
     core::Users& users_;
-    core::Log& log_;
-    Descriptor folder_;
+    ShellFolder folder_;
     std::map<std::string, File> files_; ///< by label
     std::deque<std::string> ended_;     ///< labels, the oldest first
     std::map<core::EnvironmentId, std::vector<Change>> changes_;
     std::uint64_t lastSequence_ = 0;
     bool hasInstances_ = false;
-    bool failing_ = false; ///< and the log says so
 };
 
 } // namespace genv::service

@@ -25,6 +25,11 @@ UserDirectory::UserDirectory(const core::Clock& clock, core::Scheduler& schedule
       worker_("genvd-users", std::move(post)) {}
 
 void UserDirectory::describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) {
+    describeFor(uid, uid, std::move(answer));
+}
+
+void UserDirectory::describeFor(core::Uid asking, core::Uid uid,
+                                std::function<void(const core::UserInfo&)> answer) {
     if (const auto known = known_.find(uid);
         known != known_.end() && clock_.bootNow() < known->second.until) {
         answer(known->second.user);
@@ -32,22 +37,26 @@ void UserDirectory::describe(core::Uid uid, std::function<void(const core::UserI
     }
     Asked& asked = asked_[uid];
     asked.waiting.push_back(std::move(answer));
-    if (asked.deadline)
+    if (!asked.deadline)
+        asked.deadline = scheduler_.after(patience, [this, uid] {
+            answerAll({uid, std::to_string(uid), {}});
+        });
+    if (!asked.askers.insert(asking).second)
         return; // asked already
-    asked.deadline = scheduler_.after(patience, [this, uid] {
-        answerAll({uid, std::to_string(uid), {}});
-    });
-    worker_.run<core::UserInfo>([lookup = lookup_, uid] { return lookup(uid); },
-                                [this, uid](const core::UserInfo& found) {
-                                    core::UserInfo user = found;
-                                    user.uid = uid;
-                                    if (user.name.empty())
-                                        user.name = std::to_string(uid);
-                                    if (known_.size() >= mostKnown)
-                                        known_.clear();
-                                    known_[uid] = {user, clock_.bootNow() + keptFor};
-                                    answerAll(user);
-                                });
+    worker_.run<core::UserInfo>(
+        asking, [lookup = lookup_, uid] { return lookup(uid); },
+        [this, uid](const core::UserInfo& found) { learn(uid, found); },
+        [this, uid] { return asked_.contains(uid); });
+}
+
+void UserDirectory::learn(core::Uid uid, core::UserInfo user) {
+    user.uid = uid;
+    if (user.name.empty())
+        user.name = std::to_string(uid);
+    if (known_.size() >= mostKnown)
+        known_.clear();
+    known_[uid] = {user, clock_.bootNow() + keptFor};
+    answerAll(user);
 }
 
 void UserDirectory::answerAll(const core::UserInfo& user) {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Adapter: users, looked up on a worker, since the database may be a server far away. A name
-// is kept for a while; when the database does not answer in time, the uid serves as the name.
+// is kept for a while, and a user's own look-up never waits behind those that others want; when the
+// database does not answer in time, the uid serves as the name.
 #pragma once
 
 #include "core/ports/clock.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/ports/users.hpp"
-#include "service/worker.hpp"
+#include "service/fair_worker.hpp"
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +31,8 @@ class UserDirectory : public core::Users {
                   Lookup lookup = lookUpSystem);
 
     void describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) override;
+    void describeFor(core::Uid asking, core::Uid uid,
+                     std::function<void(const core::UserInfo&)> answer) override;
 
     /// Asks the system's user and group databases.
     static core::UserInfo lookUpSystem(core::Uid uid);
@@ -40,9 +44,11 @@ class UserDirectory : public core::Users {
     };
     struct Asked {
         std::vector<std::function<void(const core::UserInfo&)>> waiting;
+        std::set<core::Uid> askers; ///< each has a look-up in their own line
         std::unique_ptr<core::Scheduled> deadline;
     };
 
+    void learn(core::Uid uid, core::UserInfo user);
     void answerAll(const core::UserInfo& user);
 
     const core::Clock& clock_;
@@ -50,7 +56,7 @@ class UserDirectory : public core::Users {
     Lookup lookup_;
     std::unordered_map<core::Uid, Known> known_;
     std::unordered_map<core::Uid, Asked> asked_;
-    Worker worker_; // last: it uses the others until it is gone
+    FairWorker worker_; // last: it uses the others until it is gone
 };
 
 } // namespace genv::service

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <thread>
 #include <utility>
 
 namespace genv::service {
@@ -44,6 +45,7 @@ NvmlAnswer NvmlGpus::takeAnswer() {
         auto [sample, answer] = decodeAnswer(ask());
         if (sample != sample_)
             throw ProtocolError("it is of another sample");
+        // cppcheck-suppress returnStdMoveLocal ; nothing moves a structured binding by itself
         return std::move(answer);
     } catch (const ProtocolError& error) {
         endHelper();
@@ -60,6 +62,14 @@ void NvmlGpus::replaceEndedHelper() {
         helper_.reset();
     if (helper_)
         return;
+    helperHasAnswered_ = false;
+    if (settings_.socket.empty())
+        startHelper();
+    else
+        connectToHelper();
+}
+
+void NvmlGpus::startHelper() {
     hanging_.remove_if(
         [](ChildProcess& child) { return child.reap(std::chrono::milliseconds{0}).has_value(); });
     if (hanging_.size() > mostHanging)
@@ -67,7 +77,13 @@ void NvmlGpus::replaceEndedHelper() {
     std::vector<std::string> arguments{fmt::format("--parent={}", ::getpid())};
     arguments.insert(arguments.end(), settings_.arguments.begin(), settings_.arguments.end());
     helper_.emplace(settings_.helper, arguments);
-    helperHasAnswered_ = false;
+}
+
+// How many helpers may hang at once is the socket unit's MaxConnections=.
+void NvmlGpus::connectToHelper() {
+    std::this_thread::sleep_until(nextConnection_);
+    nextConnection_ = std::chrono::steady_clock::now() + settings_.connectionInterval;
+    helper_.emplace(settings_.socket);
 }
 
 std::string NvmlGpus::ask() {

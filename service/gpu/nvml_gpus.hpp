@@ -19,13 +19,18 @@ namespace genv::service {
 
 /// The helper process and how long it may take.
 struct NvmlSettings {
-    std::filesystem::path helper;                      ///< genv-nvml
+    std::filesystem::path helper;                      ///< genv-nvml, unless there is a socket
     std::vector<std::string> arguments;                ///< further ones, such as --library
     std::chrono::milliseconds firstAnswerTime{15'000}; ///< starting the driver is slow
     std::chrono::milliseconds answerTime{5'000};
+    /// Where systemd starts a helper for each connection; none: it is a child.
+    std::filesystem::path socket{};
+    /// The least time from one connection to the next, since each costs systemd a start.
+    std::chrono::milliseconds connectionInterval{1'000};
 };
 
-/// Samples through NVML. sample() lasts as long as the settings say and a second at most. All calls
+/// Samples through NVML. sample() lasts as long as the settings say and a second at most. Neither a
+/// child nor a connection outlasts the failure of a sample. All calls
 /// are made by one thread, which outlives this: the kernel ends a helper with the thread that
 /// started it.
 class NvmlGpus final : public core::Gpus {
@@ -39,6 +44,8 @@ class NvmlGpus final : public core::Gpus {
 
   private:
     void replaceEndedHelper();
+    void startHelper();
+    void connectToHelper();
     std::string ask();
     NvmlAnswer takeAnswer();
     void endHelper();
@@ -46,8 +53,9 @@ class NvmlGpus final : public core::Gpus {
     NvmlSettings settings_;
     std::optional<NvmlHelper> helper_;
     bool helperHasAnswered_ = false;
-    std::list<ChildProcess> hanging_; // killed, and not dead yet
-    std::uint64_t sample_ = 0;        // the number of the last one
+    std::list<ChildProcess> hanging_;                        // killed, and not dead yet
+    std::chrono::steady_clock::time_point nextConnection_{}; // not before
+    std::uint64_t sample_ = 0;                               // the number of the last one
     NvmlDevices devices_;
     bool driverHasWorked_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <array>
 #include <cerrno>
@@ -36,11 +37,41 @@ ChildProcess start(const std::filesystem::path& program, const std::vector<std::
     }
 }
 
+[[noreturn]] void cannotBeReached(const std::filesystem::path& socket, int error) {
+    throw HelperError(fmt::format("cannot be reached at {}: {}; is its socket unit started?",
+                                  socket.string(), std::generic_category().message(error)));
+}
+
+Descriptor connectTo(const std::filesystem::path& socket) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string& path = socket.native();
+    if (path.size() >= sizeof address.sun_path)
+        cannotBeReached(socket, ENAMETOOLONG);
+    path.copy(&address.sun_path[0], path.size());
+    // Where nobody accepts, it fails instead of waiting.
+    Descriptor own(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (own.get() < 0 ||
+        ::connect(own.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
+        cannotBeReached(socket, errno);
+    return own;
+}
+
 } // namespace
 
 NvmlHelper::NvmlHelper(const std::filesystem::path& program,
                        const std::vector<std::string>& arguments)
     : process_(start(program, arguments, socket_)) {}
+
+NvmlHelper::NvmlHelper(const std::filesystem::path& socket) : socket_(connectTo(socket)) {}
+
+bool NvmlHelper::hasEnded() {
+    if (process_)
+        return process_->reap(std::chrono::milliseconds{0}).has_value();
+    char next = 0;
+    const ssize_t got = ::recv(socket_.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
 
 std::string NvmlHelper::ask(std::string_view line, std::chrono::milliseconds time) {
     const auto deadline = Clock::now() + time;
@@ -49,8 +80,10 @@ std::string NvmlHelper::ask(std::string_view line, std::chrono::milliseconds tim
 }
 
 std::optional<ChildProcess> NvmlHelper::end() && {
-    process_.kill();
-    if (process_.reap(exitPatience))
+    if (!process_)
+        return std::nullopt; // closing the connection is all that can be done
+    process_->kill();
+    if (process_->reap(exitPatience))
         return std::nullopt;
     return std::move(process_);
 }
@@ -72,7 +105,7 @@ std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got <= 0)
-            throw HelperError(process_.reap(exitPatience).value_or("closed its connection"));
+            throw HelperError(sayEnd());
         const std::string_view part(chunk.data(), static_cast<std::size_t>(got));
         const auto end = part.find('\n');
         if (line.size() + part.size() > longestAnswer)
@@ -84,6 +117,12 @@ std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
             return line;
     }
     throw HelperError("did not answer in time");
+}
+
+std::string NvmlHelper::sayEnd() {
+    if (!process_)
+        return "ended, or was not let in; \"journalctl -u 'genv-nvml*'\" may say why";
+    return process_->reap(exitPatience).value_or("closed its connection");
 }
 
 } // namespace genv::service

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's end of one genv-nvml process: a line out, a line back, within a time.
+// The service's end of one genv-nvml process: a line out, a line back, within a time. The process
+// is a child, or systemd starts it for a connection to its socket and no one here can end it: then
+// it bounds itself, and ends with the connection.
 #pragma once
 
 #include "service/gpu/child_process.hpp"
@@ -25,27 +27,30 @@ class HelperError : public std::runtime_error {
 /// A helper process and the socket to it.
 class NvmlHelper {
   public:
-    /// Starts the program. Throws HelperError.
+    /// Starts the program as a child. Throws HelperError.
     NvmlHelper(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+
+    /// Connects to the socket for which systemd starts a helper. Throws HelperError.
+    explicit NvmlHelper(const std::filesystem::path& socket);
 
     /// Sends a line and returns the next one, both without line feed. Throws HelperError when there
     /// is none within the time, or not exactly one.
     std::string ask(std::string_view line, std::chrono::milliseconds time);
 
     /// Whether the process is over, without being asked anything.
-    [[nodiscard]] bool hasEnded() {
-        return process_.reap(std::chrono::milliseconds{0}).has_value();
-    }
+    [[nodiscard]] bool hasEnded();
 
-    /// Ends the process. Gives it back when it cannot be ended, because it hangs in the kernel.
+    /// Ends the process or the connection. Gives a child back when it cannot be ended, because it
+    /// hangs in the kernel.
     std::optional<ChildProcess> end() &&;
 
   private:
     void send(std::string_view line);
     std::string receiveLine(std::chrono::steady_clock::time_point deadline);
+    std::string sayEnd();
 
     Descriptor socket_; // of the two ends, ours
-    ChildProcess process_;
+    std::optional<ChildProcess> process_;
 };
 
 } // namespace genv::service

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-nvml: the process in which the driver's library runs, so that it can hang, crash and print
 // without harm to the service. Answers requests on standard input with lines on standard output
-// (nvml_protocol.hpp) until its input ends or its parent dies.
+// (nvml_protocol.hpp) until its input ends or its parent dies. Where systemd is the parent, which
+// knows nothing of deadlines, it has one of its own.
 #include "service/gpu/descriptor.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
@@ -11,10 +12,12 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -36,6 +39,40 @@ void dieWithParent(pid_t parent) {
     if (::getppid() != parent)
         throw std::runtime_error("the parent is gone");
 }
+
+// Ends this process by the kernel's hand when an answer takes longer. With SIGKILL, which the
+// driver's library can neither block nor catch.
+class TimeLimit {
+  public:
+    /// 0: none.
+    explicit TimeLimit(std::chrono::seconds limit) : limit_(limit) {
+        sigevent event{};
+        event.sigev_notify = SIGEV_SIGNAL;
+        event.sigev_signo = SIGKILL;
+        if (limit_.count() > 0 && ::timer_create(CLOCK_MONOTONIC, &event, &timer_) < 0)
+            throwErrno("timer_create");
+    }
+    TimeLimit(const TimeLimit&) = delete;
+    TimeLimit& operator=(const TimeLimit&) = delete;
+    ~TimeLimit() {
+        if (limit_.count() > 0)
+            ::timer_delete(timer_);
+    }
+
+    void begin() const { set(limit_); }
+    void end() const { set(std::chrono::seconds{0}); }
+
+  private:
+    void set(std::chrono::seconds time) const {
+        itimerspec value{};
+        value.it_value.tv_sec = time.count();
+        if (limit_.count() > 0 && ::timer_settime(timer_, 0, &value, nullptr) < 0)
+            throwErrno("timer_settime");
+    }
+
+    std::chrono::seconds limit_;
+    timer_t timer_{};
+};
 
 // Takes a descriptor away from the libraries of this process and puts another one in its place.
 Descriptor takeOver(int fd, int replacement) {
@@ -73,13 +110,15 @@ void writeAll(int fd, std::string_view text) {
     }
 }
 
-void serve(NvmlSampler& sampler) {
+void serve(NvmlSampler& sampler, const TimeLimit& limit) {
     const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const Descriptor input = takeOver(STDIN_FILENO, nothing.get());
     const Descriptor output = takeOver(STDOUT_FILENO, STDERR_FILENO);
     for (std::string line; readLine(input.get(), line);) {
         const std::uint64_t sample = decodeRequest(line);
+        limit.begin();
         writeAll(output.get(), encodeAnswer(sample, sampler.sample()) + '\n');
+        limit.end();
     }
 }
 
@@ -96,12 +135,17 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     pid_t parent = 0;
     app.add_option("--parent", parent, "End with this process, which is the parent");
+    unsigned seconds = 0;
+    app.add_option("--time-limit", seconds,
+                   "End with SIGKILL when an answer takes longer than so many seconds")
+        ->check(CLI::Range(1U, 3600U));
     CLI11_PARSE(app, argc, argv);
     try {
         if (parent != 0)
             dieWithParent(parent);
+        const TimeLimit limit(std::chrono::seconds{seconds});
         NvmlSampler sampler(library, gpuFolder);
-        serve(sampler);
+        serve(sampler, limit);
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "genv-nvml: {}\n", error.what());

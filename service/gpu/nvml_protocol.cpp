@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace genv::service {
@@ -161,21 +162,44 @@ NvmlDevice decodeDevice(const json& value) {
     return device;
 }
 
+// Where devices are: one takes a GPU whole, or a number of those on it.
+class Places {
+  public:
+    explicit Places(std::uint32_t gpuCount) : gpuCount_(gpuCount) {}
+
+    bool take(std::uint32_t gpu, std::optional<std::uint32_t> mig) {
+        if (gpu >= gpuCount_)
+            return false;
+        const auto [place, isFirst] = instances_.try_emplace(gpu); // without any: whole
+        if (!mig)
+            return isFirst;
+        const bool isDivided = isFirst || !place->second.empty();
+        return isDivided && place->second.insert(*mig).second;
+    }
+
+  private:
+    std::uint32_t gpuCount_;
+    std::unordered_map<std::uint32_t, std::unordered_set<std::uint32_t>> instances_;
+};
+
 NvmlReport decodeReport(const json& answer) {
     const Object object(answer, {"sample", "gpus", "devices", "failed", "uses"});
     NvmlReport report;
     report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", mostDevices));
     std::unordered_set<std::string> uuids;
+    Places places(report.gpuCount);
     for (const json& value : object.list("devices", mostDevices)) {
         report.devices.push_back(decodeDevice(value));
-        if (report.devices.back().gpu >= report.gpuCount)
-            throw ProtocolError("a device is on a GPU that is not counted");
+        if (!places.take(report.devices.back().gpu, report.devices.back().mig))
+            throw ProtocolError("a device is where there is another or none");
         if (!uuids.insert(report.devices.back().uuid).second)
             throw ProtocolError("two devices have one UUID");
     }
     for (const json& value : object.list("failed", mostDevices)) {
         const Object failed(value, {"gpu", "lost"});
         report.failed.push_back({failed.number32("gpu"), failed.boolean("lost")});
+        if (!places.take(report.failed.back().gpu, std::nullopt))
+            throw ProtocolError("a GPU that failed is none or not the only one there");
     }
     for (const json& value : object.list("uses", mostUses)) {
         const Object use(value, {"pid", "device", "memory"});
