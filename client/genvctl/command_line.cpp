@@ -74,33 +74,43 @@ void apply(const RawOptions& raw, Context& context) {
         ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor, raw.shellBegan};
 }
 
-void addCommands(CLI::App& app, Context& context) {
-    addActivate(app, context);
-    addDeactivate(app, context);
-    addAttach(app, context);
-    addDetach(app, context);
-    addLock(app, context);
-    addQueue(app, context);
-    addExtend(app, context);
-    addConfig(app, context);
-    addStatus(app, context);
-    addDevices(app, context);
-    addEnvs(app, context);
-    addEvents(app, context);
-    addHistory(app, context);
-    addReport(app, context);
-    addMonitor(app, context);
-    addRun(app, context);
-    addJupyter(app, context);
-    addHome(app, context);
-    addShell(app, context);
-    addLimits(app, context);
-    addEnforce(app, context);
-    addTerminate(app, context);
-    addUsage(app, context);
-    addPolicy(app, context);
-    addRemote(app, context);
-    addVersion(app, context);
+struct Command {
+    std::string_view name;
+    void (*add)(CLI::App& app, Context& context);
+};
+
+// In the order of the help.
+constexpr std::array commands{
+    Command{"activate", addActivate},   Command{"deactivate", addDeactivate},
+    Command{"attach", addAttach},       Command{"detach", addDetach},
+    Command{"lock", addLock},           Command{"queue", addQueue},
+    Command{"extend", addExtend},       Command{"config", addConfig},
+    Command{"status", addStatus},       Command{"devices", addDevices},
+    Command{"envs", addEnvs},           Command{"events", addEvents},
+    Command{"history", addHistory},     Command{"report", addReport},
+    Command{"monitor", addMonitor},     Command{"run", addRun},
+    Command{"jupyter", addJupyter},     Command{"home", addHome},
+    Command{"shell", addShell},         Command{"init", addInit},
+    Command{"limits", addLimits},       Command{"enforce", addEnforce},
+    Command{"terminate", addTerminate}, Command{"usage", addUsage},
+    Command{"policy", addPolicy},       Command{"remote", addRemote},
+    Command{"version", addVersion}};
+
+using Words = std::vector<std::string_view>;
+
+bool isNamed(const Command& command, const Words& words) {
+    return std::find(words.begin(), words.end(), command.name) != words.end();
+}
+
+// Adds the commands that a word of the command line names, and all where there is none such, so
+// that the help tells of them: to define all would take longer than to run most.
+void addCommands(CLI::App& app, Context& context, const Words& words) {
+    const bool isAny = std::any_of(commands.begin(), commands.end(),
+                                   [&](const Command& command) { return isNamed(command, words); });
+    for (const Command& command : commands) {
+        if (!isAny || isNamed(command, words))
+            command.add(app, context);
+    }
 }
 
 // The commands that speak of what a machine has, be it this one or another. The others are about
@@ -176,14 +186,15 @@ int stopped(const Context& context, int signal) {
     return asShellsSay + signal;
 }
 
-void define(CLI::App& app, Context& context, RawOptions& raw) {
+void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words = {}) {
     app.name(std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
     app.description("Shares the GPUs of this machine: takes them for you and gives them back");
     app.formatter(helpFormatter()); // first, or the commands would not have it
     app.fallthrough();
     app.require_subcommand(0, 1);
     addGlobalOptions(app, context, raw);
-    addCommands(app, context);
+    addCommands(app, context, words);
+    app.set_version_flag("--version", "genv " GENV_VERSION, "Print the version");
     app.footer(footer); // last, or each command would have it, too
 }
 
@@ -196,30 +207,43 @@ bool isAboutAnother(const std::vector<std::string>& words) {
 
 // What the shells' completion functions call: the words behind "complete" are those of a command
 // line that is being typed, and none of them is an option of this one.
-bool answersShell(const CLI::App& app, int count, char** arguments) {
-    if (count < 2 || std::string_view(arguments[1]) != "complete")
-        return false;
-    const std::vector<std::string> words(arguments + 2, arguments + count);
-    print(
-        completionText(complete(app, words, isAboutAnother(words) ? valuesElsewhere : liveValues)));
-    return true;
+void answerShell(const std::vector<std::string>& words) {
+    withCommandLine([&](const CLI::App& app) {
+        print(completionText(
+            complete(app, words, isAboutAnother(words) ? valuesElsewhere : liveValues)));
+    });
+}
+
+// Of the command that was named. Without one it is of all, though an option's value may have had a
+// command's name.
+void printHelp(const CLI::App& app) {
+    const auto any = [](const CLI::App*) { return true; };
+    if (app.get_subcommands().empty() && app.get_subcommands(any).size() < commands.size())
+        withCommandLine([](const CLI::App& whole) { print(whole.help()); });
+    else
+        print(app.help());
 }
 
 int run(int count, char** arguments) {
     Context context;
     RawOptions raw;
     CLI::App app;
-    define(app, context, raw);
     try {
-        if (answersShell(app, count, arguments))
+        if (count > 1 && std::string_view(arguments[1]) == "complete") {
+            answerShell({arguments + 2, arguments + count});
             return static_cast<int>(ExitStatus::Ok);
+        }
+        define(app, context, raw, {arguments + std::min(count, 1), arguments + count});
         parse(app, count, arguments);
         apply(raw, context);
         requireSense(app, context);
         if (context.command)
             context.command();
         else
-            print(app.help());
+            printHelp(app);
+        return static_cast<int>(ExitStatus::Ok);
+    } catch (const CLI::CallForHelp&) {
+        printHelp(app);
         return static_cast<int>(ExitStatus::Ok);
     } catch (const CLI::Success& answer) {
         return app.exit(answer);
@@ -237,11 +261,11 @@ int run(int count, char** arguments) {
 
 } // namespace
 
-void withCommandLine(const std::function<void(const CLI::App&)>& use) {
+void withCommandLine(const std::function<void(const CLI::App&)>& use, const Words& words) {
     Context context;
     RawOptions raw;
     CLI::App app;
-    define(app, context, raw);
+    define(app, context, raw, words);
     use(app);
 }
 

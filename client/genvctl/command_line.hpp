@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -11,8 +13,10 @@ class App;
 
 namespace genv::ctl {
 
-/// Hands over the definition of the whole command line, to be looked at.
-void withCommandLine(const std::function<void(const CLI::App&)>& use);
+/// Hands over the definition of the command line, to be looked at: the whole, or what is defined
+/// for a command line of these words.
+void withCommandLine(const std::function<void(const CLI::App&)>& use,
+                     const std::vector<std::string_view>& words = {});
 
 /// Runs genvctl with main()'s arguments and returns its exit status. Throws nothing.
 int runCommandLine(int count, char** arguments) noexcept;

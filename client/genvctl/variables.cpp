@@ -83,9 +83,10 @@ std::vector<Variable> deviceVariables(std::string visible) {
 std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
     std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id},
                                     {"GENV_STATUS_FILE", statusFile(environment.id)}};
-    for (auto& part :
-         {configurationVariables(environment.configuration), deviceVariables(std::move(visible))})
-        variables.insert(variables.end(), part.begin(), part.end());
+    const auto configuration = configurationVariables(environment.configuration);
+    variables.insert(variables.end(), configuration.begin(), configuration.end());
+    const auto devices = deviceVariables(std::move(visible));
+    variables.insert(variables.end(), devices.begin(), devices.end());
     return variables;
 }
 

@@ -5,7 +5,7 @@
 #include "client/monitor/nvidia_smi.hpp"
 #include "client/monitor/old_genv.hpp"
 #include "client/remote/command.hpp"
-#include "client/remote/host_snapshot.hpp"
+#include "client/remote/old_genv.hpp"
 
 #include <fmt/format.h>
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -67,8 +68,9 @@ std::optional<std::uint64_t> mebibytes(std::string_view text) {
 
 std::optional<std::uint64_t> milliwatts(std::string_view text) {
     const auto watts = number<double>(text, 0, mostWatts);
-    return watts ? std::optional(static_cast<std::uint64_t>(*watts * milliwattsPerWatt + 0.5))
-                 : std::nullopt;
+    return watts
+               ? std::optional(static_cast<std::uint64_t>(std::llround(*watts * milliwattsPerWatt)))
+               : std::nullopt;
 }
 
 std::string nameIn(std::string_view text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/old_genv.hpp"
 
-#include "client/remote/host_snapshot.hpp"
+#include "client/remote/old_genv.hpp"
 #include "client/remote/snapshot.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ ServiceState toState(const Snapshot& snapshot) {
 
 std::optional<ServiceState> askOldGenv(const remote::Host& host, const remote::SshBounds& bounds) {
     try {
-        return toState(remote::parseSnapshot(remote::readOldSnapshot(host, bounds).json));
+        return toState(remote::parseSnapshot(remote::readOldSnapshot(host, bounds)));
     } catch (const remote::InvalidSnapshot&) {
         return std::nullopt; // a program of the same name
     } catch (const remote::HostFailure& failure) {

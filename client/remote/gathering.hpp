@@ -71,7 +71,7 @@ gather(const std::vector<Host>& hosts, const GatheringOptions& options,
         });
     for (Gathered<Value>& one : all) {
         if (!one.value && !one.failure)
-            one.failure = HostFailure(Trouble::Cancelled, "not asked");
+            one.failure.emplace(Trouble::Cancelled, "not asked");
     }
     return all;
 }

@@ -52,7 +52,7 @@ HostFailure sshFailure(const Host& host, const SshBounds& bounds, const SshChild
         return {Trouble::TimedOut,
                 fmt::format("no answer within {:g} s",
                             std::chrono::duration<double>(*bounds.deadline).count()),
-                "\"--timeout\" gives it more time."};
+                "\"genvctl remote --timeout\" gives it more time."};
     std::string said = lastLine(messages);
     if (said.empty())
         said = "the connection has ended";
@@ -97,7 +97,7 @@ HostFailure Session::explain(const Error& error) {
                             host_.name)};
     if (name == names::accessDenied || name == names::interactiveAuthorizationRequired)
         return {
-            Trouble::NotAuthorised, error.what(),
+            Trouble::NotAuthorised, core::printable(error.what()),
             fmt::format(
                 "Nobody is asked for a password there. Log in as root (root@{}; \"-l root\" for "
                 "all hosts), or let its administrator allow it with a polkit rule.",

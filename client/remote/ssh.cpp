@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -75,6 +76,14 @@ struct Start {
     itimerval deadline;
 };
 
+// Returns once there is a first byte: an ssh that ends before it would make sd_bus_start(3) fail,
+// which makes sdbus-c++ 1.2 forget the sd_bus. What becomes of it later is found by reading.
+void awaitFirstByte(int connection) {
+    pollfd first{connection, POLLIN, 0};
+    while (poll(&first, 1, -1) < 0 && errno == EINTR) {
+    }
+}
+
 // The first connection from the parent; whoever else finds the socket is turned away.
 int acceptParent(int listening, pid_t parent) {
     for (;;) {
@@ -87,8 +96,10 @@ int acceptParent(int listening, pid_t parent) {
         ucred peer{};
         socklen_t size = sizeof peer;
         if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-            peer.pid == parent)
+            peer.pid == parent) {
+            awaitFirstByte(connection);
             return connection;
+        }
         close(connection);
     }
 }
@@ -196,6 +207,16 @@ void Cancellation::add(int pidfd) {
 void Cancellation::remove(int pidfd) {
     const std::lock_guard lock(mutex_);
     pidfds_.erase(pidfd);
+}
+
+SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began) {
+    SshBounds left = bounds;
+    if (bounds.deadline) {
+        const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::chrono::steady_clock::now() - began);
+        left.deadline = std::max(*bounds.deadline - passed, std::chrono::milliseconds{1});
+    }
+    return left;
 }
 
 SshChild::SshChild(const std::vector<std::string>& words, int input, int output,

@@ -62,6 +62,9 @@ struct SshBounds {
     Cancellation* cancellation = nullptr;              ///< may be null
 };
 
+/// What is left of bounds for what comes second, where the first began then.
+SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began);
+
 /// A running ssh. What it says on standard error is kept, the last 4 KiB of it. Used by the thread
 /// that made it; when this goes, or that thread ends, ssh is ended. It has no terminal: neither it
 /// nor an ssh that it starts for a jump host can ask anything.

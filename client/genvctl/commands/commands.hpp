@@ -21,6 +21,7 @@ void addDevices(CLI::App& app, Context& context);
 void addEnvs(CLI::App& app, Context& context);
 void addHome(CLI::App& app, Context& context);
 void addShell(CLI::App& app, Context& context);
+void addInit(CLI::App& app, Context& context);
 void addJupyter(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
 void addEnforce(CLI::App& app, Context& context);

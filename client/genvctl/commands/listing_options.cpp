@@ -39,11 +39,11 @@ void ListingOptions::print(const Context& context, Table table) const {
     ctl::print(table.text(header, emphasis.before, emphasis.after));
 }
 
-void QueryOption::addTo(CLI::App& command, std::vector<std::string> known) {
+void QueryOption::addTo(CLI::App& command, const std::vector<std::string>& known) {
     const std::string what = CLI::detail::join(known, ", ");
     command.add_option("--query,--queries", names, "What to print: " + what)
         ->required()
-        ->check(CLI::IsMember(std::move(known)))
+        ->check(CLI::IsMember(known))
         ->type_name("NAME");
 }
 

@@ -34,7 +34,7 @@ struct ListingOptions {
 struct QueryOption {
     std::vector<std::string> names;
 
-    void addTo(CLI::App& command, std::vector<std::string> known);
+    void addTo(CLI::App& command, const std::vector<std::string>& known);
 
     /// Prints a line for each thing: its cells, separated by commas. `cell` gives a thing's cell by
     /// name.

@@ -84,7 +84,7 @@ void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) 
     throw Failure(ExitStatus::Failed,
                   fmt::format("The exporter {} cannot be started: {}", program.native(),
                               std::strerror(errno)),
-                  "It is a part of genv: install genv completely.");
+                  "Install the package genv-monitor, or genv completely.");
 }
 
 } // namespace genv::ctl

@@ -140,7 +140,9 @@ void addShell(CLI::App& app, Context& context) {
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { shell(context, *arguments); };
     });
+}
 
+void addInit(CLI::App& app, Context& context) {
     // The spelling of the first versions: genv init -
     CLI::App* old = app.add_subcommand("init")->group("");
     old->add_option("DASH")->type_name("");

@@ -10,8 +10,6 @@
 namespace genv::ctl {
 
 void addVersion(CLI::App& app, Context& context) {
-    constexpr const char* version = "genv " GENV_VERSION;
-    app.set_version_flag("--version", version, "Print the version");
     app.add_subcommand("version", "Print the version")->callback([&context] {
         context.command = [&context] {
             const std::string told =

@@ -162,7 +162,7 @@ void FarClaim::giveUp(std::chrono::milliseconds waited) {
     refusal_ = {HostFailure(Trouble::TimedOut,
                             fmt::format("no answer within {:g} s",
                                         std::chrono::duration<double>(waited).count()),
-                            "\"--timeout\" gives it more time."),
+                            "\"genvctl remote --timeout\" gives it more time."),
                 false};
 }
 
@@ -174,6 +174,8 @@ bool FarClaim::isReleasedWithin(std::chrono::milliseconds time) {
     return ssh_->endsWithin(time);
 }
 
+// By value, so that they are gone when this returns.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void release(std::vector<std::unique_ptr<FarClaim>> claims) {
     for (const auto& claim : claims)
         claim->release();

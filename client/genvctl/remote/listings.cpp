@@ -127,9 +127,9 @@ void listDevices(Context& context, const HostOptions& options, const RemoteListi
     std::size_t total = 0;
     std::size_t available = 0;
     for (const auto& [host, state, failure] : states) {
-        const auto free = static_cast<std::size_t>(
-            std::count_if(state->devices.begin(), state->devices.end(),
-                          [&](const Device& device) { return state->isFree(device); }));
+        const auto free = static_cast<std::size_t>(std::count_if(
+            state->devices.begin(), state->devices.end(),
+            [&state = state](const Device& device) { return state->isFree(device); }));
         table.add({host.label(), std::to_string(state->devices.size()), std::to_string(free)});
         total += state->devices.size();
         available += free;

@@ -174,7 +174,7 @@ class Claiming {
             if (other != status)
                 status = ExitStatus::NoDevice;
         }
-        const Failure failure =
+        Failure failure =
             noRoom(request_.waits ? "" : "\"--wait\" waits on all of them at the same time.");
         if (status == ExitStatus::NotAuthorised || status == ExitStatus::NoService)
             return {status, failure.what()};

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/remote/host_snapshot.hpp"
+#include "client/remote/old_genv.hpp"
 
 #include "client/remote/command.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace genv::remote {
-
-SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began) {
-    SshBounds left = bounds;
-    if (bounds.deadline) {
-        const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
-            std::chrono::steady_clock::now() - began);
-        left.deadline = std::max(*bounds.deadline - passed, std::chrono::milliseconds{1});
-    }
-    return left;
-}
 
 HostFailure commandFailed(std::string_view command, const FarOutput& output) {
     constexpr int noSuchCommand = 127;
@@ -32,12 +22,12 @@ HostFailure commandFailed(std::string_view command, const FarOutput& output) {
                         said.empty() ? "" : ": ", said)};
 }
 
-HostSnapshot readOldSnapshot(const Host& host, const SshBounds& bounds) {
-    const FarOutput output =
+std::string readOldSnapshot(const Host& host, const SshBounds& bounds) {
+    FarOutput output =
         runThere(host, {"genv", "usage", "snapshot", "--format", "json"}, "", bounds);
     if (output.status != 0)
         throw commandFailed("genv usage snapshot", output);
-    return {Genv::Old, output.text};
+    return std::move(output.text);
 }
 
 } // namespace genv::remote
