@@ -26,6 +26,7 @@ class MonitorCorrector : public Corrector {
         }
         const std::vector<Word> row = words(body);
         const auto index =
+            // cppcheck-suppress containerOutOfBounds ; it is compared with the size first
             gpuColumn_ < row.size() ? parseNumber(row[gpuColumn_].text) : std::nullopt;
         if (!hasHeader_ || !index) {
             if (wasLeftOut_) // a further line of a name

@@ -179,7 +179,7 @@ class TextCorrector : public ReportCorrector {
     std::string takeValue(const Line& line, std::string_view text) {
         if (holdHeading(line, text))
             return {};
-        if (line.indentation == 0 && line.key == "Attached GPUs")
+        if (line.indentation == 0 && line.key == "Attached GPUs" && !line.value.empty())
             return withValue(text, line, std::to_string(seen().gpus().size()));
         if (line.indentation == sectionIndentation && line.key == "GPU UUID" && isInGpu() &&
             !hearUuid(line.value)) {

@@ -85,8 +85,10 @@ GENV_AUDIT unsigned la_objopen(link_map* library, Lmid_t space, std::uintptr_t* 
 }
 
 GENV_AUDIT unsigned la_objclose(std::uintptr_t* cookie) {
-    if (*cookie != 0)
-        ProgramLibraries::forgetNvml(reinterpret_cast<const void*>(*cookie));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the interface has no other cookies
+    const auto* library = reinterpret_cast<const void*>(*cookie);
+    if (library != nullptr)
+        ProgramLibraries::forgetNvml(library);
     return 0;
 }
 

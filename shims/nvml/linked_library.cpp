@@ -21,6 +21,7 @@ struct Tables {
 // relative to the library elsewhere.
 template <typename Table>
 Table tableAt(const link_map& library, Address address) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ELF has addresses
     return reinterpret_cast<Table>(address < library.l_addr ? address + library.l_addr : address);
 }
 
@@ -45,6 +46,7 @@ void* addressOf(const link_map& library, const Tables& tables, std::uint32_t ind
     const ElfW(Sym)& symbol = tables.symbols[index];
     if (symbol.st_shndx == SHN_UNDEF || !isSameText(tables.names + symbol.st_name, name))
         return nullptr;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ELF has addresses
     return reinterpret_cast<void*>(library.l_addr + symbol.st_value);
 }
 
