@@ -76,10 +76,22 @@ __genv_save() {
         else
             __genv_state[$1]="set"
         fi
-    elif [[ $(declare -p "$1" 2>/dev/null) == "declare -"*x* ]]; then
+    elif __genv_is_exported "$1"; then
         __genv_state[$1]=exported-unset
     else
         __genv_state[$1]="unset"
+    fi
+}
+
+# __genv_is_exported NAME: whether a variable that is unset would be exported. An activation asks for several, and a process
+# for each would take longer than everything else that the shell does for it; before bash 5.2 nothing else tells.
+__genv_is_exported() {
+    local -
+    set +u
+    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 502)); then
+        eval "[[ \${$1@a} == *x* ]]"
+    else
+        [[ $(declare -p "$1" 2>/dev/null) == "declare -"*x* ]]
     fi
 }
 

@@ -221,11 +221,12 @@ __genv_look() {
     local -a __genv_lines
     if [[ -r $__genv_file ]]; then
         while (( $#__genv_lines < 16 )) && IFS= read -r __genv_line; do
+            # Each byte is a system call here, so of a file that says nothing new only the first line is read.
+            if [[ $#__genv_lines -eq 0 && $__genv_line == "${__genv_state[seen]}" ]]; then
+                return 0
+            fi
             __genv_lines+=("$__genv_line")
         done 2>/dev/null <$__genv_file
-    fi
-    if [[ ${__genv_lines[1]-} == "${__genv_state[seen]}" ]]; then
-        return 0
     fi
     if [[ ${__genv_lines[1]-} != *" ${__genv_state[began]}" && ${__genv_lines[1]-} != *" 0" ]]; then
         __genv_lines=("0 0" -1)
