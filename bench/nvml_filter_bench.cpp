@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // nvml_filter_bench FILTER: what the NVML filter costs inside an environment, by running itself
 // with and without it in LD_AUDIT: the first call, each later one, and the start of a process. The
-// library is the one that LD_LIBRARY_PATH leads to; what counts is the difference.
+// library is the one that LD_LIBRARY_PATH leads to; what counts is the difference. Prints a figure
+// a line, as bench/run wants them.
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -73,12 +74,12 @@ int measure() {
         {"nvmlDeviceGetCount_v2", [&] { count(&devices); }},
         {"nvmlDeviceGetHandleByIndex_v2", [&] { byIndex(0, &device); }},
         {"nvmlDeviceGetMemoryInfo", [&] { memory(device, buffer.data()); }},
-        {"nvmlDeviceGetComputeRunningProcesses",
+        {"nvmlDeviceGetCompute...Processes",
          [&] {
              unsigned room = 64;
              processes(device, &room, buffer.data());
          }},
-        {"nvmlDeviceGetName (not filtered)",
+        {"nvmlDeviceGetName, unfiltered",
          [&] { name(device, buffer.data(), static_cast<unsigned>(buffer.size())); }},
     };
     for (const auto& [what, call] : calls)
@@ -126,9 +127,12 @@ int main(int argc, char** argv) {
     const auto bare = run();
     setenv("LD_AUDIT", argv[1], 1);
     const auto filtered = run();
-    std::printf("%-42s %10s %10s\n", "NVML, in nanoseconds", "bare", "filtered");
+    constexpr double nanosecondsPerMicrosecond = 1000;
     for (std::size_t i = 0; i < std::min(bare.size(), filtered.size()); ++i)
-        std::printf("%-42s %10.0f %10.0f\n", bare[i].first.c_str(), bare[i].second,
-                    filtered[i].second);
+        std::printf(R"({"part": "nvml", "name": "%s", "with": {"devices": 2}, "unit": "µs", )"
+                    R"("median": %.4g, "reference": "without the filter", "ratio": %.3g})"
+                    "\n",
+                    filtered[i].first.c_str(), filtered[i].second / nanosecondsPerMicrosecond,
+                    filtered[i].second / std::max(bare[i].second, 1.0));
     return bare.size() == filtered.size() ? 0 : 1;
 }

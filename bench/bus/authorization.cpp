@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Calls of ordinary users, which polkit is asked about: beside a Ping of the user's and a bare
+// question by root about the same action and the same user.
+#include "bench/bus/figures.hpp"
+#include "bench/bus/parts.hpp"
+#include "bench/bus/references.hpp"
+#include "core/caps.hpp"
+#include "policy/actions.hpp"
+#include "tests/bus/support/processes.hpp"
+
+#include <memory>
+#include <stdexcept>
+
+namespace genv::bench {
+
+namespace {
+
+constexpr const char* authority = "org.freedesktop.PolicyKit1";
+
+// Root asks polkit whether a client may.
+Operation question(tests::Client& root, const tests::Client& client, policy::Action action) {
+    const auto message = [&root, name = client.uniqueName(),
+                          id = std::string(policy::idOf(action))](const Turn&) {
+        tests::Message call =
+            root.newCall(authority, "/org/freedesktop/PolicyKit1/Authority",
+                         "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+        if (sd_bus_message_append(call.get(), "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                                  name.c_str(), id.c_str(), 0, 0U, "") < 0)
+            throw std::runtime_error("a question to polkit cannot be made");
+        return call;
+    };
+    return {"CheckAuthorization", {{&root, message}}};
+}
+
+// More at once are refused.
+constexpr unsigned mostAtOnce = core::caps::pendingChecksPerUser;
+
+class Authorization {
+  public:
+    explicit Authorization(const Plan& plan) : plan_(plan), scene_(plan, plan.devices().front()) {
+        for (unsigned lane = 0; lane < mostAtOnce; ++lane) {
+            shells_.push_back(std::make_unique<tests::UserProcess>(tests::alice));
+            ids_.push_back(alice_.manager("Activate", "a{sv}", 1, "pid", "u", shells_.back()->pid())
+                               .readString());
+        }
+    }
+
+    void measure() {
+        tests::Client& root = scene_.root();
+        measure({"Configure as its owner", {configuring()}},
+                {ping(alice_), question(root, alice_, policy::Action::ManageOwn)});
+        measure({"Attach + Detach as its owner", {attaching(), detaching()}},
+                {ping(alice_), question(root, alice_, policy::Action::Attach), ping(alice_),
+                 question(root, alice_, policy::Action::ManageOwn)});
+        measure({"a call that is refused",
+                 {endingAnothers()},
+                 "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"},
+                {ping(bob_), question(root, bob_, policy::Action::ManageOthers)});
+    }
+
+  private:
+    [[nodiscard]] std::string pathOf(const Turn& turn) const {
+        return tests::environmentPath(ids_.at(turn.lane));
+    }
+    Step configuring() {
+        return {&alice_, [this](const Turn& turn) {
+                    return alice_.prepare(pathOf(turn), tests::environmentInterface, "Configure",
+                                          "a{sv}as", 0, 0);
+                }};
+    }
+    Step attaching() {
+        return {&alice_, [this](const Turn& turn) {
+                    return alice_.prepare(pathOf(turn), tests::environmentInterface, "Attach",
+                                          "a{sv}", 1, "index", "u", turn.lane);
+                }};
+    }
+    Step detaching() {
+        return {&alice_, [this](const Turn& turn) {
+                    return alice_.prepare(pathOf(turn), tests::environmentInterface, "Detach", "au",
+                                          0);
+                }};
+    }
+    Step endingAnothers() {
+        return {&bob_, [this](const Turn& turn) {
+                    return bob_.prepare(pathOf(turn), tests::environmentInterface, "Deactivate");
+                }};
+    }
+
+    void measure(const Operation& call, const std::vector<Operation>& parts) {
+        const Operation reference = joined(parts.size() > 2 ? "two Pings and two CheckAuthorization"
+                                                            : "Ping and CheckAuthorization",
+                                           parts);
+        for (const unsigned inFlight : {1U, mostAtOnce}) {
+            const auto series =
+                scene_.measure({reference, call}, {plan_.calls, inFlight, 4 * plan_.mostPerCall()});
+            printTimes(call.name,
+                       {{"environments", mostAtOnce},
+                        {"devices", scene_.devices()},
+                        {"in_flight", inFlight}},
+                       series.at(1), reference.name, series.at(0));
+        }
+    }
+
+    const Plan& plan_;
+    Scene scene_;
+    std::vector<std::unique_ptr<tests::UserProcess>> shells_;
+    tests::Client alice_{tests::alice};
+    tests::Client bob_{tests::bob};
+    std::vector<std::string> ids_;
+};
+
+} // namespace
+
+void measureAuthorization(const Plan& plan) {
+    Authorization(plan).measure();
+}
+
+} // namespace genv::bench

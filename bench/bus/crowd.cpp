@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "bench/bus/crowd.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
+
+namespace genv::bench {
+
+namespace {
+
+[[noreturn]] void live(const std::string& name, int reports) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!name.empty())
+        ::prctl(PR_SET_NAME, name.c_str());
+    const core::Pid self = static_cast<core::Pid>(::getpid());
+    if (::write(reports, &self, sizeof(self)) != sizeof(self))
+        ::_exit(1);
+    for (;;)
+        ::pause();
+}
+
+[[noreturn]] void lead(const std::string& name, int orders, int reports) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_NAME, "bench-leader");
+    for (std::size_t count = 0; ::read(orders, &count, sizeof(count)) == sizeof(count);) {
+        for (; count > 0; --count) {
+            const pid_t child = ::fork();
+            if (child == 0)
+                live(name, reports);
+            if (child < 0)
+                ::_exit(1); // and all its children with it
+        }
+    }
+    ::_exit(0);
+}
+
+} // namespace
+
+Crowd::Crowd(const std::string& name) {
+    std::array<int, 2> orders{};
+    std::array<int, 2> reports{};
+    if (::pipe2(orders.data(), O_CLOEXEC) < 0 || ::pipe2(reports.data(), O_CLOEXEC) < 0)
+        throw std::runtime_error("pipe");
+    leader_ = ::fork();
+    if (leader_ == 0) {
+        // Also what other crowds keep open here, lest they wait for this one's end.
+        const auto fromLeast = std::min(orders[0], reports[1]);
+        const auto toMost = std::max(orders[0], reports[1]);
+        ::close_range(3, static_cast<unsigned>(fromLeast) - 1, 0);
+        ::close_range(static_cast<unsigned>(fromLeast) + 1, static_cast<unsigned>(toMost) - 1, 0);
+        ::close_range(static_cast<unsigned>(toMost) + 1, ~0U, 0);
+        lead(name, orders[0], reports[1]);
+    }
+    ::close(orders[0]);
+    ::close(reports[1]);
+    orders_ = service::Descriptor(orders[1]);
+    reports_ = service::Descriptor(reports[0]);
+    if (leader_ < 0)
+        throw std::runtime_error("a process could not be started");
+}
+
+Crowd::~Crowd() {
+    ::kill(leader_, SIGKILL);
+    ::waitpid(leader_, nullptr, 0);
+    core::Pid none = 0;
+    while (::read(reports_.get(), &none, sizeof(none)) > 0) {
+    }
+}
+
+void Crowd::add(std::size_t count) {
+    if (::write(orders_.get(), &count, sizeof(count)) != sizeof(count))
+        throw std::runtime_error("processes could not be started");
+    for (; count > 0; --count) {
+        core::Pid pid = 0;
+        if (::read(reports_.get(), &pid, sizeof(pid)) != sizeof(pid))
+            throw std::runtime_error("no further process could be started");
+        children_.push_back(pid);
+    }
+}
+
+} // namespace genv::bench

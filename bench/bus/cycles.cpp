@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A cycle of the rules: how long one takes in all, how much of that on which thread, and how long
+// others wait meanwhile. A hundred environments share one device, and the processes on it are
+// divided among them; there is nothing to find, as nearly always.
+#include "bench/bus/figures.hpp"
+#include "bench/bus/parts.hpp"
+#include "bench/bus/references.hpp"
+#include "bench/bus/threads.hpp"
+#include "tests/bus/support/processes.hpp"
+
+#include <memory>
+
+namespace genv::bench {
+
+namespace {
+
+constexpr unsigned environmentCount = 100;
+constexpr unsigned mostCycles = 50;
+
+class Cycles {
+  public:
+    explicit Cycles(const Plan& plan) : plan_(plan), scene_(plan, 1) {
+        for (unsigned i = 0; i < environmentCount; ++i)
+            addEnvironment();
+    }
+
+    void measure(unsigned processes) {
+        for (const auto& crowd : crowds_)
+            crowd->add((processes - processes_) / environmentCount);
+        processes_ = processes;
+        const auto before = threadsOf(scene_.service.pid());
+        const auto series = measureInTurns({ping(scene_.root()), cycle()},
+                                           {mostCycles, 1, 8 * plan_.mostPerCall()});
+        const auto after = threadsOf(scene_.service.pid());
+        printTimes("Enforce", with(), series.at(1), "Peer.Ping", series.at(0));
+        for (const auto& [thread, use] : between(before, after)) {
+            const auto each = use.processor / (series.at(1).count() + 1); // one warmed up
+            if (each > std::chrono::microseconds{10})
+                print({"processor time of Enforce in " + use.name, with(), "µs",
+                       std::chrono::duration<double, std::micro>(each).count()});
+        }
+        measurePingMeanwhile();
+    }
+
+  private:
+    void addEnvironment() {
+        // Its root process is what starts the processes on the device.
+        crowds_.push_back(std::make_unique<Crowd>(tests::computeProcessName));
+        const std::string id =
+            scene_.root()
+                .manager("Activate", "a{sv}", 1, "pid", "u", crowds_.back()->leader())
+                .readString();
+        const tests::Answer answer = scene_.root().environment(id, "Attach", "a{sv}", 2, "index",
+                                                               "u", 0U, "over-subscribe", "b", 1);
+        if (!answer.ok())
+            throw std::runtime_error("Attach: " + answer.text);
+    }
+
+    [[nodiscard]] Operation cycle() {
+        return callOf("Enforce", scene_.root(), tests::managerPath, tests::managerInterface,
+                      "Enforce", "a{sv}", 1, std::string("dry-run"), std::string("b"), 1);
+    }
+
+    // Somebody else's calls while cycles go on.
+    void measurePingMeanwhile() {
+        tests::Client other(tests::root);
+        Series pings;
+        for (unsigned i = 0; i < leastCycles; ++i) {
+            const auto pending = scene_.root().start(tests::managerPath, tests::managerInterface,
+                                                     "Enforce", "a{sv}", 1, "dry-run", "b", 1);
+            while (!pending->answered) {
+                runMany(ping(other), 1, 1, &pings);
+                while (sd_bus_process(scene_.root().bus(), nullptr) > 0) {
+                }
+            }
+        }
+        Figure figure{"longest Ping during Enforce", with(), "µs", pings.most()};
+        print(figure);
+    }
+
+    [[nodiscard]] With with() const {
+        return {{"processes", processes_},
+                {"environments", environmentCount},
+                {"devices", scene_.devices()}};
+    }
+
+    static constexpr unsigned leastCycles = 3;
+
+    const Plan& plan_;
+    Scene scene_;
+    std::vector<std::unique_ptr<Crowd>> crowds_;
+    unsigned processes_ = 0;
+};
+
+} // namespace
+
+void measureEnforcement(const Plan& plan) {
+    Cycles cycles(plan);
+    for (const unsigned processes : plan.processes())
+        cycles.measure(processes);
+}
+
+} // namespace genv::bench

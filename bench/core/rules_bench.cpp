@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How long one evaluation of all rules takes: a cycle must not hold up the loop. Once with nothing
+// to find, as nearly always, and once with everybody over a limit.
+#include "bench/core/machine.hpp"
+#include "core/rules/rule.hpp"
+
+namespace genv::bench {
+
+namespace {
+
+core::LimitTable limits(bool strict) {
+    core::LimitTable table;
+    const std::uint32_t most = strict ? 5 : 100'000;
+    table.general.maxDevices = most;
+    table.general.maxEnvironments = most * 2;
+    table.general.maxProcesses = most;
+    table.general.maxGpuMemory = core::Bytes{static_cast<std::uint64_t>(most) << 30};
+    table.general.maxGpuMemoryPerDevice = core::Bytes{static_cast<std::uint64_t>(most) << 30};
+    table.general.maxLifetime = std::chrono::hours{24};
+    table.general.idleTimeout = std::chrono::hours{24};
+    table.groups["students"] = table.general;
+    return table;
+}
+
+void measureRules(benchmark::State& state, const Machine& machine, bool strict) {
+    const core::LimitTable table = limits(strict);
+    const core::RuleSet rules{true, true, true,
+                              [&](const core::UserInfo& user) { return table.of(user); }};
+    for ([[maybe_unused]] auto _ : state) {
+        const core::Situation situation{
+            machine.ledger,          machine.seen,
+            machine.idleness,        machine.users,
+            machine.clock.bootNow(), [](const core::ComputeProcess&) { return false; }};
+        const auto found = core::evaluate(situation, rules);
+        benchmark::DoNotOptimize(found.data());
+        if (found.empty() == strict)
+            state.SkipWithError("the rules do not find what they should");
+    }
+}
+
+void measureNothing(benchmark::State& state, const Machine& machine) {
+    measureRules(state, machine, false);
+}
+
+void measureAll(benchmark::State& state, const Machine& machine) {
+    measureRules(state, machine, true);
+}
+
+// What a cycle does before its rules: seeing which attachments are idle.
+void measureIdleness(benchmark::State& state, const Machine& machine) {
+    core::Idleness idleness = machine.idleness;
+    for ([[maybe_unused]] auto _ : state)
+        idleness.observed(machine.ledger, machine.seen);
+}
+
+} // namespace
+
+void addRulesBenchmarks(const SharedMachine& machine) {
+    addBenchmark("rules, nothing to find", machine, measureNothing);
+    addBenchmark("rules, all over limits", machine, measureAll);
+    addBenchmark("idleness", machine, measureIdleness);
+}
+
+} // namespace genv::bench

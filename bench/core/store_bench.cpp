@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The state documents on a tmpfs, where they are on a real machine: one of them written, and all of
+// them read and understood.
+#include "bench/core/machine.hpp"
+#include "core/ports/log.hpp"
+#include "core/state_schema.hpp"
+#include "service/file_store.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+
+namespace genv::bench {
+
+namespace {
+
+class NoLog : public core::Log {
+  public:
+    void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
+};
+
+/// A store with the documents of a machine, gone with this.
+class FilledStore {
+  public:
+    explicit FilledStore(core::Pid environments) : folder_(newFolder()) {
+        const Machine machine({environments, 8});
+        for (const auto& [sequence, environment] : machine.ledger.environments()) {
+            documents_.emplace_back(environment.id, core::encodeState(environment));
+            store_.write(documents_.back().first, documents_.back().second);
+        }
+    }
+    FilledStore(const FilledStore&) = delete;
+    FilledStore& operator=(const FilledStore&) = delete;
+    ~FilledStore() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
+    service::FileStore& store() { return store_; }
+    /// Id and text of each.
+    [[nodiscard]] const std::vector<std::pair<core::EnvironmentId, std::string>>&
+    documents() const {
+        return documents_;
+    }
+
+  private:
+    static std::filesystem::path newFolder() {
+        std::string name = "/dev/shm/genv-bench-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("no folder in /dev/shm");
+        return name;
+    }
+
+    NoLog log_;
+    std::filesystem::path folder_;
+    service::FileStore store_{folder_, log_};
+    std::vector<std::pair<core::EnvironmentId, std::string>> documents_;
+};
+
+void measureWrite(benchmark::State& state, FilledStore& filled) {
+    std::size_t next = 0;
+    for ([[maybe_unused]] auto _ : state) {
+        const auto& [id, document] = filled.documents()[next];
+        filled.store().write(id, document);
+        next = (next + 1) % filled.documents().size();
+    }
+}
+
+void measureReading(benchmark::State& state, FilledStore& filled) {
+    for ([[maybe_unused]] auto _ : state) {
+        for (const core::Store::Found& found : filled.store().readAll()) {
+            const core::Environment environment = core::decodeState(found.text);
+            benchmark::DoNotOptimize(environment.sequence);
+        }
+    }
+}
+
+} // namespace
+
+void addStoreBenchmarks(core::Pid environments) {
+    const auto add = [&](const char* name, auto measure) {
+        benchmark::RegisterBenchmark(name,
+                                     [environments, measure](benchmark::State& state) {
+                                         FilledStore filled(environments);
+                                         measure(state, filled);
+                                     })
+            ->ArgNames({"environments"})
+            ->Args({environments});
+    };
+    add("a document written", measureWrite);
+    add("all documents read", measureReading);
+}
+
+} // namespace genv::bench

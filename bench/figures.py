@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What was measured, as values: figures out of lines, what must hold of them, and the table that shows both."""
+
+import dataclasses
+import fnmatch
+import json
+import re
+
+UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "bytes": 1.0, "MiB": 1048576.0, "per minute": 1.0, "1": 1.0}
+WIDTH = 80
+
+
+class Invalid(Exception):
+    """A line that is no figure, or no target."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    part: str
+    name: str
+    under: tuple  # of (what, number): the sizes it was measured with
+    unit: str
+    median: float
+    reference: str | None = None  # what the ratio is relative to, measured in the same run
+    ratio: float | None = None
+    others: tuple = ()  # percentiles and whatever else a part tells
+
+    @property
+    def key(self):
+        return self.part, self.name, self.under
+
+    def object(self):
+        """As in figures.json, which is as the parts print it."""
+        whole = {"part": self.part, "name": self.name, "with": dict(self.under), "unit": self.unit, "median": self.median}
+        whole.update(self.others)
+        if self.reference is not None:
+            whole.update(reference=self.reference, ratio=self.ratio)
+        return whole
+
+
+def read_figure(line):
+    """The figure of a line, or of an object that was one."""
+    try:
+        whole = dict(json.loads(line)) if isinstance(line, str) else dict(line)
+        known = {name: whole.pop(name) for name in ("part", "name", "unit", "median")}
+        under = tuple(sorted(dict(whole.pop("with", {})).items()))
+        reference, ratio = whole.pop("reference", None), whole.pop("ratio", None)
+    except (ValueError, TypeError, KeyError) as error:
+        raise Invalid(f"this is no figure: {line}") from error
+    numbers = [known["median"], *(number for _, number in under), *([ratio] if reference is not None else [])]
+    if known["unit"] not in UNITS or not all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers):
+        raise Invalid(f"this is no figure: {line}")
+    return Figure(**known, under=under, reference=reference, ratio=ratio, others=tuple(whole.items()))
+
+
+def read_figures(lines):
+    """The figures of lines; one that is told twice would leave open which of the two holds."""
+    figures = [read_figure(line) for line in lines if not isinstance(line, str) or line.strip()]
+    seen = set()
+    for figure in figures:
+        if figure.key in seen:
+            raise Invalid(f"{figure.part}: {figure.name} with {told(figure.under)} was told twice")
+        seen.add(figure.key)
+    return figures
+
+
+def merged(former, measured, parts):
+    """What was measured now, with the parts of an earlier run of the same sources that were left out this time.
+
+    Both are what figures.json has: {"machine": ..., "figures": [...]}."""
+    same = ("commit", "cpu", "kernel", "quick")
+    if former is None or any(former["machine"].get(what) != measured["machine"].get(what) for what in same):
+        return measured
+    kept = [figure for figure in former["figures"] if figure["part"] not in parts]
+    return {"machine": measured["machine"], "figures": kept + measured["figures"]}
+
+
+def told(under):
+    return " ".join(f"{what}={number:g}" for what, number in under) or "nothing else"
+
+
+# What must hold
+
+MOST = re.compile(r"^(?P<ratio>ratio )?<= (?P<number>[\d.]+)(?: (?P<unit>.+))?$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    part: str
+    name: str  # of one figure, or of several by a pattern with *
+    under: tuple  # the sizes that it is about; a figure may have others besides
+    holds: str  # as it is written
+    slack: float  # for noise: the part of the bound that it may be exceeded by
+    limit: str  # what a figure runs into that cannot get better
+
+    @property
+    def title(self):
+        return f"{self.part}: {self.name}" + (f" with {told(self.under)}" if self.under else "")
+
+    def concerns(self, figure):
+        return (figure.part == self.part and fnmatch.fnmatchcase(figure.name, self.name)
+                and set(self.under) <= set(figure.under))
+
+    def misses(self, figures):
+        """A sentence for each way in which the figures miss it; one that was not measured misses it, too."""
+        concerned = [figure for figure in figures if self.concerns(figure)]
+        if not concerned:
+            return [f"{self.title}: was not measured"]
+        return [f"{self.title}: {shown(figure, self)}, and it must be {self.holds}"
+                for figure in concerned if not self.met_by(figure)]
+
+    def met_by(self, figure):
+        """Whether one figure is within the bound and the slack."""
+        most = MOST.match(self.holds)
+        bound = float(most["number"]) * (1 + self.slack)
+        if most["ratio"]:
+            return figure.ratio is not None and figure.ratio <= bound
+        return figure.median * UNITS[figure.unit] <= bound * UNITS[most["unit"] or figure.unit]
+
+    @property
+    def short(self):
+        """For a cell of the table."""
+        most = MOST.match(self.holds)
+        return f"<= {float(most['number']):g}" + (f" {most['unit']}" if most["unit"] not in (None, "1") else "")
+
+
+def shown(figure, target):
+    what = value(figure)
+    if target.holds.startswith("ratio"):
+        what = f"{figure.ratio:.2f} of {figure.reference}" if figure.ratio is not None else "no ratio"
+    return f"{what} with {told(figure.under)}"
+
+
+def read_target(line):
+    cells = [cell.strip() for cell in line.split("|")]
+    if len(cells) != 5 or ": " not in cells[0]:
+        raise Invalid(f"this is no target: {line}")
+    part, _, name = cells[0].partition(": ")
+    most, slack = MOST.match(cells[2]), re.match(r"^(\d+) %$", cells[3])
+    if not slack or not most or (most["unit"] or "1") not in UNITS:
+        raise Invalid(f"this is no target: {line}")
+    try:
+        under = tuple(sorted((what, float(number)) for what, number in (pair.split("=") for pair in cells[1].split())))
+    except ValueError as error:
+        raise Invalid(f"this is no target: {line}") from error
+    return Target(part, name, under, cells[2], int(slack[1]) / 100, cells[4])
+
+
+def read_targets(text):
+    """The table bench/targets."""
+    return [read_target(line) for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def target_of(figure, targets):
+    """The target that is most closely about a figure, or None."""
+    concerned = [target for target in targets if target.concerns(figure)]
+    return max(concerned, key=lambda target: (target.name == figure.name, len(target.under)), default=None)
+
+
+def misses(figures, targets):
+    return [miss for target in targets for miss in target.misses(figures)]
+
+
+# The table
+
+def number(value):
+    """Three digits that count."""
+    if value == 0 or value == int(value) and abs(value) < 100000:
+        return f"{value:g}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def value(figure):
+    """With the unit that suits a time best."""
+    if figure.unit not in ("µs", "ms", "s"):
+        return f"{number(figure.median)} {figure.unit}".removesuffix(" 1")
+    seconds = figure.median * UNITS[figure.unit]
+    unit = "µs" if seconds < 0.001 else "ms" if seconds < 1 else "s"
+    return f"{number(float(f'{seconds / UNITS[unit]:.6g}'))} {unit}"
+
+
+def times(ratio):
+    return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
+
+
+def cut(text, width):
+    return text if len(text) <= width else text[:width - 1] + "…"
+
+
+def table(figures, targets):
+    """For a terminal, by part and size; no line is longer than WIDTH."""
+    lines = [row("", "median", "of", "ratio", "must be")]
+    groups = {}
+    for figure in figures:
+        groups.setdefault((figure.part, figure.under), []).append(figure)
+    for (part, under), group in groups.items():
+        lines += ["", cut(part + (f": {told(under)}" if under else ""), WIDTH)]
+        for figure in group:
+            target = target_of(figure, targets)
+            must = "" if target is None else target.short + ("" if target.met_by(figure) else " NO")
+            lines.append(row(figure.name, value(figure), figure.reference or "",
+                             "" if figure.ratio is None else times(figure.ratio), must))
+    return "\n".join(lines) + "\n"
+
+
+def row(name, shown_value, reference, ratio, must):
+    return f"{cut(name, 32):32} {cut(shown_value, 11):>11} {cut(reference, 16):16} {ratio:>6} {cut(must, 11)}".rstrip()

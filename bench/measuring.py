@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the parts of the bench in Python share: how a process is timed, and how a figure is told."""
+
+import dataclasses
+import json
+import os
+import statistics
+import time
+
+NOWHERE = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+
+
+@dataclasses.dataclass
+class Series:
+    """How long one thing took again and again, and the processor time of it; in seconds."""
+
+    times: list = dataclasses.field(default_factory=list)
+    processor: list = dataclasses.field(default_factory=list)
+
+    @property
+    def median(self):
+        return statistics.median(self.times)
+
+    def percentile(self, part):
+        return sorted(self.times)[int(part * (len(self.times) - 1))]
+
+
+def rounded(value):
+    return float(f"{value:.4g}")
+
+
+def tell(part, name, under, unit, median, reference=None, ratio=None, **others):
+    """Prints a figure."""
+    figure = {"part": part, "name": name, "with": under, "unit": unit, "median": rounded(median),
+              **{what: rounded(value) for what, value in others.items()}}
+    if reference is not None:
+        figure.update(reference=reference, ratio=rounded(ratio))
+    print(json.dumps(figure, ensure_ascii=False), flush=True)
+
+
+def tell_times(part, name, under, series, reference=None, reference_series=None):
+    """Prints how long something took, in milliseconds, beside what was measured in turns with it."""
+    ratio = series.median / reference_series.median if reference else None
+    tell(part, name, under, "ms", series.median * 1000, reference, ratio,
+         p90=series.percentile(0.9) * 1000, p99=series.percentile(0.99) * 1000)
+
+
+def tell_processor_time(part, name, under, series, reference, reference_series):
+    """Prints the time that the processor spent on something, in the program and for it in the kernel."""
+    median = statistics.median(series.processor)
+    tell(part, f"{name}, processor", under, "ms", median * 1000, reference,
+         median / statistics.median(reference_series.processor))
+
+
+def run_timed(series, arguments, environment=None):
+    """Runs a program, which must succeed, and adds how long that took."""
+    began = time.perf_counter()
+    pid = os.posix_spawn(arguments[0], arguments, os.environ if environment is None else environment,
+                         file_actions=NOWHERE)
+    _, status, used = os.wait4(pid, 0)
+    took = time.perf_counter() - began
+    if status != 0:
+        raise SystemExit(f"{' '.join(arguments)}: status {os.waitstatus_to_exitcode(status)}")
+    series.times.append(took)
+    series.processor.append(used.ru_utime + used.ru_stime)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a program does when it is run, as counts, which no noise touches: libraries, relocations, system calls, and calls on
+the bus."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+
+def libraries(arguments):
+    """How many shared libraries it is linked with, directly or not."""
+    listing = subprocess.run(arguments[:1], env={"LD_TRACE_LOADED_OBJECTS": "1"}, check=True, capture_output=True,
+                             text=True).stdout
+    return sum("=>" in line for line in listing.splitlines())
+
+
+def relocations(arguments, environment=None):
+    """How many relocations the dynamic linker did for it that needed a symbol looked up."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env=dict(os.environ if environment is None else environment, LD_DEBUG="statistics",
+                                LD_DEBUG_OUTPUT=os.path.join(folder, "log")))
+        text = ""
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text += file.read()
+    # Those before main() are told first.
+    return int(re.search(r"number of relocations: (\d+)", text)[1])
+
+
+def trace(arguments, environment=None):
+    """Its system calls, a line each, with those of its threads and children."""
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as file:
+        subprocess.run(["strace", "-f", "-qq", "-o", file.name, *arguments], check=True, stdout=subprocess.DEVNULL,
+                       env=environment)
+        return calls_in(file.read())
+
+
+class Tracer:
+    """The same for a process that runs already, until stop()."""
+
+    def __init__(self, pid):
+        self.file = tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen(["strace", "-f", "-o", self.file.name, "-p", str(pid)], stderr=subprocess.PIPE,
+                                        text=True)
+        while "attached" not in (line := self.process.stderr.readline()):
+            if not line:
+                raise SystemExit("strace cannot attach")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate()
+        with self.file:
+            return calls_in(self.file.read())
+
+
+def calls_in(text):
+    return [line for line in text.splitlines() if re.match(r"^\d+ +\w+\(", line)]
+
+
+STARTS_PROCESS = re.compile(r"^\d+ +(clone3?|v?fork)\(")
+
+
+def processes_in(calls):
+    return sum(bool(STARTS_PROCESS.match(call)) and "CLONE_THREAD" not in call for call in calls)
+
+
+class BusWatch:
+    """Everything that is said on the bus, to count the calls of a command."""
+
+    END = "genv.bench.End"
+
+    def __init__(self, service):
+        self.owner = service.owner()
+        self.monitor = subprocess.Popen(["busctl", "--system", "monitor", "--json=short"], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.monitor.stderr.readline()  # says that it listens
+
+    def calls_of(self, run):
+        """The members that were called while something ran, without the greeting of the bus and what others called."""
+        run()
+        subprocess.run(["busctl", "--system", "call", "org.freedesktop.DBus", "/", self.END, "End"], check=False,
+                       capture_output=True)
+        members = []
+        for line in self.monitor.stdout:
+            message = json.loads(line)
+            if message.get("interface") == self.END:
+                sender = message["sender"]
+                return [member for who, member in members if who not in (self.owner, sender)]
+            # What no reply is expected of, nobody waits for.
+            if message["type"] == "method_call" and not message["flags"] & 1 and message.get("member") != "Hello":
+                members.append((message["sender"], message["member"]))
+        raise SystemExit("the monitor of the bus has ended")
+
+    def close(self):
+        self.monitor.terminate()
+        self.monitor.communicate()
