@@ -256,6 +256,8 @@ TEST_F(Authorization, GivesUpWhenTheCallerLeavesWhileItIsAsked) {
         asRoot->manager("ListDevices");
     }
     service.waitForLog("refused dev.genv.Environment.Attach");
+    EXPECT_EQ(service.log().find("not authorised in time"), std::string::npos)
+        << "it is not waited for";
     signalDaemon("polkitd", SIGCONT);
     EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 1, "name", "s", "x", 0).ok())
         << "polkit answers again";
@@ -305,6 +307,20 @@ TEST_F(Authorization, MeansNoWithoutPolkit) {
         << "root is not asked";
     control("start-polkitd");
     EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
+}
+
+TEST_F(Authorization, MeansNoWherePolkitDoesNotAnswerInTime) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell);
+    signalDaemon("polkitd", SIGSTOP);
+    const Answer answer = asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U);
+    EXPECT_EQ(answer.error, error::accessDenied);
+    EXPECT_NE(answer.text.find("not authorised in time to attach GPUs"), std::string::npos)
+        << answer.text;
+    EXPECT_EQ(devicesOf(id), "");
+    signalDaemon("polkitd", SIGCONT);
+    EXPECT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U).ok())
+        << "the late answer is nobody's";
 }
 
 TEST_F(Authorization, SurvivesThatTheObjectGoesWhileItIsAsked) {
@@ -369,6 +385,24 @@ TEST_F(Authorization, NothingOfTheServiceIsReachedThroughOtherInterfaces) {
                          managerInterface, "Version", "s", "x")
                   .error,
               "");
+}
+
+TEST_F(Authorization, RefusesToTakeADeviceFromAnotherThanWasAskedAbout) {
+    const Rule rule("carol", "action.id == 'dev.genv.manager.manage-others'");
+    const UserProcess shell(alice);
+    const UserProcess bobs(bob);
+    const std::string id = activate(*asAlice, shell, 1);
+    signalDaemon("polkitd", SIGSTOP);
+    const auto detach = asCarol->start(devicePath(0), deviceInterface, "Detach", "s", id.c_str());
+    asCarol->ping();
+    EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
+    EXPECT_TRUE(asRoot
+                    ->manager("Activate", "a{sv}", 4, "id", "s", id.c_str(), "pid", "u", bobs.pid(),
+                              "uid", "u", bob, "gpus", "u", 1U)
+                    .ok());
+    signalDaemon("polkitd", SIGCONT);
+    EXPECT_EQ(asCarol->finish(*detach).error, error::noSuchDevice);
+    EXPECT_EQ(devicesOf(id), "0");
 }
 
 } // namespace

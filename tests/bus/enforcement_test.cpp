@@ -248,6 +248,39 @@ TEST_F(Enforcement, KillsWhatIgnoresToEnd) {
     EXPECT_EQ(stubborn.wait(), SIGKILL);
 }
 
+TEST_F(Enforcement, IsOneAtATimeAndSaysSo) {
+    ::kill(service.pid(), SIGSTOP); // so that it finds both at once
+    const auto first = asRoot->start(managerPath, managerInterface, "Enforce", "a{sv}", 0);
+    const auto second = asRoot->start(managerPath, managerInterface, "Enforce", "a{sv}", 1,
+                                      "interval", "t", std::uint64_t{1});
+    asRoot->ping();
+    ::kill(service.pid(), SIGCONT);
+    EXPECT_EQ(asRoot->finish(*second).error, "dev.genv.Error.Busy");
+    EXPECT_EQ(asRoot->finish(*first).error, "");
+    EXPECT_TRUE(asRoot->manager("Enforce", "a{sv}", 0).ok()) << "the refused one repeats nothing";
+}
+
+TEST_F(Enforcement, TerminatesOnesOwnProcessInOnesEnvironmentAndNobodyElses) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 1);
+    UserProcess own(program(alice, id));
+    const UserProcess bobs(program(bob));
+    // A sample under a second old may not have them yet.
+    for (const core::Pid pid : {own.pid(), bobs.pid()})
+        waitUntil(
+            [&] {
+                return asRoot->manager("Snapshot").readString().find(text(pid)) !=
+                       std::string::npos;
+            },
+            "the compute process");
+    EXPECT_EQ(asAlice->manager("TerminateProcess", "u", bobs.pid()).error, error::interactive);
+    EXPECT_EQ(asAlice->manager("TerminateProcess", "u", shell.pid()).error, error::noSuchProcess)
+        << "it uses no GPU";
+    ASSERT_EQ(asAlice->manager("TerminateProcess", "u", own.pid()).error, "");
+    EXPECT_EQ(own.wait(), SIGTERM);
+    EXPECT_EQ(asAlice->manager("TerminateProcess", "u", own.pid()).error, error::noSuchProcess);
+}
+
 TEST_F(Enforcement, TheServiceWarnsTheOwnerAndThenActsByItself) {
     int warnings = 0;
     std::string warned;

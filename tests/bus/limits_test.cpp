@@ -52,7 +52,7 @@ TEST_F(Limits, AreRefusedAtTheRequestWithTheirNumber) {
     EXPECT_EQ(attach(*asAlice, id, 1).readUnsignedList(), std::vector<std::uint32_t>{0});
     const Answer second = attach(*asAlice, id, 2);
     EXPECT_EQ(second.error, error::quotaExceeded);
-    EXPECT_EQ(second.text, "a user may have 1 devices, and this would make 2 (MaxDevicesPerUser)");
+    EXPECT_EQ(second.text, "a user may have 1 device, and this would make 2 (MaxDevicesPerUser)");
     EXPECT_EQ(devicesOf(id), "0") << "nothing changed";
     const Answer memory = setMemory(*asAlice, id, "9g");
     EXPECT_EQ(memory.error, error::quotaExceeded);
@@ -138,6 +138,30 @@ TEST_F(Limits, YieldToRootAndToWhomARuleAllowsAndTheRulesSpareIt) {
     service.restart(SIGKILL);
     EXPECT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "max-devices-per-user", "u", 1U).ok());
     EXPECT_EQ(devicesOf(his), "0,1,2") << "and still after a restart";
+}
+
+TEST_F(Limits, OfALifetimeAreCountedFromTheBeginning) {
+    configure("[Limits]\nMaxLifetime=2h\n");
+    const UserProcess shell(alice);
+    const UserProcess other(alice);
+    const std::string id = activate(*asAlice, shell);
+    EXPECT_NE(asAlice->property(environmentPath(id), environmentInterface, "Expires"), "0")
+        << "it is also the lifetime of those who name none";
+    const Answer forever = asAlice->environment(id, "Configure", "a{sv}as", 0, 1, "lifetime");
+    EXPECT_EQ(forever.error, error::quotaExceeded);
+    EXPECT_NE(forever.text.find("its lease has to stay (MaxLifetime)"), std::string::npos)
+        << forever.text;
+    const Answer longer = asAlice->environment(id, "Configure", "a{sv}as", 1, "lifetime", "t",
+                                               std::uint64_t{7201}, 0);
+    EXPECT_EQ(longer.error, error::quotaExceeded);
+    const Answer more = asAlice->manager("Activate", "a{sv}", 2, "pid", "u", other.pid(),
+                                         "lifetime", "t", std::uint64_t{7201});
+    EXPECT_EQ(more.error, error::quotaExceeded) << more.text;
+    EXPECT_EQ(environmentCount(), "1");
+    const Rule rule("exceed", "action.id == 'dev.genv.manager.exceed-limits'");
+    EXPECT_TRUE(
+        asAlice->environment(id, "Configure", "a{sv}as", 1, "lifetime", "t", std::uint64_t{7201}, 0)
+            .ok());
 }
 
 } // namespace

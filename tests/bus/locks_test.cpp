@@ -242,5 +242,15 @@ TEST_F(LocksOverARestart, AreGoneWithoutSystemdAndItSaysSo) {
     service.waitForLog("the lock of environment " + hers + " is lost");
 }
 
+TEST_F(Locks, AreRefusedToWhoseEnvironmentEndsWhileTheyWait) {
+    const SharedDescriptor held = lock(*asAlice, hers);
+    const auto waiting = ask(*asBob, his);
+    EXPECT_FALSE(isAnswered(*asBob, *waiting));
+    EXPECT_TRUE(asRoot->environment(his, "Deactivate").ok());
+    const Answer& answer = asBob->finish(*waiting);
+    EXPECT_EQ(answer.error, error::noSuchEnvironment) << answer.text;
+    EXPECT_EQ(lockedBy(), hers);
+}
+
 } // namespace
 } // namespace genv::tests

@@ -5,6 +5,9 @@
 
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <random>
@@ -226,14 +229,15 @@ class Driver : public Recovery {
     }
     // A look at the GPUs, not a second old.
     Answer look() { return asRoot->manager("Snapshot"); }
+    /// Makes the driver hang; a listing that waits for it.
+    std::unique_ptr<PendingCall> hang();
+    void crashes();
 
     const std::string both = listing({"GPU-a", "GPU-b"});
     const std::string driver = (Service::configurationFolder() / "driver.json").string();
 };
 
-TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
-    const UserProcess shell(alice);
-    const std::string id = activate(*asAlice, shell, 2);
+std::unique_ptr<PendingCall> Driver::hang() {
     machine(R"({"faults":{"*":"hang"}})");
     std::unique_ptr<PendingCall> listing;
     // The sample that the service has may serve for up to a second; after it a listing stays
@@ -248,6 +252,13 @@ TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
             return !listing->answered;
         },
         "the driver to hang");
+    return listing;
+}
+
+TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 2);
+    const std::unique_ptr<PendingCall> listing = hang();
     EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 1, 1U).ok());
     EXPECT_FALSE(listing->answered) << "the driver still hangs, and everything else was served";
     EXPECT_EQ(asAlice->finish(*listing).error, "org.freedesktop.DBus.Error.Timeout");
@@ -260,7 +271,7 @@ TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "ok");
 }
 
-TEST_F(Driver, ThatCrashesLosesNothing) {
+void Driver::crashes() {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 2);
     machine(R"({"faults":{"*":"crash"}})");
@@ -272,6 +283,90 @@ TEST_F(Driver, ThatCrashesLosesNothing) {
     machine(both);
     waitUntil([&] { return look().ok(); }, "the driver to answer");
     EXPECT_EQ(devicesOf(id), "0,1");
+}
+
+TEST_F(Driver, ThatCrashesLosesNothing) {
+    crashes();
+}
+
+// As in the units: a helper for each connection, which the service cannot end.
+class DriverBehindASocket : public Driver {
+  protected:
+    DriverBehindASocket() {
+        service.end(SIGTERM);
+        service.addArgument("--nvml-socket=" + socket);
+        listen();
+        service.start();
+    }
+    ~DriverBehindASocket() override { stopListening(); }
+
+    void listen() {
+        unit_ = ::fork();
+        if (unit_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            ::setenv("LD_LIBRARY_PATH", GENV_TEST_FAKE_NVML_FOLDER, 1);
+            ::setenv("GENV_FAKE_NVML", driver.c_str(), 1);
+            ::execlp("systemd-socket-activate", "systemd-socket-activate", "--accept", "--inetd",
+                     "-E", "LD_LIBRARY_PATH", "-E", "GENV_FAKE_NVML", "--listen", socket.c_str(),
+                     GENV_TEST_GENV_NVML, "--time-limit=20", nullptr);
+            ::_exit(127);
+        }
+        waitUntil([&] { return std::filesystem::exists(socket); }, "the socket");
+    }
+    void stopListening() const {
+        ::kill(unit_, SIGKILL);
+        ::waitpid(unit_, nullptr, 0);
+        std::filesystem::remove(socket);
+    }
+
+    const std::string socket = (Service::configurationFolder() / "nvml.sock").string();
+
+  private:
+    pid_t unit_ = -1;
+};
+
+TEST_F(DriverBehindASocket, ThatHangsHoldsUpNothingElse) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 2);
+    const std::unique_ptr<PendingCall> listing = hang();
+    EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 1, 1U).ok());
+    EXPECT_FALSE(listing->answered) << "the driver still hangs, and everything else was served";
+    EXPECT_EQ(asAlice->finish(*listing).error, "org.freedesktop.DBus.Error.Timeout");
+    EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "stale");
+    machine(both);
+    waitUntil([&] { return look().ok(); }, "the driver to answer");
+    EXPECT_EQ(devicesOf(id), "0");
+}
+
+TEST_F(DriverBehindASocket, ThatCrashesLosesNothing) {
+    crashes();
+}
+
+TEST_F(DriverBehindASocket, WithoutItsSocketKeepsItsDevicesAndIsSaidOnce) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 2);
+    machine(R"({"faults":{"*":"crash"}})"); // whose connection ends with it
+    stopListening();
+    waitUntil(
+        [&] {
+            look();
+            return service.log().find("cannot be reached") != std::string::npos;
+        },
+        "the socket to be missed");
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(look().error, "org.freedesktop.DBus.Error.Timeout");
+    const std::string log = service.log();
+    const std::string line =
+        "genvd: the GPU driver does not answer: genv-nvml cannot be reached at " + socket +
+        ": No such file or directory; is its socket unit started?";
+    EXPECT_NE(log.find(line), std::string::npos) << log;
+    EXPECT_EQ(log.find(line), log.rfind(line)) << "once";
+    EXPECT_EQ(devicesOf(id), "0,1");
+    EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "stale");
+    machine(both);
+    listen();
+    waitUntil([&] { return look().ok(); }, "the driver to answer");
+    EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "ok");
 }
 
 TEST_F(Driver, ThatOmitsADeviceDetachesItAndTellsItsHolder) {

@@ -229,6 +229,43 @@ TEST_F(Sharing, TellsTheOwnerWhatAnAdministratorDidAndNobodyElse) {
     EXPECT_EQ(told, "1001 detached " + id + ";") << "what alice did herself is no news to her";
 }
 
+TEST_F(Sharing, AttachesAtLeastSoManyAndTakesNothingBack) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 3);
+    EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 2U, "at-least", "b", 1)
+                  .readUnsignedList(),
+              (std::vector<std::uint32_t>{0, 1, 2}));
+    EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U).readUnsignedList(),
+              (std::vector<std::uint32_t>{0, 1}))
+        << "a plain count takes the surplus back";
+}
+
+TEST_F(Sharing, TellsWhatAnEnvironmentIsConfiguredTo) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell);
+    const auto property = [&](const char* name) {
+        return asBob->property(environmentPath(id), environmentInterface, name);
+    };
+    int changes = 0;
+    const Slot slot =
+        asBob->listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
+                          environmentPath(id) + "'",
+                      [&](sd_bus_message*) { ++changes; });
+    ASSERT_TRUE(asAlice
+                    ->environment(id, "Configure", "a{sv}as", 3, "name", "s", "Yesterday", "gpus",
+                                  "u", 2U, "gpu-memory", "s", "4g", 0)
+                    .ok());
+    asBob->processUntil([&] { return changes == 1; }, "one signal for all of it");
+    EXPECT_EQ(property("Name"), "Yesterday");
+    EXPECT_EQ(property("Gpus"), "2");
+    EXPECT_EQ(property("GpuMemory"), "4000000000");
+    ASSERT_TRUE(
+        asAlice->environment(id, "Configure", "a{sv}as", 0, 3, "name", "gpus", "gpu-memory").ok());
+    EXPECT_EQ(property("Name"), "");
+    EXPECT_EQ(property("Gpus"), "0");
+    EXPECT_EQ(property("GpuMemory"), "0");
+}
+
 TEST_F(Sharing, TellsChangesOnceAfterTheReply) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);

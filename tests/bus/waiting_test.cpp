@@ -306,7 +306,7 @@ TEST_F(Waits, KeepTheirPlacesOverARestartInWhateverOrderTheyCallAgain) {
         const auto first = activateAndWait(*asAlice, shell);
         const auto second = wait(*asBob, his, 2);
         const auto third = wait(*asAlice, hers, 1);
-        const auto rows = queueOf(*asRoot);
+        auto rows = queueOf(*asRoot);
         service.end(SIGKILL);
         EXPECT_EQ(asAlice->finish(*first).error, noReply);
         EXPECT_EQ(asBob->finish(*second).error, noReply);

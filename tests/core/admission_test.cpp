@@ -145,5 +145,23 @@ TEST_F(Admission, AddsUpWhatAUserHolds) {
     EXPECT_EQ(core::holdingsOf(ledger, 4242).environments, 0U);
 }
 
+TEST_F(Admission, AddsALifetimeToTheAgeOfWhatItExtends) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(core::admitLifetime(limits, 100h, std::nullopt), std::nullopt);
+    limits.maxLifetime = 2h;
+    EXPECT_EQ(core::admitLifetime(limits, 0s, 2h), std::nullopt);
+    EXPECT_EQ(core::admitLifetime(limits, 90min, 30min), std::nullopt);
+    EXPECT_EQ(core::admitLifetime(limits, 90min, 31min),
+              "an environment may last 2h, and this would make 2h 1min (MaxLifetime)");
+    EXPECT_EQ(core::admitLifetime(limits, 0s, std::nullopt),
+              "an environment may last 2h, so its lease has to stay (MaxLifetime)");
+}
+
+TEST_F(Admission, ChecksNothingOfDevicesThatAreHeldAlready) {
+    limits.maxDevices = 1;
+    attachExempt("20", {0, 1});
+    EXPECT_EQ(attaching("20", {0, 1}), std::nullopt) << "nothing would be added";
+}
+
 } // namespace
 } // namespace genv::tests

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Devices appear, vanish, move and fall ill; what people hold follows the device and not the index.
+#include "core/unwell_devices.hpp"
+#include "core/visible_devices.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -126,6 +128,60 @@ TEST_F(Devices, AreOccupiedByProcessesThatBelongToNoneOfTheirEnvironments) {
     processes.exit(10);
     ledger.observed(observation);
     EXPECT_TRUE(ledger.device(0).occupied) << "it outlived its environment";
+}
+
+TEST_F(Devices, AreRememberedAsTheDriverDescribesThemNow) {
+    haveGpus(1);
+    activate("10", alice);
+    attachCount("10", 1);
+    core::Observation changed = gpus(1);
+    changed.devices[0].facts.model = "NVIDIA A100 80GB";
+    changed.devices[0].facts.totalMemory = gigabytes(80);
+    told.clear();
+    ledger.observed(changed);
+    std::vector<core::DeviceField> fields;
+    for (const core::DeviceChanged& change : toldOf<core::DeviceChanged>())
+        fields.push_back(change.field);
+    EXPECT_EQ(fields, (std::vector<core::DeviceField>{core::DeviceField::Model,
+                                                      core::DeviceField::TotalMemory}));
+    EXPECT_TRUE(toldOf<core::Detached>().empty());
+    EXPECT_EQ(ledger.get("10").attachments[0].device.model, "NVIDIA A100 80GB");
+    EXPECT_NE(store.documents.at("10").find("A100 80GB"), std::string::npos)
+        << "a restart while the driver hangs knows it, too";
+}
+
+TEST_F(Devices, ThatAreLostAreNoRoomForAnybody) {
+    haveGpus(1);
+    EXPECT_TRUE(ledger.device(0).isAvailable(std::nullopt));
+    EXPECT_TRUE(ledger.device(0).isAvailable(gigabytes(1)));
+    core::Observation observation = gpus(1);
+    observation.devices[0].health = {Health::State::Lost, 0};
+    ledger.observed(observation);
+    EXPECT_FALSE(ledger.device(0).isAvailable(std::nullopt));
+    EXPECT_FALSE(ledger.device(0).isAvailable(gigabytes(1)));
+}
+
+TEST_F(Devices, AreNamedToCudaByIndexOrWhereThereAreInstancesByUuid) {
+    EXPECT_EQ(core::visibleDevices({}, false), "-1") << "which hides every device";
+    EXPECT_EQ(core::visibleDevices({}, true), "-1");
+    const std::vector<core::VisibleDevice> attached{{10, "GPU-b"}, {2, "GPU-a"}};
+    EXPECT_EQ(core::visibleDevices(attached, false), "2,10");
+    EXPECT_EQ(core::visibleDevices(attached, true), "GPU-a,GPU-b");
+    EXPECT_TRUE(core::isInstanceUuid("MIG-1"));
+    EXPECT_FALSE(core::isInstanceUuid("GPU-1"));
+    EXPECT_FALSE(core::isInstanceUuid("MIG"));
+}
+
+TEST_F(Devices, ThatAreWellAreNoNewsUntilTheyWereIll) {
+    haveGpus(1);
+    core::UnwellDevices unwell;
+    core::Device device = ledger.device(0);
+    EXPECT_FALSE(unwell.isNews(device)) << "the first answer after a start";
+    device.health = {Health::State::Xid, 79};
+    EXPECT_TRUE(unwell.isNews(device));
+    device.health = {};
+    EXPECT_TRUE(unwell.isNews(device));
+    EXPECT_FALSE(unwell.isNews(device));
 }
 
 } // namespace

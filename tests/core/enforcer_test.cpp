@@ -85,8 +85,8 @@ TEST_F(EnforcerRun, EndsEnvironmentsAndSaysSo) {
     look();
     look();
     EXPECT_EQ(messages(),
-              (Texts{"User alice has 1 active environments which is 1 more than the maximum "
-                     "allowed",
+              (Texts{("User alice has 1 active environments which is 1 more than the maximum "
+                      "allowed"),
                      "Terminating process 500 from environment 20 that is running on GPU(s) 1",
                      "Detaching environment 20 of user user1001 from device 0",
                      "Detaching environment 20 of user user1001 from device 1",
@@ -225,6 +225,28 @@ TEST_F(EnforcerExecute, AnswersWhyTheDriverDidNot) {
     observer.fail("it hangs");
     EXPECT_EQ(failures, Texts{"it hangs"});
     EXPECT_NO_THROW(enforce());
+}
+
+TEST_F(EnforcerExecute, SkipsWhatAnEarlierPartOfItEnded) {
+    table.general.maxEnvironments = 0;
+    table.general.maxDevices = 0;
+    rules.nonEnvProcesses = false;
+    enforce();
+    look();
+    look();
+    EXPECT_EQ(ledger.find("20"), nullptr);
+    std::size_t ended = 0;
+    for (const Kind kind : kinds())
+        ended += kind == Kind::End ? 1 : 0;
+    EXPECT_EQ(ended, 1U) << "two rules ended it, and it ended once";
+}
+
+TEST(EnforcementActions, HaveTheNamesThatTheBusTells) {
+    EXPECT_EQ(core::nameOf(Kind::Finding), "finding");
+    EXPECT_EQ(core::nameOf(Kind::Terminate), "terminate");
+    EXPECT_EQ(core::nameOf(Kind::Detach), "detach");
+    EXPECT_EQ(core::nameOf(Kind::End), "end");
+    EXPECT_EQ(core::nameOf(Kind::Failed), "failed");
 }
 
 } // namespace

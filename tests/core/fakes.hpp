@@ -82,6 +82,7 @@ class FakeProcesses : public core::Processes {
     struct State {
         core::ProcessFacts facts;
         bool exited = false;
+        bool vanishesWhenSignalled = false; ///< between the last look and the signal
         std::vector<core::TerminationSignal> signals;
     };
 
@@ -131,7 +132,7 @@ class FakeProcesses : public core::Processes {
         }
         [[nodiscard]] bool hasExited() const override { return state_->exited; }
         bool signal(core::TerminationSignal signal) const override {
-            if (state_->exited)
+            if (state_->exited || state_->vanishesWhenSignalled)
                 return false;
             state_->signals.push_back(signal);
             return true;

@@ -14,6 +14,21 @@
 
 namespace genv::tests {
 
+/// No device is given twice, as far as nobody asked for that.
+inline void expectNothingTwice(const core::Ledger& ledger) {
+    for (const auto& [index, device] : ledger.devices().byIndex()) {
+        core::Bytes given;
+        for (const core::Claim& claim : device.claims) {
+            const core::Bytes share = claim.attachment.share.value_or(device.facts.totalMemory);
+            if (!claim.attachment.overSubscribed) {
+                EXPECT_LE(given.count + share.count, device.facts.totalMemory.count)
+                    << "device " << index;
+            }
+            given = given + share;
+        }
+    }
+}
+
 class LedgerTest : public ::testing::Test {
   protected:
     LedgerTest() {
@@ -72,20 +87,6 @@ class LedgerTest : public ::testing::Test {
     }
 
     /// No device is given twice but where over-subscription was asked for.
-    void expectSound() const {
-        for (const auto& [index, device] : ledger.devices().byIndex()) {
-            core::Bytes given;
-            for (const core::Claim& claim : device.claims) {
-                const core::Bytes share = claim.attachment.share.value_or(device.facts.totalMemory);
-                if (!claim.attachment.overSubscribed) {
-                    EXPECT_LE(given.count + share.count, device.facts.totalMemory.count)
-                        << "device " << index;
-                }
-                given = given + share;
-            }
-        }
-    }
-
     FakeClock clock;
     FakeStore store;
     FakeProcesses processes;

@@ -255,5 +255,92 @@ TEST_F(Ledger, ChecksTheUidsBehindThePin) {
         << "it was alice's when it was pinned and is root's now";
 }
 
+TEST_F(Ledger, TakesAKernelInAndLetsItGo) {
+    haveGpus(2);
+    activate("10", alice, {{}, 1, {}});
+    processes.add(11, alice);
+    const core::Kernel kernel{"abc", core::adopt(processes.pin(11), alice, alice)};
+    told.clear();
+    ledger.addKernel("10", kernel, alice, planned("10", {core::CountWanted{1}, {}, {}, false}));
+    EXPECT_EQ(ledger.get("10").kernels, std::vector<core::Kernel>{kernel});
+    EXPECT_EQ(devicesOf("10"), Indices{0}) << "what was asked for with it";
+    ASSERT_EQ(toldOf<core::EnvironmentChanged>().size(), 2U);
+    EXPECT_EQ(toldOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Kernels);
+    EXPECT_EQ(ledger.environmentOfRoot({11, 7})->id, "10");
+
+    told.clear();
+    ledger.addKernel("10", kernel, alice);
+    EXPECT_TRUE(told.empty()) << "it is there already";
+    ledger.removeProcess("10", 10, alice);
+    EXPECT_NE(ledger.find("10"), nullptr) << "the kernel keeps it alive";
+    ledger.removeKernel("10", "abc", alice);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(Ledger, JoinsWithWhatTheJoiningRequestWaitsFor) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    attachCount("10", 1);
+    processes.add(21, bob);
+    const auto placement = core::placeOrWait({core::CountWanted{1}, {}, {}, false},
+                                             ledger.devices(), ledger.find("20"), {});
+    ASSERT_TRUE(placement.waitsFor);
+    ledger.addProcess("20", core::adopt(processes.pin(21), bob, bob), bob, placement);
+    EXPECT_EQ(ledger.get("20").processes.size(), 2U);
+    ASSERT_EQ(ledger.get("20").waits.size(), 1U);
+    EXPECT_FALSE(ledger.get("20").waits[0].startsEnvironment);
+    EXPECT_EQ(toldOf<core::WaitStarted>().size(), 1U);
+}
+
+TEST_F(Ledger, RefusesAPlacementThatIsNoLongerSo) {
+    haveGpus(2);
+    activate("10", alice);
+    activate("20", bob);
+    const core::Placement one = planned("10", {core::IndicesWanted{{0}}, {}, {}, false});
+    attachIndices("20", {0});
+    EXPECT_EQ(codeOf([&] { ledger.attach("10", one, alice); }), ErrorCode::DeviceUnavailable)
+        << "somebody else has it by now";
+
+    const core::Placement two = planned("10", {core::IndicesWanted{{1}}, {}, {}, false});
+    haveGpus(1);
+    EXPECT_EQ(codeOf([&] { ledger.attach("10", two, alice); }), ErrorCode::DeviceUnavailable)
+        << "the device is gone";
+    haveGpus(2);
+    core::Observation other = gpus(2);
+    other.devices[1].facts.totalMemory = gigabytes(8);
+    ledger.observed(other);
+    EXPECT_EQ(codeOf([&] { ledger.attach("10", two, alice); }), ErrorCode::DeviceUnavailable)
+        << "the device is not what was looked at";
+    EXPECT_EQ(devicesOf("10"), Indices{});
+}
+
+TEST_F(Ledger, LocksNothingOfAnEnvironmentWithoutDevices) {
+    activate("10", alice);
+    EXPECT_EQ(codeOf([&] { ledger.lock("10"); }), ErrorCode::NotAttached);
+    EXPECT_TRUE(ledger.locks().empty());
+}
+
+TEST_F(Ledger, TellsWhenItsStateIsUnwrittenAndWritesItLater) {
+    std::string unwritten;
+    ledger.onUnwritten([&](const std::string& why) { unwritten = why; });
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    attachIndices("10", {0});
+    attachIndices("20", {0}, true);
+    // The first of two environments is written, the second cannot be, nor the first as it was.
+    store.writesUntilFailure = 1;
+    EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }),
+              ErrorCode::StorageFailed);
+    EXPECT_EQ(unwritten, "no space left");
+    EXPECT_EQ(devicesOf("10"), Indices{0});
+    EXPECT_EQ(devicesOf("20"), Indices{0});
+    store.writesUntilFailure = -1;
+    EXPECT_TRUE(ledger.retryWrites());
+    EXPECT_NE(store.documents.at("10").find("GPU-0"), std::string::npos)
+        << "nothing of the refused request stays on disk";
+}
+
 } // namespace
 } // namespace genv::tests

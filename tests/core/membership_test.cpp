@@ -107,5 +107,18 @@ TEST_F(Membership, CanBeAskedOfAnEnvironmentThatEnded) {
               "20");
 }
 
+TEST(ProcessUids, BelongToSomebodyOnlyWhenAllAreTheirs) {
+    const core::ProcessUids own{alice, alice, alice, alice};
+    EXPECT_EQ(own.ownerFor(alice), alice);
+    EXPECT_EQ(own.ownerFor(bob), alice);
+    for (const core::ProcessUids& mixed :
+         {core::ProcessUids{bob, alice, alice, alice}, core::ProcessUids{alice, bob, alice, alice},
+          core::ProcessUids{alice, alice, bob, alice},
+          core::ProcessUids{alice, alice, alice, bob}}) {
+        EXPECT_EQ(mixed.ownerFor(alice), bob) << "it could still become bob, so it is not alice's";
+        EXPECT_FALSE(mixed.areAll(alice));
+    }
+}
+
 } // namespace
 } // namespace genv::tests

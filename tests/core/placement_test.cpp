@@ -96,7 +96,7 @@ TEST_F(Placement, SharesADeviceAsFarAsItsMemoryGoes) {
     EXPECT_EQ(refusal("30", {CountWanted{1}, {}, core::Bytes{1}, false}),
               ErrorCode::DeviceUnavailable);
     EXPECT_EQ(refusal("30", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
-    expectSound();
+    expectNothingTwice(ledger);
 }
 
 TEST_F(Placement, CountsAWholeAttachmentAsAllOfTheMemory) {
@@ -141,7 +141,7 @@ TEST_F(Placement, OverSubscribesTheLeastPopulatedOnlyWhenAskedAndNeeded) {
     activate("40", alice);
     attachCount("40", 1, std::nullopt, true);
     EXPECT_EQ(devicesOf("40"), Indices{1}) << "device 0 has two environments by now";
-    expectSound();
+    expectNothingTwice(ledger);
 }
 
 TEST_F(Placement, TakesNamedDevicesBesideWhatIsAttached) {
@@ -247,6 +247,53 @@ TEST_F(Placement, StillHoldsWhenAnOverSubscribedDeviceGotFree) {
     ledger.detach("20", {}, bob);
     ledger.attach("10", plan, alice);
     EXPECT_FALSE(ledger.get("10").attachments[0].overSubscribed) << "nobody else has it any more";
+}
+
+TEST_F(Placement, NamesTheDevicesThereAreToThoseWhoAskForAnother) {
+    activate("10", alice);
+    const auto text = [&] {
+        try {
+            planned("10", {IndicesWanted{{200}}, {}, {}, false});
+        } catch (const core::Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(text(), "there is no device 200 on this machine, which has none");
+    haveGpus(2);
+    EXPECT_EQ(text(), "there is no device 200 on this machine, which has 0, 1");
+    haveGpus(100);
+    EXPECT_LT(text().size(), 130U) << "nobody reads a hundred numbers";
+    EXPECT_EQ(text().substr(text().size() - 5), ", ...");
+}
+
+TEST_F(Placement, PrefersDevicesThatTheDriverAnswersFor) {
+    haveGpus(2);
+    core::Observation observation = gpus(2);
+    observation.devices[0].health = {core::Health::State::Stale, 0};
+    ledger.observed(observation);
+    activate("10", alice);
+    attachCount("10", 1);
+    EXPECT_EQ(devicesOf("10"), Indices{1});
+    activate("20", bob);
+    attachCount("20", 1);
+    EXPECT_EQ(devicesOf("20"), Indices{0}) << "but one that is stale is better than none";
+}
+
+TEST_F(Placement, CountsWhatARequestStillLacks) {
+    haveGpus(4);
+    activate("10", alice);
+    attachIndices("10", {0, 1});
+    const core::Environment& environment = ledger.get("10");
+    const auto missing = [&](const AttachRequest& request) {
+        return core::missing(request, environment);
+    };
+    EXPECT_EQ(missing({CountWanted{3}, {}, {}, false}), 1U);
+    EXPECT_EQ(missing({CountWanted{1}, {}, {}, false}), 0U);
+    EXPECT_EQ(missing({CountWanted{1}, "H100", {}, false}), 1U) << "it has none of these";
+    EXPECT_EQ(missing({IndicesWanted{{1, 2, 3, 3}}, {}, {}, false}), 2U);
+    EXPECT_EQ(missing({UuidWanted{"GPU-0"}, {}, {}, false}), 0U);
+    EXPECT_EQ(missing({UuidWanted{"GPU-3"}, {}, {}, false}), 1U);
 }
 
 } // namespace

@@ -2,12 +2,7 @@
 // Who waits for devices gets them in the order of asking, whatever happens in between; nobody who
 // asks later is served with what an earlier one could use, and nobody is forgotten.
 #include "core/caps.hpp"
-#include "core/queue.hpp"
-#include "core/recovery.hpp"
-#include "tests/core/ledger_fixture.hpp"
-
-#include <map>
-#include <random>
+#include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
 namespace {
@@ -18,81 +13,6 @@ using core::ErrorCode;
 using core::IndicesWanted;
 using core::UuidWanted;
 using Indices = std::vector<core::DeviceIndex>;
-
-class Queueing : public LedgerTest {
-  protected:
-    Queueing() {
-        events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
-    }
-
-    // Asks as a client does: what is free now is given at once.
-    std::optional<core::Queue::Ticket> ask(const std::string& id, const AttachRequest& request,
-                                           std::optional<std::chrono::milliseconds> timeout = {},
-                                           const core::Terms& terms = {}) {
-        const core::Environment& environment = ledger.get(id);
-        const core::Placement placement = queue.place(request, &environment, true);
-        ledger.attach(id, placement, environment.uid, terms);
-        if (!placement.waitsFor)
-            return std::nullopt;
-        const auto ticket = ledger.get(id).waits.back().ticket;
-        await(queue, id, ticket, timeout);
-        return ticket;
-    }
-    std::optional<core::Queue::Ticket> askCount(const std::string& id, std::uint32_t count) {
-        return ask(id, {CountWanted{count}, {}, {}, false});
-    }
-    void await(core::Queue& line, const std::string& id, core::Queue::Ticket ticket,
-               std::optional<std::chrono::milliseconds> timeout = {}) {
-        line.await(ticket, {ledger.get(id).uid, "user", {}}, timeout,
-                   [this, id](const std::optional<core::Error>& refusal) {
-                       answers[id].push_back(refusal ? std::optional(refusal->code())
-                                                     : std::nullopt);
-                       if (refusal)
-                           reasons[id] = refusal->what();
-                   });
-    }
-
-    // Attaches without waiting, as somebody does who asks the queue.
-    ErrorCode attachNow(const std::string& id, const AttachRequest& request) {
-        try {
-            const core::Placement placement = queue.place(request, &ledger.get(id));
-            ledger.attach(id, placement, ledger.get(id).uid);
-        } catch (const core::Error& error) {
-            reasons[id] = error.what();
-            return error.code();
-        }
-        return ErrorCode::Internal; // none
-    }
-
-    [[nodiscard]] bool isGranted(const std::string& id) const {
-        const auto found = answers.find(id);
-        return found != answers.end() && found->second == Answers{std::nullopt};
-    }
-    [[nodiscard]] std::optional<ErrorCode> refusalOf(const std::string& id) const {
-        const auto found = answers.find(id);
-        return found == answers.end() || found->second.size() != 1 ? std::nullopt
-                                                                   : found->second.front();
-    }
-    [[nodiscard]] std::vector<std::string> waiting() const {
-        std::vector<std::string> ids;
-        for (const auto& [ticket, id] : ledger.waits())
-            ids.push_back(id);
-        return ids;
-    }
-    void detach(const std::string& id) {
-        ledger.detach(id, {}, ledger.get(id).uid);
-        scheduler.turn();
-    }
-
-    using Answers = std::vector<std::optional<ErrorCode>>;
-    std::map<std::string, Answers> answers;
-    std::map<std::string, std::string> reasons;
-    FakeScheduler scheduler;
-    SilentLog log;
-    core::Limits limits;
-    core::Queue queue{ledger, clock, scheduler,
-                      events, log,   [this](const core::UserInfo&) { return limits; }};
-};
 
 constexpr auto nothing = ErrorCode::Internal;
 
@@ -125,7 +45,7 @@ TEST_F(Queueing, ServesInTheOrderOfAsking) {
     EXPECT_EQ(granted[0].environment, "20");
     EXPECT_EQ(granted[0].waited, std::chrono::minutes{5});
     ASSERT_EQ(granted[0].devices.size(), 1U);
-    expectSound();
+    expectNothingTwice(ledger);
 }
 
 TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
@@ -228,7 +148,7 @@ TEST_F(Queueing, KeepsSharesFreeToo) {
     detach("10");
     EXPECT_TRUE(isGranted("20"));
     EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, gigabytes(8), false}), nothing);
-    expectSound();
+    expectNothingTwice(ledger);
 }
 
 TEST_F(Queueing, KeepsWhatIsLeftOfASharedDevice) {
@@ -396,245 +316,79 @@ TEST_F(Queueing, KeepsServingWhenAGrantCannotBeWritten) {
     EXPECT_FALSE(answers.contains("30"));
 }
 
-// An environment that is started by a request that waits.
-class StartedByWaiting : public Queueing {
-  protected:
-    core::Queue::Ticket start(const std::string& id, std::optional<std::chrono::seconds> lifetime) {
-        core::NewEnvironment wanted =
-            newEnvironment(id, alice, static_cast<core::Pid>(std::stoul(id)));
-        wanted.lifetime = lifetime;
-        const auto placement = queue.place({CountWanted{1}, {}, {}, false}, nullptr, true);
-        EXPECT_TRUE(placement.waitsFor);
-        ledger.activate(std::move(wanted), placement, alice);
-        const auto ticket = ledger.get(id).waits.back().ticket;
-        await(queue, id, ticket);
-        scheduler.turn();
-        return ticket;
-    }
-    void SetUp() override {
-        haveGpus(1);
-        activate("10", bob);
-        attachCount("10", 1);
-    }
-};
-
-TEST_F(StartedByWaiting, EndsWithItsWait) {
-    queue.cancel(start("20", {}));
-    EXPECT_EQ(ledger.find("20"), nullptr);
-}
-
-TEST_F(StartedByWaiting, StaysWhenSomebodyJoined) {
-    const auto ticket = start("20", {});
-    processes.add(21, alice);
-    ledger.addProcess("20", core::adopt(processes.pin(21), alice, alice), alice);
-    queue.cancel(ticket);
-    EXPECT_NE(ledger.find("20"), nullptr);
-    EXPECT_TRUE(ledger.waits().empty());
-}
-
-TEST_F(StartedByWaiting, LivesFromWhenItHasWhatItWaitedFor) {
-    start("20", std::chrono::hours{1});
-    EXPECT_FALSE(ledger.get("20").lease);
-    clock.pass(std::chrono::hours{5});
+TEST_F(Queueing, KeepsADeviceThatSomebodyWaitsForByItsUuid) {
+    haveGpus(2);
+    for (const char* id : {"10", "20", "30"})
+        activate(id, alice);
+    attach("10", {UuidWanted{"GPU-1"}, {}, gigabytes(10), false}); // 6 of 16 are left
+    ask("20", {UuidWanted{"GPU-1"}, {}, {}, false});
+    EXPECT_EQ(attachNow("30", {UuidWanted{"GPU-1"}, {}, gigabytes(1), false}),
+              ErrorCode::DeviceUnavailable)
+        << "or small shares could come and go for ever";
+    EXPECT_NE(reasons["30"].find("GPU 1 is held by"), std::string::npos) << reasons["30"];
+    EXPECT_EQ(reasons["30"].find("GPU 0 is held"), std::string::npos) << reasons["30"];
+    EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, {}, false}), nothing) << "the other one is free";
     detach("10");
-    ASSERT_TRUE(isGranted("20"));
-    EXPECT_EQ(ledger.get("20").began, clock.bootNow());
-    ASSERT_TRUE(ledger.get("20").lease);
-    EXPECT_EQ(ledger.get("20").lease->until, clock.bootNow() + std::chrono::hours{1});
-}
-
-// A service that starts again finds those who waited.
-class FoundAgain : public Queueing {
-  protected:
-    struct Again {
-        core::EventHub events;
-        core::Ledger ledger;
-        FakeScheduler scheduler;
-        core::Queue queue;
-        Again(FoundAgain& test)
-            : ledger(test.store, test.clock, events),
-              queue(ledger, test.clock, scheduler, events, test.log,
-                    [](const core::UserInfo&) { return core::Limits{}; }) {
-            events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
-            core::recover(ledger, test.store, test.processes, test.clock.bootNow());
-            queue.expectClients();
-            ledger.observed(gpus(1));
-            scheduler.turn();
-        }
-        void await(FoundAgain& test, const std::string& id, core::Queue::Ticket ticket) {
-            test.await(queue, id, ticket);
-            scheduler.turn();
-        }
-    };
-    void SetUp() override {
-        haveGpus(1);
-        for (const char* id : {"10", "20", "30"})
-            activate(id, alice);
-        attachCount("10", 1);
-        askCount("20", 1);
-        askCount("30", 1);
-    }
-    const AttachRequest one{CountWanted{1}, {}, {}, false};
-};
-
-TEST_F(FoundAgain, KeepTheirPlacesUntilTheyCallAgain) {
-    Again again(*this);
-    const auto later = again.queue.abandoned("30", one);
-    ASSERT_TRUE(later);
-    again.await(*this, "30", *later); // the later one is back first
-    again.ledger.detach("10", {}, alice);
-    again.scheduler.turn();
-    EXPECT_TRUE(answers.empty()) << "the device is kept for the earlier one";
-    const auto earlier = again.queue.abandoned("20", one);
-    ASSERT_TRUE(earlier);
-    again.await(*this, "20", *earlier);
     EXPECT_TRUE(isGranted("20"));
-    EXPECT_FALSE(answers.contains("30"));
-    EXPECT_EQ(again.queue.abandoned("20", one), std::nullopt);
+    EXPECT_EQ(devicesOf("20"), Indices{1});
 }
 
-TEST_F(FoundAgain, LeaveWhenTheirClientsDoNotComeBack) {
-    Again again(*this);
-    again.await(*this, "30", *again.queue.abandoned("30", one));
-    again.ledger.detach("10", {}, alice);
-    again.scheduler.pass(core::patienceWithClients);
-    again.scheduler.turn();
-    EXPECT_TRUE(isGranted("30"));
-    EXPECT_TRUE(again.ledger.waits().empty());
-    EXPECT_NE(again.ledger.find("20"), nullptr);
+TEST_F(Queueing, NamesAFewOfManyHolders) {
+    haveGpus(6);
+    activate("10", alice);
+    activate("20", bob);
+    attachCount("10", 6);
+    EXPECT_EQ(attachNow("20", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_NE(reasons["20"].find("GPU 3 is held by"), std::string::npos) << reasons["20"];
+    EXPECT_EQ(reasons["20"].find("GPU 4 is held by"), std::string::npos) << reasons["20"];
+    EXPECT_EQ(reasons["20"].substr(reasons["20"].size() - 11), " and 2 more");
 }
 
-TEST_F(FoundAgain, TakeTheirPlacesWithTheSameRequestOnly) {
-    Again again(*this);
-    EXPECT_FALSE(again.queue.abandoned("20", {CountWanted{2}, {}, {}, false}));
-    EXPECT_FALSE(again.queue.abandoned("10", one));
-    EXPECT_FALSE(again.queue.isAbandoned("20")) << "it was not started by its request";
+TEST_F(Queueing, ServesAnEnvironmentThatLivesOnAKernelOnly) {
+    haveGpus(1);
+    activate("10", bob);
+    attachCount("10", 1);
+    processes.add(20, alice);
+    core::NewEnvironment wanted{"20", alice, "alice", {}, {}, {}};
+    wanted.kernels.push_back({"abc", core::adopt(processes.pin(20), alice, alice)});
+    ledger.activate(std::move(wanted), std::nullopt, alice);
+    askCount("20", 1);
+    detach("10");
+    EXPECT_TRUE(isGranted("20"));
 }
 
-// Twenty waiters for four devices: killed, cancelled, granted and gone at random. After each turn
-// no earlier waiter could be served with what is free, and nobody was passed.
-class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsigned> {
-  protected:
-    static constexpr std::uint32_t devices = 4;
-    static constexpr unsigned waiters = 20;
-
-    RandomWaiters() {
-        events.subscribe([this](const core::Event& event) {
-            if (const auto* attached = std::get_if<core::Attached>(&event))
-                expectNobodyWasPassed(*attached);
-        });
-    }
-
-    // Judged by the numbers alone: whoever still waits and asked earlier cannot have been able to
-    // use what was given, unless it still can.
-    void expectNobodyWasPassed(const core::Attached& attached) {
-        const auto known = asked.find(attached.environment);
-        const bool waited = known != asked.end() && known->second;
-        const core::Device& device = *ledger.devices().findUuid(attached.attachment.device.uuid);
-        const auto fits = [](const std::optional<core::Bytes>& share, std::size_t claims,
-                             core::Bytes left) { return share ? *share <= left : claims == 0; };
-        const core::Bytes after = device.availableMemory();
-        const core::Bytes before =
-            after + attached.attachment.share.value_or(device.facts.totalMemory);
-        for (const auto& [ticket, id] : ledger.waits()) {
-            if (waited && ticket > *known->second)
-                break;
-            const core::Wait& wait = ledger.wait(ticket);
-            const auto* named = std::get_if<IndicesWanted>(&wait.request.wanted);
-            const bool wants = named == nullptr || named->indices.front() == device.facts.index;
-            if (!wants || ledger.get(id).attachmentTo(device.facts.uuid) != nullptr)
-                continue;
-            EXPECT_FALSE(fits(wait.request.share, device.claims.size() - 1, before) &&
-                         !fits(wait.request.share, device.claims.size(), after))
-                << "environment " << id << " was passed by " << attached.environment;
-        }
-    }
-
-    unsigned below(unsigned limit) {
-        return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
-    }
-
-    AttachRequest anyRequest() {
-        const bool shares = below(4) == 0;
-        const std::optional<core::Bytes> share =
-            shares ? std::optional(gigabytes(1 + below(16))) : std::nullopt;
-        if (below(4) == 0)
-            return {IndicesWanted{{below(devices)}}, {}, share, false};
-        return {CountWanted{1 + below(devices)}, {}, share, false};
-    }
-
-    void begin(const std::string& id) {
-        activate(id, alice + below(3));
-        const auto request = anyRequest();
-        asked[id] = ask(id, request);
-        if (!asked[id])
-            holders.insert(id);
-    }
-
-    // Takes the first waiter that could be served by what nobody before it could use, by hand.
-    void expectNobodyIsServable() {
-        core::Reservations kept;
-        for (const auto& [ticket, id] : ledger.waits()) {
-            const core::Wait& wait = ledger.wait(ticket);
-            EXPECT_THROW(core::place(wait.request, ledger.devices(), &ledger.get(id), kept),
-                         core::Error)
-                << id << " waits for what is free";
-            core::reserveFor(wait.request, ledger.devices(), &ledger.get(id), kept);
-        }
-    }
-
-    std::mt19937 random{GetParam()};
-    std::map<std::string, std::optional<core::Queue::Ticket>> asked;
-    std::set<std::string> holders;
-};
-
-TEST_P(RandomWaiters, AreServedInOrderAndNoneIsLost) {
-    haveGpus(devices);
-    unsigned next = 100;
-    for (unsigned i = 0; i < waiters; ++i)
-        begin(std::to_string(next++));
+TEST_F(Queueing, GivesNothingToWhoHasExitedAndIsNotYetToldOf) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("30", alice);
+    attachCount("10", 1);
+    const auto dying = processes.add(20, alice);
+    ledger.activate({"20", alice, "alice", {}, {core::adopt(processes.pin(20), alice, alice)}, {}},
+                    std::nullopt, alice);
+    askCount("20", 1);
+    askCount("30", 1);
+    dying->exited = true;
+    detach("10");
+    EXPECT_TRUE(answers.empty()) << "it is kept for whoever may live";
+    processes.exit(20);
     scheduler.turn();
-    for (int step = 0; step < 200; ++step) {
-        std::vector<std::string> ids;
-        for (const auto& [sequence, environment] : ledger.environments())
-            ids.push_back(environment.id);
-        const std::string id = ids[below(static_cast<unsigned>(ids.size()))];
-        const auto waitsBefore = ledger.waits();
-        switch (below(3)) {
-        case 0: // killed
-            processes.exit(static_cast<core::Pid>(std::stoul(id)));
-            break;
-        case 1: // interrupted, if it waits
-            if (asked[id] && ledger.waits().contains(*asked[id]))
-                queue.cancel(*asked[id]);
-            break;
-        default: // done with what it has
-            ledger.detach(id, {}, ledger.get(id).uid);
-        }
-        scheduler.turn();
-        expectSound();
-        expectNobodyIsServable();
-        while (ledger.environments().size() < waiters)
-            begin(std::to_string(next++));
-        scheduler.turn();
-    }
-    // In the end everybody gets something: nobody is stuck.
-    for (int i = 0; i < 1000 && !ledger.waits().empty(); ++i) {
-        for (const auto& environment : std::map(ledger.environments())) {
-            if (!environment.second.attachments.empty())
-                ledger.detach(environment.second.id, {}, environment.second.uid);
-        }
-        scheduler.turn();
-    }
-    EXPECT_TRUE(ledger.waits().empty());
-    for (const auto& [id, ticket] : asked) {
-        if (ticket && ledger.find(id) != nullptr && answers.contains(id)) {
-            EXPECT_EQ(answers[id].size(), 1U) << "each is told once";
-        }
-    }
+    EXPECT_EQ(refusalOf("20"), ErrorCode::NoSuchEnvironment);
+    EXPECT_TRUE(isGranted("30"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomWaiters, ::testing::Range(1U, 11U));
+TEST_F(Queueing, SaysWhetherAPlacementIsStillToBeHad) {
+    haveGpus(2);
+    for (const char* id : {"10", "20", "30"})
+        activate(id, alice);
+    const core::Placement placement =
+        queue.place({IndicesWanted{{0}}, {}, {}, false}, &ledger.get("10"));
+    EXPECT_TRUE(queue.stillHolds(placement, &ledger.get("10")));
+    attachIndices("20", {1});
+    askCount("30", 2); // keeps device 0 from now on
+    scheduler.turn();
+    EXPECT_FALSE(queue.stillHolds(placement, &ledger.get("10")))
+        << "somebody who waits comes before a password that took its time";
+}
 
 } // namespace
 } // namespace genv::tests

@@ -50,6 +50,18 @@ TEST_F(Recovery, BringsBackEnvironmentsAttachmentsAndTheirOrder) {
     EXPECT_EQ(order, (std::vector<std::string>{"30", "10", "20"}));
 }
 
+TEST_F(Recovery, WritesOnlyWhatIsOtherwiseThanItWas) {
+    haveGpus(2);
+    activate("10", alice);
+    activate("20", bob);
+    change("20", [](json& document) { document["unknown"] = 1; });
+    const std::string untouched = store.documents.at("10");
+    store.writesUntilFailure = 0;
+    restart();
+    EXPECT_EQ(store.failures, 1) << "that of 20, which has what is not known";
+    EXPECT_EQ(store.documents.at("10"), untouched);
+}
+
 TEST_F(Recovery, GivesNoSequenceTwice) {
     haveGpus(2);
     activate("10", alice);
@@ -187,6 +199,51 @@ TEST_F(Recovery, GivesNoDeviceTwiceWhateverTheDocumentsSay) {
     EXPECT_EQ(again->report.conflicts.size(), 1U);
     EXPECT_EQ(again->ledger.get("10").deviceIndices(), Indices{0}) << "the earlier one keeps it";
     EXPECT_EQ(again->ledger.get("20").deviceIndices(), Indices{});
+}
+
+TEST_F(Recovery, AWholeDeviceIsSharedByNoDocumentThatSaysItIsLarger) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    attachIndices("10", {0});
+    store.documents["20"] = store.documents["10"];
+    change("20", [&](json& document) {
+        document["id"] = "20";
+        document["uid"] = bob;
+        document["sequence"] = 2;
+        document["processes"][0]["pid"] = 20;
+        document["attachments"][0]["sequence"] = 99;
+        document["attachments"][0]["share"] = 1;
+        document["attachments"][0]["total_memory"] = gigabytes(1000).count;
+    });
+    const auto again = restart();
+    EXPECT_EQ(again->ledger.get("10").attachments.size(), 1U);
+    EXPECT_TRUE(again->ledger.get("20").attachments.empty());
+}
+
+TEST_F(Recovery, AProcessKeepsOneEnvironmentAlive) {
+    activate("10", alice);
+    activate("20", alice);
+    change("20", [](json& document) { document["processes"][0]["pid"] = 10; });
+    const auto again = restart();
+    EXPECT_NE(again->ledger.find("10"), nullptr);
+    EXPECT_EQ(again->ledger.find("20"), nullptr);
+    EXPECT_FALSE(store.documents.contains("20"));
+    again->ledger.processExited({10, 7});
+    EXPECT_TRUE(again->ledger.environments().empty());
+}
+
+TEST_F(Recovery, TwoEnvironmentsWithOneNumberAreTwo) {
+    activate("10", alice);
+    activate("20", bob);
+    change("20", [&](json& document) { document["sequence"] = ledger.get("10").sequence; });
+    const auto again = restart();
+    EXPECT_EQ(again->ledger.environments().size(), 2U);
+    again->ledger.processExited({10, 7});
+    EXPECT_EQ(again->ledger.find("10"), nullptr);
+    again->ledger.processExited({20, 7});
+    EXPECT_TRUE(again->ledger.environments().empty());
+    EXPECT_TRUE(store.documents.empty());
 }
 
 TEST_F(Recovery, KeepsSharesAndOverSubscriptionsAsTheyWere) {

@@ -90,5 +90,15 @@ TEST_F(Snapshot, WritesTimesAsTheOldToolDid) {
             std::chrono::time_point_cast<std::chrono::system_clock::duration>(clock.wallNow())));
 }
 
+TEST_F(Snapshot, NamesKernelsAndLeavesOutDevicesThatAreGone) {
+    processes.add(11, alice);
+    ledger.addKernel("10", {"abc", core::adopt(processes.pin(11), alice, alice)}, alice);
+    core::Observation observation = gpus(2);
+    observation.processes = {computeProcess(500, alice, {"GPU-0", "GPU-gone"})};
+    const json now = json::parse(core::snapshot(ledger, observation));
+    EXPECT_EQ(now["envs"]["envs"][0]["kernel_ids"], json::array({"abc"}));
+    EXPECT_EQ(now["processes"]["processes"][0]["used_gpu_memory"].size(), 1U);
+}
+
 } // namespace
 } // namespace genv::tests

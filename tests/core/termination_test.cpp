@@ -248,5 +248,30 @@ TEST_F(Eviction, SaysSoWhenTheDriverDoesNotAnswer) {
     EXPECT_EQ(log.lines.size(), 1U);
 }
 
+TEST_F(Termination, DescribesWhatIsLeftAlone) {
+    EXPECT_EQ(core::describe(TerminationOutcome::Changed, 7),
+              "[DEBUG] Process 7 does not use its GPU(s) any more");
+    EXPECT_EQ(core::describe(TerminationOutcome::Protected, 7),
+              "[DEBUG] Process 7 serves others and is left alone");
+}
+
+TEST_F(Termination, HearsNothingOfALookThatOutlivedIt) {
+    auto shortLived = std::make_unique<core::Terminator>(processes, observer, scheduler, events,
+                                                         self, [] { return 10s; });
+    shortLived->terminate(judged(), [this](TerminationOutcome result) { outcome = result; });
+    shortLived.reset();
+    observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
+    EXPECT_EQ(outcome, std::nullopt);
+    EXPECT_TRUE(process->signals.empty());
+}
+
+TEST_F(Termination, SaysThatAProcessIsGoneThatCannotBeSignalledAnyMore) {
+    process->vanishesWhenSignalled = true;
+    terminate();
+    observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
+    EXPECT_EQ(outcome, TerminationOutcome::Gone);
+    EXPECT_TRUE(toldOf<core::ProcessTerminated>().empty()) << "nothing was terminated";
+}
+
 } // namespace
 } // namespace genv::tests

@@ -122,5 +122,12 @@ TEST(Escaped, LeavesNothingThatATerminalWouldObey) {
     EXPECT_EQ(core::escaped(std::string("a\0b", 3)), "a\\x00b");
 }
 
+TEST(Name, IsRefusedWhereABytesSequenceIsBroken) {
+    for (const char* name : {"\xc3(", "\xe2(\xa1", "\xe2\x82(", "\xf0(\x8c\xbc",
+                             "\xf0\x90\x80\x80\xff", "\xe0\x80\xaf", "\xf0\x80\x80\xaf"})
+        EXPECT_EQ(codeOf([&] { core::requireName(name); }), ErrorCode::InvalidArgs)
+            << core::escaped(name);
+}
+
 } // namespace
 } // namespace genv::tests

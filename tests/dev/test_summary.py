@@ -55,6 +55,16 @@ class Summary(unittest.TestCase):
         self.assertFalse(good)
         self.assertIn("(not expected): a: needs root", text)
 
+    def test_a_machine_may_be_skipped_only_where_none_can_be_booted(self):
+        skipped = entry("a", "notrun", "machine: skipped: needs namespaces\n", '<skipped message="x"/>')
+        for can_boot in (True, False):
+            with mock.patch("summary.can_boot", return_value=can_boot):
+                good, text = self.summarize([entry("b"), skipped], {"a": ["bus", "machine"]})
+            self.assertEqual(good, not can_boot)
+            self.assertIn(("(not expected): " if can_boot else "skipped: ") + "a: needs namespaces", text)
+            with mock.patch("summary.can_boot", return_value=can_boot):
+                self.assertFalse(self.summarize([entry("b"), skipped], {"a": ["bus"]})[0])
+
     def test_a_test_for_a_gpu_may_be_skipped_only_without_one(self):
         skipped = entry("a", "notrun", GTEST_SKIP.format(why="GPU"), '<skipped message="x"/>')
         good, text = self.summarize([skipped], {"a": ["gpu"]})

@@ -147,7 +147,7 @@ class Reader : public testing::Test {
         return pclose(pipe) == 0;
     }
 
-    core::HistoryPage read(core::HistoryQuery query) {
+    core::HistoryPage read(const core::HistoryQuery& query) {
         return service::journal::read(source, query, bounds, stop);
     }
     static core::HistoryQuery everything() {

@@ -123,6 +123,15 @@ TEST(Question, CarriesDetailsForRulesAndAMessageForPeople) {
     EXPECT_EQ(
         policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message(),
         "Authentication is required to terminate process 4711 of bob");
+    process.ownerName.clear();
+    EXPECT_EQ(
+        policy::questionFor(row("dev.genv.Manager", "TerminateProcess"), alice, process)->message(),
+        "Authentication is required to terminate process 4711");
+    Target device;
+    device.devices = {3};
+    EXPECT_EQ(policy::questionFor(row("dev.genv.Device", "Detach"), alice, device)->message(),
+              "Authentication is required to detach GPU 3")
+        << "from all who hold it";
     EXPECT_EQ(policy::questionFor(row("dev.genv.Manager", "Reload"), alice, Target{})->message(),
               "Authentication is required to reload the configuration of the GPU service");
 }

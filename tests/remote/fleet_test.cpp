@@ -49,7 +49,7 @@ struct HostMaker {
         return *this;
     }
     /// In an environment, or outside with a uid where that is known.
-    HostMaker& process(core::Pid pid, std::vector<core::DeviceIndex> devices,
+    HostMaker& process(core::Pid pid, const std::vector<core::DeviceIndex>& devices,
                        const std::string& environment, std::optional<core::Uid> uid = std::nullopt,
                        core::Bytes memory = mebibytes(42)) {
         Snapshot::Process process;

@@ -106,7 +106,7 @@ TEST_F(ShellFilesTest, SayWhichDevicesAnEnvironmentHas) {
 }
 
 TEST_F(ShellFilesTest, AreNamedByTheEscapedIdAndReadableByAll) {
-    ::umask(022);
+    ::umask(077);
     const auto environment = newEnvironment("a.b:c", alice, 9);
     ledger.activate(environment, std::nullopt, alice);
     struct stat status {};

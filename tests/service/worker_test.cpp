@@ -1,53 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Workers answer with messages and keep nothing of the loop's; observations are shared, and never
 // older than asked for.
+#include "service/fair_worker.hpp"
 #include "service/gpu_observer.hpp"
 #include "service/user_directory.hpp"
 #include "service/worker.hpp"
 #include "tests/core/fakes.hpp"
+#include "tests/service/mailbox.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <future>
-#include <mutex>
 #include <semaphore>
 
 namespace genv::tests {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// The loop's end of the protocol: a queue that the test empties on its own thread.
-class Mailbox {
-  public:
-    service::Worker::Post post() {
-        return [this](std::function<void()> message) {
-            const std::lock_guard lock(mutex_);
-            messages_.push_back(std::move(message));
-            arrived_.notify_one();
-        };
-    }
-    /// Waits for one message and runs it here.
-    void take() {
-        std::function<void()> message;
-        {
-            std::unique_lock lock(mutex_);
-            if (!arrived_.wait_for(lock, 30s, [this] { return !messages_.empty(); }))
-                throw std::runtime_error("no message");
-            message = std::move(messages_.front());
-            messages_.pop_front();
-        }
-        message();
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable arrived_;
-    std::deque<std::function<void()>> messages_;
-};
 
 TEST(Worker, AnswersOnTheLoopsThreadInOrder) {
     Mailbox mailbox;
@@ -253,6 +224,56 @@ TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
         users.describe(alice, [&](const core::UserInfo& user) { names.push_back(user.name); });
     }
     EXPECT_EQ(names, (std::vector<std::string>{"1001", "alice"}));
+}
+
+TEST(UserDirectory, LooksUpAUserBeforeTheManyThatAnotherAsksAbout) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    std::counting_semaphore<64> release{0};
+    std::vector<core::Uid> lookups;
+    std::vector<std::string> names;
+    service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid uid) {
+        release.acquire();
+        lookups.push_back(uid);
+        return core::UserInfo{uid, "user" + std::to_string(uid), {}};
+    });
+    const auto keep = [&](const core::UserInfo& user) { names.push_back(user.name); };
+    // Alice asks about many, bob among them, who then comes himself.
+    for (core::Uid uid = 5000; uid < 5020; ++uid)
+        users.describeFor(alice, uid, keep);
+    users.describeFor(alice, bob, keep);
+    users.describe(bob, keep);
+    release.release(2);
+    mailbox.take();
+    mailbox.take();
+    EXPECT_EQ(lookups, (std::vector<core::Uid>{5000, bob}));
+    EXPECT_EQ(std::count(names.begin(), names.end(), "user1002"), 2);
+    // Nobody waits for the others any more, so they are not looked up.
+    scheduler.pass(service::UserDirectory::patience);
+    users.describe(1003U, keep);
+    release.release(2);
+    mailbox.take();
+    mailbox.take();
+    EXPECT_EQ(lookups, (std::vector<core::Uid>{5000, bob, 5001, 1003U}));
+}
+
+TEST(FairWorker, LetsUsersTakeTurns) {
+    Mailbox mailbox;
+    service::FairWorker worker("test", mailbox.post());
+    std::vector<std::string> order;
+    const auto ask = [&](core::Uid uid, const std::string& what) {
+        worker.run<std::string>(
+            uid, [what] { return what; }, [&](const std::string& done) { order.push_back(done); });
+    };
+    for (int i = 0; i < 5; ++i)
+        ask(alice, "a" + std::to_string(i));
+    ask(bob, "b0");
+    ask(1003U, "c0");
+    ask(bob, "b1");
+    for (int i = 0; i < 8; ++i)
+        mailbox.take();
+    EXPECT_EQ(order, (std::vector<std::string>{"a0", "b0", "c0", "a1", "b1", "a2", "a3", "a4"}));
 }
 
 } // namespace

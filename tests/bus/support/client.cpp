@@ -173,6 +173,13 @@ std::string Client::property(const std::string& path, const char* interface, con
             text += (text.empty() ? "" : ",") + std::to_string(value);
         return text;
     }
+    if (signature == "as") {
+        std::string text;
+        requireGood(sd_bus_message_enter_container(message, 'a', "s"), "enter");
+        for (const char* value = nullptr; sd_bus_message_read(message, "s", &value) > 0;)
+            text += (text.empty() ? "" : ",") + std::string(value);
+        return text;
+    }
     union {
         std::uint64_t t;
         std::uint32_t u;

@@ -71,7 +71,7 @@ class Client {
     template <typename... Arguments>
     Answer call(const std::string& path, const char* interface, const char* member,
                 const char* signature = "", Arguments... arguments) {
-        return send(build(path, interface, member, signature, arguments...));
+        return send(prepare(path, interface, member, signature, arguments...));
     }
     template <typename... Arguments>
     Answer manager(const char* member, const char* signature = "", Arguments... arguments) {
@@ -87,7 +87,7 @@ class Client {
     std::unique_ptr<PendingCall> start(const std::string& path, const char* interface,
                                        const char* member, const char* signature = "",
                                        Arguments... arguments) {
-        return sendAsync(build(path, interface, member, signature, arguments...));
+        return sendAsync(prepare(path, interface, member, signature, arguments...));
     }
     /// Processes until a call is answered.
     const Answer& finish(PendingCall& pending);
@@ -106,18 +106,20 @@ class Client {
 
     Answer send(const Message& message);
     std::unique_ptr<PendingCall> sendAsync(const Message& message);
-    Message newCall(const std::string& destination, const std::string& path, const char* interface,
-                    const char* member);
-
-  private:
+    /// A call of the service that is not sent yet; arguments as sd_bus_message_append(3) takes
+    /// them.
     template <typename... Arguments>
-    Message build(const std::string& path, const char* interface, const char* member,
-                  const char* signature, Arguments... arguments) {
+    Message prepare(const std::string& path, const char* interface, const char* member,
+                    const char* signature = "", Arguments... arguments) {
         Message message = newCall("dev.genv.Manager", path, interface, member);
         if (*signature != '\0')
             requireGood(sd_bus_message_append(message.get(), signature, arguments...), "append");
         return message;
     }
+    Message newCall(const std::string& destination, const std::string& path, const char* interface,
+                    const char* member);
+
+  private:
     static void requireGood(int result, const char* what);
 
     std::unique_ptr<sd_bus, Unref> bus_;

@@ -51,7 +51,14 @@ void becomeUser(core::Uid uid) {
     std::string name = options.compute ? computeProcessName : "program";
     std::string descriptor = std::to_string(ready);
     char waiter[] = GENV_TEST_WAITER;
-    std::array<char*, 4> arguments{waiter, name.data(), descriptor.data(), nullptr};
+    char option[] = "-f";
+    std::string file = "/tmp/kernel-" + options.kernel + ".json";
+    std::array<char*, 6> arguments{waiter,  name.data(), descriptor.data(),
+                                   nullptr, nullptr,     nullptr};
+    if (!options.kernel.empty()) {
+        arguments[3] = option;
+        arguments[4] = file.data();
+    }
     ::execve(waiter, arguments.data(), variables.data());
     ::_exit(127);
 }
@@ -74,7 +81,7 @@ UserProcess::UserProcess(const ProcessOptions& options) {
             }
             waitForever({.uid = options.uid}, ::open("/dev/null", O_WRONLY));
         }
-        if (!options.environment.empty())
+        if (!options.environment.empty() || !options.kernel.empty())
             runWaiter(options, ready[1]);
         waitForever(options, ready[1]);
     }

@@ -25,6 +25,7 @@ struct ProcessOptions {
     bool ignoresSigterm = false;
     bool hasChild = false; ///< has a child of the same kind, which is `compute` instead of itself
     std::map<std::string, std::string> environment{}; ///< as /proc/PID/environ shows it
+    std::string kernel{}; ///< was started with the connection file of this Jupyter kernel
 };
 
 /// A process that waits until it is ended.

@@ -19,6 +19,14 @@ namespace genv::tests {
 
 namespace {
 
+// What a service that a test leaves running is ended with: the quickest, unless it has counters to
+// write first.
+#ifdef GENV_COVERAGE
+constexpr int endingSignal = SIGTERM;
+#else
+constexpr int endingSignal = SIGKILL;
+#endif
+
 std::filesystem::path harnessFolder() {
     const char* folder = std::getenv("GENV_PRIVATE_BUS");
     if (folder == nullptr)
@@ -61,10 +69,10 @@ Service::Service(std::map<std::string, std::string> variables)
 
 Service::~Service() {
     if (isRunning())
-        end(SIGKILL);
+        end(endingSignal);
 }
 
-void Service::start() {
+void Service::launch() {
     pid_ = ::fork();
     if (pid_ == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,9 +81,17 @@ void Service::start() {
         for (const auto& [name, value] : variables_)
             ::setenv(name.c_str(), value.c_str(), 1);
         passDescriptors();
-        ::execl(GENV_TEST_GENVD, GENV_TEST_GENVD, nullptr);
+        std::vector<char*> words{program_.data()};
+        for (std::string& argument : arguments_)
+            words.push_back(argument.data());
+        words.push_back(nullptr);
+        ::execv(program_.c_str(), words.data());
         ::_exit(127);
     }
+}
+
+void Service::start() {
+    launch();
     Client client(root);
     bool owned = false;
     const Slot slot =
@@ -96,7 +112,13 @@ void Service::start() {
         int has = 0;
         return answer.ok() && sd_bus_message_read(answer.message.get(), "b", &has) > 0 && has != 0;
     };
-    client.processUntil(isOwned, "genvd's name");
+    waitUntil(
+        [&] {
+            while (sd_bus_process(client.bus(), nullptr) > 0) {
+            }
+            return isOwned();
+        },
+        "genvd's name");
 }
 
 // In the child: they are 3, 4, ..., and for this very process.
@@ -128,6 +150,12 @@ int Service::wait() {
     ::waitpid(pid_, &status, 0);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool Service::hasEnded() {
+    if (isRunning() && ::waitpid(pid_, nullptr, WNOHANG) == pid_)
+        pid_ = -1;
+    return !isRunning();
 }
 
 std::string Service::log() const {

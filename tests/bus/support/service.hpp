@@ -23,6 +23,8 @@ class Service {
 
     /// Starts it and waits until it owns its name.
     void start();
+    /// Starts it and waits for nothing.
+    void launch();
     /// Descriptors, by name, that it is passed at its next starts as systemd passes them
     /// (sd_listen_fds_with_names(3)). They stay the caller's.
     void pass(std::map<std::string, int> descriptors) { passed_ = std::move(descriptors); }
@@ -30,6 +32,8 @@ class Service {
     int end(int signal);
     /// Waits for its end.
     int wait();
+    /// Whether it has ended by itself; does not wait. It may then be started again.
+    [[nodiscard]] bool hasEnded();
     void restart(int signal) {
         end(signal);
         start();
@@ -39,6 +43,10 @@ class Service {
     void set(const std::string& variable, const std::string& value) {
         variables_[variable] = value;
     }
+    /// Another program in place of the genvd of this build, at its next starts.
+    void setProgram(std::string program) { program_ = std::move(program); }
+    /// A word more on its command line, at its next starts.
+    void addArgument(std::string argument) { arguments_.push_back(std::move(argument)); }
 
     /// Everything that it wrote to its log since the test began.
     [[nodiscard]] std::string log() const;
@@ -51,8 +59,10 @@ class Service {
   private:
     void passDescriptors() const;
 
+    std::string program_ = GENV_TEST_GENVD;
     std::map<std::string, std::string> variables_;
     std::map<std::string, int> passed_;
+    std::vector<std::string> arguments_;
     std::filesystem::path log_;
     pid_t pid_ = -1;
 };

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 int main(int argc, char** argv) {
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_NAME, argv[1]);

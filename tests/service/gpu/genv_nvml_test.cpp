@@ -96,6 +96,17 @@ TEST_F(GenvNvml, ARequestThatIsNoneEndsIt) {
     }
 }
 
+TEST_F(GenvNvml, ItsTimeLimitIsThatOfAnAnswerAndEndsWhatHangs) {
+    become({{"devices", {gpu(0)}}});
+    service::ChildProcess helper = start({"--time-limit=3"});
+    write("{\"sample\":1}\n");
+    EXPECT_NE(readLine(), "");
+    EXPECT_EQ(helper.reap(std::chrono::seconds{4}), std::nullopt) << "it may wait for ever";
+    become({{"faults", {{"*", "hang"}}}});
+    write("{\"sample\":2}\n");
+    EXPECT_EQ(helper.reap(patience), "ended by signal 9 (Killed)");
+}
+
 TEST_F(GenvNvml, DoesNotStartForAParentThatIsGone) {
     service::ChildProcess helper = start({"--parent=1"});
     EXPECT_EQ(helper.reap(patience), "exited with status 1");

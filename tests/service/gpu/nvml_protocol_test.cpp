@@ -14,13 +14,13 @@ namespace {
 
 NvmlReport fullReport() {
     NvmlReport report;
-    report.gpuCount = 3;
+    report.gpuCount = 4;
     NvmlDevice known{0, std::nullopt, "GPU-1", "NVIDIA A100", core::Bytes{1ULL << 40U}, {}, 79};
     known.reading = {core::Bytes{0}, 100, 38, 250'000};
     const NvmlDevice unknown{1,  6,           "MIG-GPU-1/2/0", "\u00e9\\x1b", core::Bytes{0},
                              {}, std::nullopt};
     report.devices = {known, unknown};
-    report.failed = {{2, true}, {1, false}};
+    report.failed = {{2, true}, {3, false}};
     report.uses = {{4711, "GPU-1", core::Bytes{42}}, {1, "MIG-GPU-1/2/0", std::nullopt}};
     return report;
 }
@@ -91,6 +91,11 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/devices", json::object());
     change("/devices/0", nullptr);
     change("/devices/0/gpu", nullptr);
+    change("/devices/0/gpu", 1); // where there are instances
+    change("/devices/1/gpu", 0); // where there is a whole GPU
+    change("/failed/0/gpu", 1);
+    change("/failed/0/gpu", 3);
+    change("/failed/0/gpu", 4);
     change("/devices/0/mig", -1);
     change("/devices/0/uuid", "GPU-1\n");
     change("/devices/0/uuid", "");

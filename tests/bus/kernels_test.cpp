@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A Jupyter kernel keeps an environment alive as a shell does: found by its connection file, and
+// only among its owner's processes.
+#include "tests/bus/support/fixture.hpp"
+
+#include <signal.h>
+
+namespace genv::tests {
+namespace {
+
+class Kernels : public BusTest {
+  protected:
+    static ProcessOptions kernelOf(core::Uid uid, const char* id) {
+        return ProcessOptions{.uid = uid, .kernel = id};
+    }
+    Answer activateKernel(Client& client, const char* kernel) {
+        return client.manager("Activate", "a{sv}", 1, "kernel", "s", kernel);
+    }
+    std::string kernelsOf(const std::string& id) {
+        return asRoot->property(environmentPath(id), environmentInterface, "Kernels");
+    }
+    void waitForEnd() {
+        waitUntil([this] { return environmentCount() == "0"; }, "the end of the environment");
+    }
+};
+
+TEST_F(Kernels, KeepAnEnvironmentAliveAndEndItWithThem) {
+    UserProcess kernel(kernelOf(alice, "abc"));
+    const Answer answer =
+        asAlice->manager("Activate", "a{sv}", 2, "kernel", "s", "abc", "gpus", "u", 1U);
+    ASSERT_EQ(answer.error, "") << answer.text;
+    const std::string id = answer.readString();
+    EXPECT_EQ(id, std::to_string(kernel.pid()));
+    EXPECT_EQ(kernelsOf(id), "abc");
+    EXPECT_EQ(devicesOf(id), "0");
+    kernel.kill(SIGKILL);
+    kernel.wait();
+    waitForEnd();
+}
+
+TEST_F(Kernels, JoinAndLeaveAnEnvironment) {
+    const UserProcess shell(alice);
+    const UserProcess first(kernelOf(alice, "abc"));
+    const UserProcess second(kernelOf(alice, "def"));
+    const std::string id = activate(*asAlice, shell);
+    std::vector<std::string> changed;
+    const Slot slot =
+        asBob->listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
+                          environmentPath(id) + "'",
+                      [&](sd_bus_message*) { changed.push_back(kernelsOf(id)); });
+    ASSERT_EQ(asAlice->environment(id, "AddKernel", "s", "abc").error, "");
+    asBob->processUntil([&] { return !changed.empty(); }, "the change of the kernels");
+    const Answer joined =
+        asAlice->manager("Activate", "a{sv}", 2, "kernel", "s", "def", "id", "s", id.c_str());
+    ASSERT_EQ(joined.error, "") << joined.text;
+    EXPECT_EQ(kernelsOf(id), "abc,def");
+    ASSERT_EQ(asAlice->environment(id, "RemoveKernel", "s", "abc").error, "");
+    EXPECT_EQ(kernelsOf(id), "def");
+    ASSERT_EQ(asAlice->environment(id, "RemoveProcess", "u", shell.pid()).error, "");
+    EXPECT_EQ(environmentCount(), "1") << "the other kernel keeps it";
+    ASSERT_EQ(asAlice->environment(id, "RemoveKernel", "s", "def").error, "");
+    waitForEnd();
+}
+
+TEST_F(Kernels, AreRefusedWhereNoneIsMeant) {
+    const UserProcess shell(alice);
+    const UserProcess one(kernelOf(alice, "twice"));
+    const UserProcess other(kernelOf(alice, "twice"));
+    const UserProcess bobs(kernelOf(bob, "bobs"));
+    const std::string id = activate(*asAlice, shell);
+    for (const char* kernel : {"none", "twice", "bobs"}) {
+        EXPECT_EQ(asAlice->environment(id, "AddKernel", "s", kernel).error, error::noSuchProcess)
+            << kernel;
+        EXPECT_EQ(activateKernel(*asAlice, kernel).error, error::noSuchProcess) << kernel;
+    }
+    EXPECT_EQ(asAlice->environment(id, "RemoveKernel", "s", "none").error, error::noSuchProcess);
+    EXPECT_EQ(kernelsOf(id), "");
+    EXPECT_EQ(environmentCount(), "1");
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A ledger whose devices are waited for, and what those who wait were told.
+#pragma once
+
+#include "core/queue.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+#include <map>
+
+namespace genv::tests {
+
+class Queueing : public LedgerTest {
+  protected:
+    Queueing() {
+        events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
+    }
+
+    // Asks as a client does: what is free now is given at once.
+    std::optional<core::Queue::Ticket> ask(const std::string& id,
+                                           const core::AttachRequest& request,
+                                           std::optional<std::chrono::milliseconds> timeout = {},
+                                           const core::Terms& terms = {}) {
+        const core::Environment& environment = ledger.get(id);
+        const core::Placement placement = queue.place(request, &environment, true);
+        ledger.attach(id, placement, environment.uid, terms);
+        if (!placement.waitsFor)
+            return std::nullopt;
+        const auto ticket = ledger.get(id).waits.back().ticket;
+        await(queue, id, ticket, timeout);
+        return ticket;
+    }
+    std::optional<core::Queue::Ticket> askCount(const std::string& id, std::uint32_t count) {
+        return ask(id, {core::CountWanted{count}, {}, {}, false});
+    }
+    void await(core::Queue& line, const std::string& id, core::Queue::Ticket ticket,
+               std::optional<std::chrono::milliseconds> timeout = {}) {
+        line.await(ticket, {ledger.get(id).uid, "user", {}}, timeout,
+                   [this, id](const std::optional<core::Error>& refusal) {
+                       answers[id].push_back(refusal ? std::optional(refusal->code())
+                                                     : std::nullopt);
+                       if (refusal)
+                           reasons[id] = refusal->what();
+                   });
+    }
+
+    // Attaches without waiting, as somebody does who asks the queue.
+    core::ErrorCode attachNow(const std::string& id, const core::AttachRequest& request) {
+        try {
+            const core::Placement placement = queue.place(request, &ledger.get(id));
+            ledger.attach(id, placement, ledger.get(id).uid);
+        } catch (const core::Error& error) {
+            reasons[id] = error.what();
+            return error.code();
+        }
+        return core::ErrorCode::Internal; // none
+    }
+
+    [[nodiscard]] bool isGranted(const std::string& id) const {
+        const auto found = answers.find(id);
+        return found != answers.end() && found->second == Answers{std::nullopt};
+    }
+    [[nodiscard]] std::optional<core::ErrorCode> refusalOf(const std::string& id) const {
+        const auto found = answers.find(id);
+        return found == answers.end() || found->second.size() != 1 ? std::nullopt
+                                                                   : found->second.front();
+    }
+    [[nodiscard]] std::vector<std::string> waiting() const {
+        std::vector<std::string> ids;
+        for (const auto& [ticket, id] : ledger.waits())
+            ids.push_back(id);
+        return ids;
+    }
+    void detach(const std::string& id) {
+        ledger.detach(id, {}, ledger.get(id).uid);
+        scheduler.turn();
+    }
+
+    using Answers = std::vector<std::optional<core::ErrorCode>>;
+    std::map<std::string, Answers> answers;
+    std::map<std::string, std::string> reasons;
+    FakeScheduler scheduler;
+    SilentLog log;
+    core::Limits limits;
+    core::Queue queue{ledger, clock, scheduler,
+                      events, log,   [this](const core::UserInfo&) { return limits; }};
+};
+
+} // namespace genv::tests

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Environments that live by a wait, and places in the line that outlast the service.
+#include "core/recovery.hpp"
+#include "tests/core/queue_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using core::AttachRequest;
+using core::CountWanted;
+
+// An environment that is started by a request that waits.
+class StartedByWaiting : public Queueing {
+  protected:
+    core::Queue::Ticket start(const std::string& id, std::optional<std::chrono::seconds> lifetime) {
+        core::NewEnvironment wanted =
+            newEnvironment(id, alice, static_cast<core::Pid>(std::stoul(id)));
+        wanted.lifetime = lifetime;
+        const auto placement = queue.place({CountWanted{1}, {}, {}, false}, nullptr, true);
+        EXPECT_TRUE(placement.waitsFor);
+        ledger.activate(std::move(wanted), placement, alice);
+        const auto ticket = ledger.get(id).waits.back().ticket;
+        await(queue, id, ticket);
+        scheduler.turn();
+        return ticket;
+    }
+    void SetUp() override {
+        haveGpus(1);
+        activate("10", bob);
+        attachCount("10", 1);
+    }
+};
+
+TEST_F(StartedByWaiting, EndsWithItsWait) {
+    queue.cancel(start("20", {}));
+    EXPECT_EQ(ledger.find("20"), nullptr);
+}
+
+TEST_F(StartedByWaiting, StaysWhenSomebodyJoined) {
+    const auto ticket = start("20", {});
+    processes.add(21, alice);
+    ledger.addProcess("20", core::adopt(processes.pin(21), alice, alice), alice);
+    queue.cancel(ticket);
+    EXPECT_NE(ledger.find("20"), nullptr);
+    EXPECT_TRUE(ledger.waits().empty());
+}
+
+TEST_F(StartedByWaiting, LivesFromWhenItHasWhatItWaitedFor) {
+    start("20", std::chrono::hours{1});
+    EXPECT_FALSE(ledger.get("20").lease);
+    clock.pass(std::chrono::hours{5});
+    detach("10");
+    ASSERT_TRUE(isGranted("20"));
+    EXPECT_EQ(ledger.get("20").began, clock.bootNow());
+    ASSERT_TRUE(ledger.get("20").lease);
+    EXPECT_EQ(ledger.get("20").lease->until, clock.bootNow() + std::chrono::hours{1});
+}
+
+// A service that starts again finds those who waited.
+class FoundAgain : public Queueing {
+  protected:
+    struct Again {
+        core::EventHub events;
+        core::Ledger ledger;
+        FakeScheduler scheduler;
+        core::Queue queue;
+        Again(FoundAgain& test)
+            : ledger(test.store, test.clock, events),
+              queue(ledger, test.clock, scheduler, events, test.log,
+                    [](const core::UserInfo&) { return core::Limits{}; }) {
+            events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
+            core::recover(ledger, test.store, test.processes, test.clock.bootNow());
+            queue.expectClients();
+            ledger.observed(gpus(1));
+            scheduler.turn();
+        }
+        void await(FoundAgain& test, const std::string& id, core::Queue::Ticket ticket) {
+            test.await(queue, id, ticket);
+            scheduler.turn();
+        }
+    };
+    void SetUp() override {
+        haveGpus(1);
+        for (const char* id : {"10", "20", "30"})
+            activate(id, alice);
+        attachCount("10", 1);
+        askCount("20", 1);
+        askCount("30", 1);
+    }
+    const AttachRequest one{CountWanted{1}, {}, {}, false};
+};
+
+TEST_F(FoundAgain, KeepTheirPlacesUntilTheyCallAgain) {
+    Again again(*this);
+    const auto later = again.queue.abandoned("30", one);
+    ASSERT_TRUE(later);
+    again.await(*this, "30", *later); // the later one is back first
+    again.ledger.detach("10", {}, alice);
+    again.scheduler.turn();
+    EXPECT_TRUE(answers.empty()) << "the device is kept for the earlier one";
+    const auto earlier = again.queue.abandoned("20", one);
+    ASSERT_TRUE(earlier);
+    again.await(*this, "20", *earlier);
+    EXPECT_TRUE(isGranted("20"));
+    EXPECT_FALSE(answers.contains("30"));
+    EXPECT_EQ(again.queue.abandoned("20", one), std::nullopt);
+}
+
+TEST_F(FoundAgain, LeaveWhenTheirClientsDoNotComeBack) {
+    Again again(*this);
+    again.await(*this, "30", *again.queue.abandoned("30", one));
+    again.ledger.detach("10", {}, alice);
+    again.scheduler.pass(core::patienceWithClients);
+    again.scheduler.turn();
+    EXPECT_TRUE(isGranted("30"));
+    EXPECT_TRUE(again.ledger.waits().empty());
+    EXPECT_NE(again.ledger.find("20"), nullptr);
+}
+
+TEST_F(FoundAgain, TakeTheirPlacesWithTheSameRequestOnly) {
+    Again again(*this);
+    EXPECT_FALSE(again.queue.abandoned("20", {CountWanted{2}, {}, {}, false}));
+    EXPECT_FALSE(again.queue.abandoned("10", one));
+    EXPECT_FALSE(again.queue.isAbandoned("20")) << "it was not started by its request";
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What people are told at their prompts and in notices, word for word.
+#include "core/sentences.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Sentences, CountDevicesAndProcesses) {
+    EXPECT_EQ(core::nameGpus({1}), "GPU 1");
+    EXPECT_EQ(core::nameGpus({0, 1}), "GPUs 0,1");
+    EXPECT_EQ(core::nameProcesses({12}), "process 12");
+    EXPECT_EQ(core::nameProcesses({1, 2, 3, 4, 5, 6, 7, 8}), "processes 1,2,3,4,5,6,7,8");
+    EXPECT_EQ(core::nameProcesses({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
+              "processes 1,2,3,4,5,6,7,8 and 2 more");
+}
+
+TEST(Sentences, SayWhoOrWhatTookDevicesAway) {
+    const std::vector<std::pair<const char*, const char*>> ofOne{
+        {"admin", "GPU 1 was taken away by an administrator (root)"},
+        {"rule:env-memory", "GPU 1 was taken away by the rule env-memory"},
+        {"expired", "GPU 1 was taken away because its lease ended"},
+        {"idle", "GPU 1 was taken away because it was idle for too long"},
+        {"device-lost", "GPU 1 was taken away because the driver no longer has it"},
+        {"of a later version", "GPU 1 was taken away (of a later version)"},
+    };
+    for (const auto& [reason, sentence] : ofOne)
+        EXPECT_EQ(core::sayChange({1}, false, reason, "root"), sentence);
+    EXPECT_EQ(core::sayChange({0, 1}, true, "admin", "carol"),
+              "GPUs 0,1 were attached by an administrator (carol)");
+    EXPECT_EQ(core::sayChange({0, 1}, false, "expired", ""),
+              "GPUs 0,1 were taken away because their lease ended");
+    EXPECT_EQ(core::sayChange({0, 1}, false, "device-lost", ""),
+              "GPUs 0,1 were taken away because the driver no longer has them");
+}
+
+TEST(Sentences, SayHowAnEnvironmentOrAWaitEnded) {
+    EXPECT_EQ(core::sayEnd("expired", ""), "the environment was ended because its lease ended");
+    EXPECT_EQ(core::sayEnd("idle", ""),
+              "the environment was ended because it was idle for too long");
+    EXPECT_EQ(core::sayGrant({2}, 90s), "GPU 2 was granted after 1min 30s in the queue");
+    EXPECT_EQ(core::sayGrant({0, 2}, 1h), "GPUs 0,2 were granted after 1h in the queue");
+}
+
+TEST(Sentences, SayWhatEndedProcesses) {
+    EXPECT_EQ(core::sayTermination({7}, {1}, "admin", "root"),
+              "process 7 on GPU 1 was ended by an administrator (root)");
+    EXPECT_EQ(core::sayTermination({7, 8}, {0, 1}, "expired", ""),
+              "processes 7,8 on GPUs 0,1 were ended because the lease ended");
+    EXPECT_EQ(core::sayTermination({7}, {}, "idle", ""),
+              "process 7 was ended because the GPU was idle for too long");
+}
+
+TEST(Sentences, SayWhenSomethingEndsAndHowToProlongIt) {
+    const core::WallTime end{std::chrono::seconds{1'600'000'000}};
+    const std::string when = core::formatLocalTime(end);
+    EXPECT_EQ(core::sayLeaseEnding({}, end),
+              "this environment ends at " + when + "; \"genv extend\" prolongs it");
+    EXPECT_EQ(core::sayLeaseEnding({3}, end),
+              "the lease of GPU 3 ends at " + when + "; \"genv extend\" prolongs it");
+    EXPECT_EQ(core::sayWarning("too many devices", "max-devices-per-user", end),
+              "too many devices; the rule max-devices-per-user acts at " + when);
+}
+
+TEST(Sentences, SayHowADeviceIs) {
+    EXPECT_EQ(core::sayHealth(1, "ok"), "GPU 1 is well again");
+    EXPECT_EQ(core::sayHealth(1, "stale"), "GPU 1 may not be well: the driver does not answer");
+    EXPECT_EQ(core::sayHealth(1, "lost"), "GPU 1 is lost: the driver cannot reach it any more");
+    EXPECT_EQ(core::sayHealth(1, "xid-79"), "GPU 1 is not well: the driver reported XID 79");
+    EXPECT_EQ(core::sayHealth(1, "warm"), "GPU 1 is not well (warm)");
+}
+
+TEST(Sentences, SayHowMuchOfAShareIsUsed) {
+    EXPECT_EQ(core::sayMemory(0, {2048ULL << 20}, {1ULL << 30}),
+              core::formatMebibytes({2048ULL << 20}) + " of GPU 0's memory is used, " +
+                  core::formatMebibytes({1ULL << 30}) + " over the share of 1gi");
+    EXPECT_EQ(core::sayMemory(0, {1000ULL << 20}, {1ULL << 30}),
+              core::formatMebibytes({1000ULL << 20}) +
+                  " of the share of 1gi of GPU 0's memory is used");
+    EXPECT_EQ(core::sayShared(0, "20", "bob"), "GPU 0 is shared with bob (environment 20) now");
+}
+
+TEST(Sentences, QuoteOthersSoThatNoTerminalObeysThem) {
+    const std::string evil = "\x1b[2J\n";
+    const core::WallTime now{};
+    for (const std::string& sentence :
+         {core::sayEnd(evil, "root"), core::sayEnd("rule:" + evil, "root"),
+          core::sayWarning(evil, evil, now), core::sayHealth(0, evil),
+          core::sayHealth(0, "xid-" + evil), core::sayShared(0, evil, "bob")}) {
+        EXPECT_EQ(sentence.find_first_of("\x1b\n"), std::string::npos) << sentence;
+        EXPECT_NE(sentence.find("\\x1b"), std::string::npos) << sentence;
+    }
+}
+
+} // namespace
+} // namespace genv::tests

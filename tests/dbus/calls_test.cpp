@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A call is answered once, whatever becomes of the work; and calls that wait are counted, and
+// belong to their connection.
+#include "core/caps.hpp"
+#include "dbus/context.hpp"
+#include "tests/dbus/reply_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using core::ErrorCode;
+
+class Calls : public ReplyTest {};
+
+TEST_F(Calls, AreRefusedOnceWithWhatIsKnownOfThem) {
+    const auto reply = call();
+    policy::Target target;
+    target.environment = "20";
+    reply.about(target);
+    reply.misses(policy::Action::ManageOwn);
+    reply.refuse({ErrorCode::Busy, "wait a little"});
+    reply.refuse({ErrorCode::Timeout, "too late"});
+    ASSERT_EQ(refusals.size(), 1U);
+    EXPECT_EQ(refusals[0].message, "wait a little");
+    EXPECT_EQ(refusals[0].connection, ":1.7");
+    EXPECT_EQ(refusals[0].caller, alice);
+    EXPECT_EQ(refusals[0].target, target);
+    EXPECT_EQ(refusals[0].missing, policy::Action::ManageOwn);
+    EXPECT_STREQ(refusals[0].error, "dev.genv.Error.Busy");
+}
+
+TEST_F(Calls, OfNobodyKnownNameNobody) {
+    call(0, "").refuse({ErrorCode::AccessDenied, "the bus does not say who sent this call"});
+    ASSERT_EQ(refusals.size(), 1U);
+    EXPECT_EQ(refusals[0].caller, std::nullopt) << "and least of all root";
+}
+
+TEST_F(Calls, ThatEverybodyLetGoOfAreAnswered) {
+    { const auto reply = call(); }
+    EXPECT_EQ(said(), "nobody answered the call");
+    refusals.clear();
+    {
+        const auto later = call().later([] {});
+    }
+    EXPECT_EQ(refusals.size(), 1U) << "also when a step never came";
+}
+
+TEST_F(Calls, AreNotAnsweredInTheEndOfTheService) {
+    {
+        const auto reply = call();
+        isEnding = true;
+    }
+    EXPECT_TRUE(refusals.empty()) << "the bus says that there is no reply";
+}
+
+TEST_F(Calls, TurnWhatIsThrownIntoARefusalAndKeepFaultsForTheLog) {
+    call().later([](int) { core::fail(ErrorCode::NotAttached, "not that one"); })(1);
+    EXPECT_EQ(said(), "not that one");
+    refusals.clear();
+    call().guarded([] { throw std::runtime_error("a\x1b[2Jb"); });
+    EXPECT_EQ(refusals.at(0).code, ErrorCode::Internal);
+    EXPECT_EQ(said(), "a\\x1b[2Jb");
+}
+
+TEST_F(Calls, ThatWereGivenUpRunNoFurther) {
+    const auto reply = call();
+    bool ran = false;
+    const auto later = reply.later([&] { ran = true; });
+    reply.drop();
+    later();
+    reply.refuse({ErrorCode::Busy, "wait a little"});
+    EXPECT_FALSE(ran);
+    EXPECT_TRUE(refusals.empty());
+}
+
+TEST_F(Calls, ThatWaitLeaveTheirLineWithTheirConnection) {
+    dbus::WaitingCalls waiting;
+    const auto first = call(alice, ":1.7");
+    const auto second = call(alice, ":1.8");
+    int cancelled = 0;
+    bool ran = false;
+    auto one = waiting.remember(first, [&] { ++cancelled; });
+    const auto plain = waiting.remember(first); // one that stands in no line
+    const auto two = waiting.remember(second, [&] { ++cancelled; });
+    waiting.left(":1.7");
+    EXPECT_EQ(cancelled, 1);
+    first.guarded([&] { ran = true; });
+    EXPECT_FALSE(ran) << "nobody hears its answer";
+    second.guarded([&] { ran = true; });
+    EXPECT_TRUE(ran);
+    one.reset();
+    waiting.left(":1.7");
+    EXPECT_EQ(cancelled, 1) << "an answered call is forgotten";
+    isEnding = true;
+}
+
+TEST_F(Calls, ThatWaitKeepTheirPlaceWhenTheServiceEnds) {
+    dbus::WaitingCalls waiting;
+    const auto reply = call();
+    bool cancelled = false;
+    const auto remembered = waiting.remember(reply, [&] { cancelled = true; });
+    waiting.giveUp();
+    EXPECT_FALSE(cancelled);
+    reply.refuse({ErrorCode::NoSuchEnvironment, "it ended"});
+    EXPECT_TRUE(refusals.empty());
+}
+
+TEST_F(Calls, ThatListAreCountedForEachUserButRoot) {
+    dbus::ListCalls lists;
+    std::vector<std::shared_ptr<void>> places;
+    for (std::size_t i = 0; i < core::caps::listCallsPerUser; ++i)
+        places.push_back(lists.enter(alice));
+    EXPECT_THROW(static_cast<void>(lists.enter(alice)), core::Error);
+    EXPECT_NE(lists.enter(bob), nullptr);
+    places.pop_back();
+    EXPECT_NE(lists.enter(alice), nullptr) << "an answered call does not count";
+    for (std::size_t i = 0; i < 2 * core::caps::listCallsPerUser; ++i)
+        places.push_back(lists.enter(0));
+}
+
+} // namespace
+} // namespace genv::tests

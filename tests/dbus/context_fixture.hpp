@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What handlers work with, on stand-ins: polkit, the driver, processes and the history answer when
+// the test says so.
+#pragma once
+
+#include "core/root_process.hpp"
+#include "dbus/context.hpp"
+#include "tests/core/fakes.hpp"
+#include "tests/dbus/reply_fixture.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace genv::tests {
+
+/// Answers questions when the test says so, unless they were cancelled.
+class FakeAuthorizer : public policy::Authorizer {
+  public:
+    [[nodiscard]] std::unique_ptr<policy::Check> ask(const std::string& /*busName*/,
+                                                     const policy::Question& question,
+                                                     bool interactive, Answer answer) override {
+        questions.push_back(question);
+        wereInteractive.push_back(interactive);
+        auto pending = std::make_shared<Answer>(std::move(answer));
+        waiting_.push_back(pending);
+        return std::make_unique<Asked>(std::move(pending));
+    }
+    /// Answers the questions asked so far; whether any was still wanted.
+    bool answer(policy::Verdict verdict) {
+        bool wanted = false;
+        for (const auto& weak : std::exchange(waiting_, {})) {
+            if (const auto pending = weak.lock()) {
+                const Answer told = *pending;
+                told(verdict);
+                wanted = true;
+            }
+        }
+        return wanted;
+    }
+
+    std::vector<policy::Question> questions;
+    std::vector<bool> wereInteractive;
+
+  private:
+    struct Asked : policy::Check {
+        explicit Asked(std::shared_ptr<Answer> asked) : pending(std::move(asked)) {}
+        std::shared_ptr<Answer> pending;
+    };
+    std::vector<std::weak_ptr<Answer>> waiting_;
+};
+
+class FakeHistory : public core::History {
+  public:
+    [[nodiscard]] std::vector<std::string_view> kinds() const override {
+        return {"attached", "detached"};
+    }
+    void read(core::Uid /*asking*/, core::HistoryQuery query,
+              std::function<void(core::HistoryPage)> answer) override {
+        queries.push_back(std::move(query));
+        answers.push_back(std::move(answer));
+    }
+    std::vector<core::HistoryQuery> queries;
+    std::vector<std::function<void(core::HistoryPage)>> answers;
+};
+
+class ContextTest : public ReplyTest {
+  protected:
+    ContextTest() { users.add(bob, "bob"); }
+
+    FakeAuthorizer authorizer;
+    FakeClock clock;
+    FakeStore store;
+    FakeProcesses processes;
+    FakeObserver observer;
+    FakeScheduler scheduler;
+    FakeUsers users;
+    FakeHistory history;
+    SilentLog log;
+    core::EventHub events;
+    core::Ledger ledger{store, clock, events};
+    core::Idleness idleness;
+    core::Settings settings;
+    core::Queue queue{ledger, clock, scheduler,
+                      events, log,   [](const core::UserInfo&) { return core::Limits{}; }};
+    core::Terminator terminator{processes, observer, scheduler,
+                                events,    99,       [] { return std::chrono::seconds{10}; }};
+    core::Enforcer enforcer{{ledger, observer, users, terminator, idleness, clock, events, log}};
+    dbus::Callers callers;
+    dbus::Gate gate{authorizer};
+    dbus::ListCalls listCalls;
+    dbus::WaitingCalls waitingCalls;
+
+  private:
+    struct NoDescriptors : core::LockDescriptors {
+        std::unique_ptr<core::LockEnd> open(std::uint64_t /*number*/) override { return nullptr; }
+        void close(std::uint64_t /*number*/) override {}
+        std::set<std::uint64_t> found() override { return {}; }
+        void onRelease(std::function<void(std::uint64_t)> /*listener*/) override {}
+    };
+    struct NoKernels : core::Kernels {
+        void find(core::Uid /*asker*/, core::Uid /*owner*/, const std::string& /*kernel*/,
+                  core::Pid /*asking*/, std::function<void(Found)> /*answer*/) override {}
+    };
+    NoDescriptors descriptors_;
+    NoKernels kernels_;
+    core::Locks locks_{ledger, descriptors_, scheduler, log};
+
+  protected:
+    dbus::Context context{ledger,
+                          processes,
+                          observer,
+                          queue,
+                          locks_,
+                          users,
+                          kernels_,
+                          history,
+                          terminator,
+                          enforcer,
+                          idleness,
+                          clock,
+                          scheduler,
+                          log,
+                          *this,
+                          callers,
+                          gate,
+                          listCalls,
+                          waitingCalls,
+                          isEnding,
+                          [this]() -> const core::Settings& { return settings; },
+                          [](core::Uid) {},
+                          "2.0"};
+};
+
+} // namespace genv::tests

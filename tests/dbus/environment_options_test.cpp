@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What Attach, Activate and Configure understand, and what they refuse before anybody is asked.
+#include "dbus/environment_options.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using core::ErrorCode;
+using dbus::VariantMap;
+using sdbus::Variant;
+
+Variant number(std::uint32_t value) {
+    return Variant{value};
+}
+Variant text(const char* value) {
+    return Variant{std::string(value)};
+}
+
+core::Environment environment(std::optional<std::uint32_t> gpus = std::nullopt) {
+    core::Environment result;
+    result.id = "20";
+    result.uid = alice;
+    result.user = "alice";
+    result.configuration.gpus = gpus;
+    result.configuration.gpuMemory = gigabytes(4);
+    return result;
+}
+std::string refusal(const VariantMap& options,
+                    std::optional<std::uint32_t> configured = std::nullopt) {
+    try {
+        dbus::readAttachOptions(options, environment(configured));
+    } catch (const core::Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::InvalidArgs);
+        return error.what();
+    }
+    return "";
+}
+
+TEST(AttachOptions, SayWhichDevicesInOneOfFourWays) {
+    const auto wanted = [](const VariantMap& options, std::optional<std::uint32_t> gpus = {}) {
+        return dbus::readAttachOptions(options, environment(gpus)).request.wanted;
+    };
+    EXPECT_EQ(std::get<core::CountWanted>(wanted({{"count", number(3)}}, 2)).count, 3U);
+    EXPECT_EQ(std::get<core::CountWanted>(wanted({}, 2)).count, 2U) << "as it is configured";
+    EXPECT_EQ(std::get<core::IndicesWanted>(wanted({{"index", number(1)}}, 2)).indices,
+              std::vector<core::DeviceIndex>{1});
+    EXPECT_EQ(std::get<core::IndicesWanted>(
+                  wanted({{"indices", Variant{std::vector<std::uint32_t>{0, 3}}}}, 2))
+                  .indices,
+              (std::vector<core::DeviceIndex>{0, 3}));
+    EXPECT_EQ(std::get<core::UuidWanted>(wanted({{"uuid", text("GPU-1")}}, 2)).uuid, "GPU-1");
+    EXPECT_EQ(refusal({}), "environment 20 has no device count configured; configure gpus, or "
+                           "give count or index");
+}
+
+TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
+    const auto options = dbus::readAttachOptions({{"count", number(1)},
+                                                  {"model", text("a100")},
+                                                  {"over-subscribe", Variant{true}},
+                                                  {"at-least", Variant{true}},
+                                                  {"wait", Variant{true}},
+                                                  {"timeout", Variant{std::uint64_t{60}}},
+                                                  {"lifetime", Variant{std::uint64_t{3600}}}},
+                                                 environment());
+    EXPECT_EQ(options.request.share, gigabytes(4));
+    EXPECT_EQ(options.request.model, "a100");
+    EXPECT_TRUE(options.request.overSubscribe);
+    EXPECT_TRUE(options.atLeast);
+    EXPECT_TRUE(options.waiting.wait);
+    EXPECT_EQ(options.waiting.timeout, std::chrono::minutes{1});
+    EXPECT_EQ(options.waiting.lifetime, std::chrono::hours{1});
+}
+
+TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
+    const Variant indices{std::vector<std::uint32_t>{0}};
+    const std::vector<std::pair<const char*, Variant>> ways{
+        {"count", number(1)}, {"index", number(1)}, {"indices", indices}, {"uuid", text("GPU-1")}};
+    for (const auto& one : ways) {
+        for (const auto& other : ways) {
+            if (one.first != other.first) {
+                EXPECT_EQ(refusal({one, other}), "give only one of count, index, indices and uuid")
+                    << one.first << other.first;
+            }
+        }
+    }
+    for (const auto& way : ways) {
+        const std::string name = way.first;
+        EXPECT_EQ(refusal({way, {"model", text("a100")}}),
+                  name == "count" || name == "index" ? "" : "model goes with count or index only");
+        EXPECT_EQ(refusal({way, {"at-least", Variant{true}}}),
+                  name == "count" ? "" : "at-least goes with count only");
+    }
+    EXPECT_EQ(refusal({{"count", number(1)}, {"timeout", Variant{std::uint64_t{1}}}}),
+              "timeout says how long to wait at most; it needs wait");
+}
+
+TEST(Configure, SetsWhatIsGivenAndUnsetsWhatIsNamed) {
+    const core::ConfigurationChange set =
+        dbus::readConfigurationChange({{"name", text("Yesterday")},
+                                       {"gpus", number(2)},
+                                       {"gpu-memory", text("4g")},
+                                       {"lifetime", Variant{std::uint64_t{60}}}},
+                                      {});
+    EXPECT_EQ(set.name.value(), "Yesterday");
+    EXPECT_EQ(set.gpus.value(), 2U);
+    EXPECT_EQ(set.gpuMemory.value(), gigabytes(4));
+    EXPECT_EQ(set.lifetime.value(), std::chrono::minutes{1});
+
+    const core::ConfigurationChange unset =
+        dbus::readConfigurationChange({}, {"name", "gpus", "gpu-memory", "lifetime"});
+    EXPECT_EQ(unset.name, std::optional<std::optional<std::string>>(std::in_place));
+    EXPECT_EQ(unset.gpus, std::optional<std::optional<std::uint32_t>>(std::in_place));
+    EXPECT_EQ(unset.gpuMemory, std::optional<std::optional<core::Bytes>>(std::in_place));
+    EXPECT_EQ(unset.lifetime, std::optional<std::optional<std::chrono::seconds>>(std::in_place));
+
+    const core::ConfigurationChange nothing = dbus::readConfigurationChange({}, {});
+    EXPECT_FALSE(nothing.name || nothing.gpus || nothing.gpuMemory || nothing.lifetime);
+    EXPECT_EQ(dbus::readConfigurationChange({{"gpus", number(0)}}, {}).gpus,
+              std::optional<std::optional<std::uint32_t>>(std::in_place))
+        << "no devices is how the bus says unset";
+}
+
+TEST(Configure, RefusesToSetAndUnsetTheSameOrTwice) {
+    const std::vector<std::pair<std::string, Variant>> fields{
+        {"name", text("x")},
+        {"gpus", number(1)},
+        {"gpu-memory", text("4g")},
+        {"lifetime", Variant{std::uint64_t{60}}}};
+    for (const auto& field : fields) {
+        const std::string& name = field.first;
+        EXPECT_EQ(codeOf([&] { dbus::readConfigurationChange({field}, {name}); }),
+                  ErrorCode::InvalidArgs)
+            << name;
+        EXPECT_EQ(codeOf([&] {
+                      dbus::readConfigurationChange({}, {name, name});
+                  }),
+                  ErrorCode::InvalidArgs)
+            << name;
+    }
+    EXPECT_EQ(codeOf([] { dbus::readConfigurationChange({}, {"id"}); }), ErrorCode::InvalidArgs);
+    EXPECT_EQ(codeOf([] {
+                  dbus::readConfigurationChange({{"id", text("x")}}, {});
+              }),
+              ErrorCode::InvalidArgs);
+}
+
+TEST(Target, NamesTheDevicesThatAPlacementClaims) {
+    policy::Target target = dbus::targetOf(environment());
+    EXPECT_EQ(target.environment, "20");
+    EXPECT_EQ(target.owner, alice);
+    EXPECT_EQ(target.ownerName, "alice");
+    core::Placement placement;
+    placement.attach = {{gpuFacts(1)}, {gpuFacts(3)}};
+    dbus::claimInto(target, placement, true);
+    EXPECT_EQ(target.devices, (std::vector<std::uint32_t>{1, 3}));
+    EXPECT_EQ(target.gpus, 2U);
+    EXPECT_TRUE(target.overSubscribes);
+
+    policy::Target waiting;
+    placement.waitsFor = core::AttachRequest{core::CountWanted{2}, {}, {}, false};
+    dbus::claimInto(waiting, placement, false);
+    EXPECT_EQ(waiting.gpus, 2U);
+    EXPECT_TRUE(waiting.devices.empty()) << "which ones it will be is not known";
+}
+
+class KernelPins : public ::testing::Test {
+  protected:
+    core::Kernel pin(const core::Kernels::Found& found) {
+        return dbus::pinKernel(processes, "abc", found, alice);
+    }
+    std::string refusal(const core::Kernels::Found& found) {
+        try {
+            pin(found);
+        } catch (const core::Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::NoSuchProcess);
+            return error.what();
+        }
+        return "";
+    }
+    FakeProcesses processes;
+};
+
+TEST_F(KernelPins, HoldTheOneProcessThatWasFound) {
+    processes.add(500, alice);
+    const core::Kernel kernel = pin({{500, 7}});
+    EXPECT_EQ(kernel.id, "abc");
+    EXPECT_EQ(kernel.process.identity, (core::ProcessIdentity{500, 7}));
+    EXPECT_FALSE(kernel.process.pin->hasExited());
+}
+
+TEST_F(KernelPins, RefuseNoneTwoAndOneThatIsGone) {
+    EXPECT_EQ(refusal({}), "no process of the environment's owner runs the kernel abc");
+    EXPECT_NE(refusal({{500, 7}, {501, 7}}).find("processes 500 and 501 were both started"),
+              std::string::npos);
+    EXPECT_NE(refusal({{500, 7}}), "") << "it exited since";
+    processes.add(500, alice, 8);
+    EXPECT_EQ(refusal({{500, 7}}), "the process of the kernel abc has exited")
+        << "its pid is another's by now";
+    processes.add(501, bob);
+    EXPECT_EQ(codeOf([&] { pin({{501, 7}}); }), ErrorCode::AccessDenied);
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Nobody passes the gate but with a yes, whatever else the answer is; and a question belongs to its
+// caller.
+#include "core/caps.hpp"
+#include "tests/dbus/context_fixture.hpp"
+
+#include <tuple>
+
+namespace genv::tests {
+namespace {
+
+using core::ErrorCode;
+using policy::Verdict;
+
+class GateTest : public ContextTest {
+  protected:
+    static policy::Target of(core::Uid owner) {
+        policy::Target target;
+        target.environment = "20";
+        target.owner = owner;
+        target.ownerName = owner == alice ? "alice" : "bob";
+        return target;
+    }
+    void pass(const dbus::Reply<>& reply, core::Uid owner = alice) {
+        reply.guarded([&] { gate.pass(reply, of(owner), [this] { ++passed; }); });
+    }
+    void passQuota(const dbus::Reply<>& reply) {
+        reply.guarded(
+            [&] { gate.passQuota(reply, of(alice), "2 devices, not 3", [this] { ++passed; }); });
+    }
+
+    int passed = 0;
+};
+
+TEST_F(GateTest, LetsThroughOnYesAndNotBefore) {
+    pass(call());
+    EXPECT_EQ(passed, 0);
+    EXPECT_EQ(gate.pending(), 1U);
+    ASSERT_EQ(authorizer.questions.size(), 1U);
+    EXPECT_EQ(authorizer.questions[0].action, policy::Action::ManageOwn);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(passed, 1);
+    EXPECT_EQ(gate.pending(), 0U);
+}
+
+TEST_F(GateTest, AsksNothingOfRoot) {
+    pass(call(0), bob);
+    passQuota(call(0));
+    EXPECT_EQ(passed, 2);
+    EXPECT_TRUE(authorizer.questions.empty());
+}
+
+TEST_F(GateTest, TakesEveryOtherAnswerForANoAndSaysWhich) {
+    const std::string asked =
+        "detach GPUs from environment 20 of bob (dev.genv.manager.manage-others)";
+    const std::vector<std::tuple<Verdict, ErrorCode, std::string>> answers{
+        {Verdict::Denied, ErrorCode::AccessDenied, "not authorised to " + asked},
+        {Verdict::Unavailable, ErrorCode::AccessDenied,
+         "not authorised to " + asked + ": polkit does not answer"},
+        {Verdict::TimedOut, ErrorCode::AccessDenied, "not authorised in time to " + asked},
+        {Verdict::InteractionRequired, ErrorCode::InteractiveAuthorizationRequired,
+         "an administrator's password is needed to " + asked}};
+    for (const auto& [verdict, code, text] : answers) {
+        refusals.clear();
+        pass(call(), bob);
+        authorizer.answer(verdict);
+        EXPECT_EQ(passed, 0);
+        EXPECT_EQ(said(), text);
+        EXPECT_EQ(refusals.at(0).code, code);
+        EXPECT_EQ(refusals.at(0).missing, policy::Action::ManageOthers);
+        EXPECT_EQ(refusals.at(0).target, of(bob));
+        EXPECT_EQ(refusals.at(0).caller, alice);
+    }
+}
+
+TEST_F(GateTest, SaysWhichLimitStandsInTheWay) {
+    for (const Verdict verdict : {Verdict::Denied, Verdict::Unavailable, Verdict::TimedOut}) {
+        refusals.clear();
+        passQuota(call());
+        authorizer.answer(verdict);
+        EXPECT_EQ(said(), "2 devices, not 3");
+        EXPECT_EQ(refusals.at(0).code, ErrorCode::QuotaExceeded);
+        EXPECT_EQ(refusals.at(0).missing, policy::Action::ExceedLimits);
+    }
+    refusals.clear();
+    passQuota(call());
+    authorizer.answer(Verdict::InteractionRequired);
+    EXPECT_EQ(refusals.at(0).code, ErrorCode::InteractiveAuthorizationRequired);
+    EXPECT_EQ(said(), "2 devices, not 3; an administrator's password would allow it "
+                      "(dev.genv.manager.exceed-limits)");
+    EXPECT_EQ(passed, 0);
+    passQuota(call());
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(passed, 1);
+}
+
+TEST_F(GateTest, AllowsAPromptOnlyWhereTheCallDoes) {
+    pass(call(alice, ":1.7", true));
+    pass(call(alice, ":1.7", false));
+    EXPECT_EQ(authorizer.wereInteractive, (std::vector<bool>{true, false}));
+}
+
+TEST_F(GateTest, CancelsTheQuestionsOfAConnectionThatLeavesAndNoOthers) {
+    pass(call(alice, ":1.7"));
+    pass(call(bob, ":1.8"), bob);
+    gate.left(":1.7");
+    EXPECT_EQ(gate.pending(), 1U);
+    EXPECT_TRUE(authorizer.answer(Verdict::Authorized));
+    EXPECT_EQ(passed, 1);
+    gate.left(":1.9");
+}
+
+TEST_F(GateTest, CountsTheQuestionsOfEachUser) {
+    for (std::size_t i = 0; i < core::caps::pendingChecksPerUser; ++i)
+        pass(call(alice, ":1." + std::to_string(i)));
+    EXPECT_TRUE(refusals.empty());
+    pass(call(alice, ":1.99"));
+    EXPECT_EQ(refusals.at(0).code, ErrorCode::LimitsExceeded) << "whatever the connection";
+    pass(call(bob, ":1.100"), bob);
+    EXPECT_EQ(refusals.size(), 1U) << "others are served";
+    gate.left(":1.0");
+    refusals.clear();
+    pass(call(alice, ":1.99"));
+    EXPECT_EQ(gate.pending(), core::caps::pendingChecksPerUser + 1);
+    for (const dbus::Refusal& refusal : refusals)
+        EXPECT_NE(refusal.code, ErrorCode::LimitsExceeded);
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Calls that nobody sent, of a real bus's connection: their answers reach nobody, and what is
+// refused is kept for the test.
+#pragma once
+
+#include "dbus/reply.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace genv::tests {
+
+class ReplyTest : public ::testing::Test, public dbus::Refusals {
+  protected:
+    static constexpr core::Uid alice = 1001;
+    static constexpr core::Uid bob = 1002;
+
+    void refused(const dbus::Refusal& refusal) override { refusals.push_back(refusal); }
+
+    static const policy::MethodRow& row(std::string_view interface, std::string_view member) {
+        for (const policy::MethodRow& each : policy::methodTable) {
+            if (each.interface == interface && each.member == member)
+                return each;
+        }
+        throw std::logic_error("no such method");
+    }
+    /// What was received of a call.
+    static sdbus::MethodCall received() {
+        static const auto connection = sdbus::createSystemBusConnection();
+        static const auto proxy =
+            sdbus::createProxy(*connection, "dev.genv.Manager", "/dev/genv/Manager");
+        sdbus::MethodCall call = proxy->createMethodCall("dev.genv.Environment", "Detach");
+        call.seal();
+        return call;
+    }
+    /// A call of Environment.Detach.
+    dbus::Reply<> call(core::Uid uid = alice, const std::string& connection = ":1.7",
+                       bool interactive = false) {
+        return {sdbus::Result<>{received()}, dbus::Call{row("dev.genv.Environment", "Detach"),
+                                                        {connection, uid, 500, interactive},
+                                                        *this,
+                                                        isEnding}};
+    }
+    /// What was said of the only refusal.
+    std::string said() const { return refusals.size() == 1 ? refusals[0].message : "not one"; }
+
+    std::vector<dbus::Refusal> refusals;
+    bool isEnding = false;
+};
+
+} // namespace genv::tests

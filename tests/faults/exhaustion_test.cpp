@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The service runs out of descriptors, of places in systemd's store, and of memory: it refuses, or
+// ends and comes back; what people hold stays theirs.
+#include "tests/bus/support/descriptor_store.hpp"
+#include "tests/faults/fixture.hpp"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <deque>
+
+namespace genv::tests {
+namespace {
+
+class Exhausted : public FaultTest {
+  protected:
+    Exhausted() : FaultTest(4) {}
+
+    [[nodiscard]] std::size_t descriptors() const {
+        const std::string folder = "/proc/" + std::to_string(service.pid()) + "/fd";
+        return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder),
+                                                      std::filesystem::directory_iterator()));
+    }
+    /// The soft limit alone: what a service may have at most stays.
+    void limitDescriptors(rlim_t most) const {
+        rlimit limit{};
+        ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, nullptr, &limit), 0);
+        limit.rlim_cur = std::min(most, limit.rlim_max);
+        ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
+    }
+
+    UserProcess alices{alice};
+    const std::string hers = activate(*asAlice, alices, 1);
+};
+
+TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
+    const std::string before = describe(hers);
+    limitDescriptors(descriptors() + 30);
+    std::deque<UserProcess> processes;
+    const auto activateLast = [&] {
+        return asRoot->manager("Activate", "a{sv}", 2, "pid", "u", processes.back().pid(), "uid",
+                               "u", bob);
+    };
+    // A thread of the service that reads a file may have the last one for a moment: full is what
+    // refuses for a while, if only once because of the process, and not of the document.
+    std::size_t made = 0;
+    int refusals = 0;
+    std::string text;
+    processes.emplace_back(bob);
+    while (refusals < 20 && processes.size() < 100) {
+        const Answer answer = activateLast();
+        if (answer.ok()) {
+            ++made;
+            refusals = 0;
+            processes.emplace_back(bob);
+        } else if (answer.error == error::limitsExceeded) {
+            ++refusals;
+            text = answer.text;
+        } else {
+            ASSERT_EQ(answer.error, "org.freedesktop.DBus.Error.IOError") << answer.text;
+        }
+    }
+    EXPECT_NE(text.find("try again later"), std::string::npos) << text;
+    EXPECT_GT(made, 10U);
+    EXPECT_EQ(describe(hers), before);
+    EXPECT_TRUE(asAlice->manager("ListDevices").ok());
+    const auto environments = std::to_string(made + 1);
+    EXPECT_EQ(environmentCount(), environments);
+    waitUntil([&] { return asAlice->environment(hers, "Lock").error == error::limitsExceeded; },
+              "a lock to be refused");
+    // One ends, and there is room again.
+    processes.front().kill(SIGKILL);
+    waitUntil([&] { return environmentCount() == std::to_string(made); }, "one to end");
+    waitUntil([&] { return activateLast().ok(); }, "room for another");
+    service.restart(SIGKILL);
+    EXPECT_EQ(environmentCount(), environments);
+    EXPECT_EQ(describe(hers), before);
+}
+
+// A descriptor that a caller passes and that finds no room: sd-bus gives the connection up.
+TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
+    const std::string before = describe(hers);
+    const UserProcess bobs(bob);
+    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, bobs.pid(), 0));
+    ASSERT_GE(pidfd, 0);
+    limitDescriptors(descriptors());
+    const auto call =
+        asBob->start(managerPath, managerInterface, "Activate", "a{sv}", 1, "process", "h", pidfd);
+    finishOrEnd(*asBob, *call);
+    if (service.hasEnded())
+        service.start();
+    else
+        limitDescriptors(RLIM_INFINITY);
+    EXPECT_FALSE(asBob->finish(*call).ok());
+    ::close(pidfd);
+    EXPECT_EQ(describe(hers), before);
+    EXPECT_EQ(environmentCount(), "1");
+    EXPECT_FALSE(activate(*asBob, bobs).empty());
+}
+
+// Memory runs out at one allocation after the other of a change: the service answers, or ends with
+// a failure and comes back with the old state or the new.
+TEST_F(Exhausted, MemoryEndsItAndTheNextOneHasEverything) {
+    int ended = 0;
+    int answered = 0;
+    bool reached = true;
+    for (std::uint32_t point = 1; reached; ++point) {
+        SCOPED_TRACE("allocation " + std::to_string(point));
+        const std::string before = describe(hers);
+        const bool hasTwo = devicesOf(hers).find(',') != std::string::npos;
+        injector.arm(memoryCalls, FaultAction::Fail, point, ENOMEM);
+        const auto call = asRoot->start(environmentPath(hers), environmentInterface, "Attach",
+                                        "a{sv}", 1, "count", "u", hasTwo ? 1U : 2U);
+        finishOrEnd(*asRoot, *call);
+        reached = injector.fired() > 0;
+        injector.disarm();
+        turn();
+        const bool restarted = service.hasEnded();
+        if (restarted) {
+            ++ended;
+            service.start();
+        } else {
+            ++answered;
+        }
+        const Answer& answer = asRoot->finish(*call);
+        const bool changed = (devicesOf(hers).find(',') != std::string::npos) != hasTwo;
+        if (answer.ok()) {
+            EXPECT_TRUE(changed);
+        } else if (!changed) {
+            EXPECT_EQ(describe(hers), before);
+        }
+        ASSERT_EQ(environmentCount(), "1");
+        EXPECT_EQ(holders().size(), devicesOf(hers).find(',') != std::string::npos ? 2U : 1U);
+        if (restarted)
+            expectShellFilesFor({hers});
+        EXPECT_FALSE(alices.hasEnded());
+    }
+    std::printf("out of memory: ended %d times, answered %d times\n", ended, answered);
+    EXPECT_GT(ended, 5);
+}
+
+class FullStore : public FaultTest {
+  protected:
+    FullStore() : FaultTest(devices) {}
+    static constexpr std::uint32_t devices = 258;
+};
+
+// systemd's store holds so many descriptors that a restart still works; who comes later is told in
+// the log, and has a lock for as long as the service runs.
+TEST_F(FullStore, KeepsThe256FirstLocksOverARestartAndTheLogNamesTheOthers) {
+    DescriptorStore store;
+    service.end(SIGTERM);
+    service.set("NOTIFY_SOCKET", store.address());
+    service.start();
+    std::deque<UserProcess> processes;
+    std::vector<SharedDescriptor> locks;
+    while (processes.size() < devices) {
+        const std::string id = activate(*asRoot, processes.emplace_back(root), 1);
+        const Answer answer = asRoot->environment(id, "Lock");
+        int fd = -1;
+        ASSERT_TRUE(answer.ok() && sd_bus_message_read(answer.message.get(), "h", &fd) > 0)
+            << answer.text;
+        locks.push_back(own(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
+        store.received(); // its socket holds only so many
+    }
+    service.waitForLog("will not outlive a restart: 256 are kept already");
+    const auto locked = [&] {
+        std::uint32_t count = 0;
+        for (std::uint32_t index = 0; index < devices; ++index)
+            count +=
+                asRoot->property(devicePath(index), deviceInterface, "LockedBy").empty() ? 0U : 1U;
+        return count;
+    };
+    EXPECT_EQ(locked(), devices);
+    service.end(SIGKILL);
+    std::map<std::string, int> passed;
+    for (const auto& [name, descriptor] : store.kept())
+        passed[name] = *descriptor;
+    EXPECT_EQ(passed.size(), 256U);
+    service.pass(passed);
+    service.start();
+    EXPECT_EQ(environmentCount(), std::to_string(devices));
+    EXPECT_EQ(locked(), 256U);
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Loaded into genvd by LD_PRELOAD: makes the system call that a test chose go wrong, and shifts its
+// clocks (injection.hpp). Programs that genvd starts inherit it and are left alone. Nothing here
+// allocates, and calls go straight to the kernel.
+#include "tests/faults/injection.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+using genv::tests::CallClass;
+using genv::tests::FaultAction;
+using genv::tests::Injection;
+
+Injection* injection = nullptr;
+constexpr int mostTracked = 4096;
+bool tracked[mostTracked]; // descriptors of files in the runtime directory
+const char* runtimeDirectory = "";
+
+__attribute__((constructor)) void attach() {
+    const char* path = std::getenv(genv::tests::injectionVariable);
+    const char* runtime = std::getenv("RUNTIME_DIRECTORY");
+    if (path == nullptr || runtime == nullptr ||
+        std::strcmp(program_invocation_short_name, "genvd") != 0)
+        return;
+    runtimeDirectory = runtime;
+    const long fd = ::syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    void* page = ::mmap(nullptr, sizeof(Injection), PROT_READ | PROT_WRITE, MAP_SHARED,
+                        static_cast<int>(fd), 0);
+    ::syscall(SYS_close, fd);
+    if (page != MAP_FAILED)
+        injection = static_cast<Injection*>(page);
+}
+
+bool isMainThread() {
+    return ::syscall(SYS_gettid) == ::getpid();
+}
+
+// Counts a call, and says whether it is to go wrong.
+bool strikes(CallClass callClass) {
+    if (injection == nullptr || __atomic_load_n(&injection->armed, __ATOMIC_ACQUIRE) == 0 ||
+        (injection->classes & callClass) == 0 ||
+        (callClass != genv::tests::spawnCalls && !isMainThread()))
+        return false;
+    const std::uint32_t number = __atomic_add_fetch(&injection->seen, 1, __ATOMIC_RELAXED);
+    if (injection->action == FaultAction::None || number < injection->first ||
+        (injection->count != 0 && number >= injection->first + injection->count))
+        return false;
+    __atomic_add_fetch(&injection->fired, 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+// Does what is to happen in place of a call. Returns the error it fails with.
+int strike() {
+    if (injection->action != FaultAction::Fail)
+        ::syscall(SYS_kill, ::getpid(), SIGKILL);
+    return injection->error;
+}
+
+int result(long value) {
+    return static_cast<int>(value); // syscall(2) has set errno
+}
+
+bool isInRuntimeDirectory(int folder, const char* path) {
+    if (folder != AT_FDCWD && path[0] != '/')
+        return true; // the service opens nothing else like this
+    return std::strncmp(path, runtimeDirectory, std::strlen(runtimeDirectory)) == 0;
+}
+
+int openAt(int folder, const char* path, int flags, mode_t mode) {
+    const bool own = injection != nullptr && isInRuntimeDirectory(folder, path);
+    const bool writes = (flags & (O_WRONLY | O_RDWR | O_CREAT)) != 0;
+    if ((own && writes && strikes(genv::tests::storeCalls)) || strikes(genv::tests::openCalls)) {
+        errno = strike();
+        return -1;
+    }
+    const int fd = result(::syscall(SYS_openat, folder, path, flags, mode));
+    if (fd >= 0 && fd < mostTracked)
+        tracked[fd] = own && (flags & O_DIRECTORY) == 0;
+    return fd;
+}
+
+bool isTracked(int fd) {
+    return fd >= 0 && fd < mostTracked && tracked[fd];
+}
+
+template <typename Function, typename... Arguments>
+int guarded(CallClass callClass, Function call, Arguments... arguments) {
+    if (strikes(callClass)) {
+        errno = strike();
+        return -1;
+    }
+    return result(call(arguments...));
+}
+
+} // namespace
+
+// The C library's own names are what is replaced here.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+
+int open(const char* path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    const auto mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    return openAt(AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    const auto mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    return openAt(AT_FDCWD, path, flags, mode);
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    const auto mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    return openAt(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char* path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    const auto mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    return openAt(folder, path, flags, mode);
+}
+
+// What _FORTIFY_SOURCE makes of them.
+int __open_2(const char* path, int flags) {
+    return openAt(AT_FDCWD, path, flags, 0);
+}
+int __open64_2(const char* path, int flags) {
+    return openAt(AT_FDCWD, path, flags, 0);
+}
+int __openat_2(int folder, const char* path, int flags) {
+    return openAt(folder, path, flags, 0);
+}
+int __openat64_2(int folder, const char* path, int flags) {
+    return openAt(folder, path, flags, 0);
+}
+
+ssize_t write(int fd, const void* data, std::size_t size) {
+    if (isTracked(fd) && strikes(genv::tests::shortWrites))
+        return ::syscall(SYS_write, fd, data, size / 2);
+    if (isTracked(fd) && strikes(genv::tests::storeCalls)) {
+        if (injection->action == FaultAction::HalfWrite)
+            ::syscall(SYS_write, fd, data, size / 2);
+        errno = strike();
+        return -1;
+    }
+    return ::syscall(SYS_write, fd, data, size);
+}
+
+ssize_t read(int fd, void* data, std::size_t size) {
+    if (isTracked(fd) && strikes(genv::tests::readCalls)) {
+        errno = strike();
+        return -1;
+    }
+    return ::syscall(SYS_read, fd, data, size);
+}
+
+// A close that fails has closed all the same.
+int close(int fd) {
+    const bool strikesHere = isTracked(fd) && strikes(genv::tests::storeCalls);
+    const int error = strikesHere ? strike() : 0;
+    if (fd >= 0 && fd < mostTracked)
+        tracked[fd] = false;
+    const int done = result(::syscall(SYS_close, fd));
+    if (!strikesHere)
+        return done;
+    errno = error;
+    return -1;
+}
+
+int renameat(int from, const char* name, int to, const char* other) noexcept {
+    return guarded(genv::tests::storeCalls,
+                   [=] { return ::syscall(SYS_renameat, from, name, to, other); });
+}
+
+int unlinkat(int folder, const char* name, int flags) noexcept {
+    return guarded(genv::tests::storeCalls,
+                   [=] { return ::syscall(SYS_unlinkat, folder, name, flags); });
+}
+
+int mkdir(const char* path, mode_t mode) noexcept {
+    return guarded(genv::tests::storeCalls,
+                   [=] { return ::syscall(SYS_mkdirat, AT_FDCWD, path, mode); });
+}
+
+ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+    if (strikes(genv::tests::sendCalls)) {
+        errno = strike();
+        return -1;
+    }
+    return ::syscall(SYS_sendmsg, fd, message, flags);
+}
+
+int pidfd_open(pid_t pid, unsigned flags) noexcept {
+    return guarded(genv::tests::openCalls, [=] { return ::syscall(SYS_pidfd_open, pid, flags); });
+}
+
+int pipe2(int* ends, int flags) noexcept {
+    return guarded(genv::tests::openCalls, [=] { return ::syscall(SYS_pipe2, ends, flags); });
+}
+
+int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
+    return guarded(operation == EPOLL_CTL_ADD ? genv::tests::openCalls : CallClass{},
+                   [=] { return ::syscall(SYS_epoll_ctl, epoll, operation, fd, event); });
+}
+
+int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                const posix_spawnattr_t* attributes, char* const* arguments,
+                char* const* environment) {
+    if (strikes(genv::tests::spawnCalls))
+        return strike();
+    using Function = decltype(&::posix_spawn);
+    const auto real = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "posix_spawn"));
+    return real(pid, path, actions, attributes, arguments, environment);
+}
+
+int clock_gettime(clockid_t clock, timespec* time) noexcept {
+    const int done = result(::syscall(SYS_clock_gettime, clock, time));
+    if (done == 0 && injection != nullptr && (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME)) {
+        const std::int64_t offset = __atomic_load_n(
+            clock == CLOCK_REALTIME ? &injection->wallOffset : &injection->bootOffset,
+            __ATOMIC_ACQUIRE);
+        time->tv_sec += offset / 1'000'000;
+    }
+    return done;
+}
+
+void* malloc(std::size_t size) noexcept {
+    if (strikes(genv::tests::memoryCalls)) {
+        errno = strike();
+        return nullptr;
+    }
+    return __libc_malloc(size);
+}
+
+void* calloc(std::size_t count, std::size_t size) noexcept {
+    if (strikes(genv::tests::memoryCalls)) {
+        errno = strike();
+        return nullptr;
+    }
+    return __libc_calloc(count, size);
+}
+
+void* realloc(void* memory, std::size_t size) noexcept {
+    if (strikes(genv::tests::memoryCalls)) {
+        errno = strike();
+        return nullptr;
+    }
+    return __libc_realloc(memory, size);
+}
+
+} // extern "C"
+// NOLINTEND(bugprone-reserved-identifier)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Whatever runs out while the service starts: it starts with everything, or not at all and has
+// touched nothing.
+#include "tests/faults/changes.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace genv::tests {
+namespace {
+
+class Starved : public ChangeTest {};
+
+// Whatever cannot be opened while it starts: it starts with everything, or not at all and has
+// touched nothing.
+TEST_F(Starved, OfDescriptorsAtItsStartItTakesNobodyForDeadAndNothingForBroken) {
+    std::filesystem::remove_all(Service::stateFolder().parent_path() / "broken");
+    const UserProcess alices(alice);
+    const std::string id = activate(*asAlice, alices, 2);
+    const std::string before = describe(id);
+    int failed = 0;
+    int started = 0;
+    for (const int error : {EMFILE, ENOMEM}) {
+        bool reached = true;
+        for (std::uint32_t point = 1; reached; ++point) {
+            SCOPED_TRACE("call " + std::to_string(point) + ": " + std::strerror(error));
+            service.end(SIGKILL);
+            injector.arm(openCalls, FaultAction::Fail, point, error, 0);
+            try {
+                service.start();
+                ++started;
+            } catch (const std::runtime_error&) {
+                ++failed;
+            }
+            reached = injector.fired() > 0;
+            injector.disarm();
+            if (!service.isRunning())
+                service.start();
+            ASSERT_EQ(describe(id), before);
+            ASSERT_EQ(describe(his), hisState);
+            ASSERT_FALSE(std::filesystem::exists(Service::stateFolder().parent_path() / "broken"));
+        }
+    }
+    std::printf("%d starts failed, %d went well\n", failed, started);
+    EXPECT_GT(failed, 5);
+}
+
+// A document that is there and cannot be read: for want of memory it is read another time, and what
+// a device does not give is set aside.
+TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
+    const std::filesystem::path broken = Service::stateFolder().parent_path() / "broken";
+    std::filesystem::remove_all(broken);
+    for (std::uint32_t point = 1; point <= 2; ++point) {
+        UserProcess shell(alice);
+        const std::string id = activate(*asAlice, shell, 2);
+        const std::string before = describe(id);
+        service.end(SIGKILL);
+        injector.arm(readCalls, FaultAction::Fail, point, ENOMEM);
+        EXPECT_THROW(service.start(), std::runtime_error);
+        EXPECT_FALSE(std::filesystem::exists(broken));
+        injector.arm(readCalls, FaultAction::None, 1);
+        service.start();
+        EXPECT_EQ(describe(id), before);
+        EXPECT_EQ(describe(his), hisState);
+        EXPECT_TRUE(asAlice->environment(id, "Deactivate").ok());
+    }
+    service.end(SIGKILL);
+    injector.arm(readCalls, FaultAction::Fail, 1, EIO);
+    service.start();
+    injector.disarm();
+    EXPECT_EQ(environmentCount(), "0");
+    EXPECT_FALSE(std::filesystem::is_empty(broken));
+    EXPECT_FALSE(bobs.hasEnded());
+    std::filesystem::remove_all(broken);
+}
+
+} // namespace
+} // namespace genv::tests

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Somebody who holds a GPU, for what is looked at beside them.
+#pragma once
+
+#include "core/ledger.hpp"
+#include "core/placement.hpp"
+#include "core/root_process.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <string>
+
+namespace genv::fuzz {
+
+/// Gives an environment of alice's, which lives on a process 10, one of the GPUs.
+inline void addHolder(core::Ledger& ledger, tests::FakeProcesses& processes,
+                      const std::string& id) {
+    processes.add(10, tests::alice);
+    ledger.activate({id,
+                     tests::alice,
+                     "alice",
+                     {},
+                     {core::adopt(processes.pin(10), tests::alice, tests::alice)},
+                     {}},
+                    core::place({core::CountWanted{1}, std::nullopt, std::nullopt, false},
+                                ledger.devices(), nullptr),
+                    tests::alice);
+}
+
+} // namespace genv::fuzz

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a service answers, which may be another machine's: objects with any properties, to the
+// library's values or its one exception.
+#include "client/library/conversions.hpp"
+#include "tests/fuzz/target.hpp"
+
+#include <array>
+
+namespace genv::fuzz::managed_objects {
+
+constexpr std::array names{"Id",          "Uid",         "User",        "Name",
+                           "Created",     "Gpus",        "GpuMemory",   "Processes",
+                           "Kernels",     "Devices",     "Expires",     "Index",
+                           "UUID",        "Model",       "TotalMemory", "AvailableMemory",
+                           "Attachments", "LockedBy",    "Health",      "UsedMemory",
+                           "Utilization", "Temperature", "PowerUsage",  "SampledAt"};
+
+using Attachments = std::vector<sdbus::Struct<std::string, std::uint64_t, std::uint64_t>>;
+
+sdbus::Variant valueFrom(Bytes& bytes) {
+    switch (bytes.below(7)) {
+    case 0:
+        return sdbus::Variant(std::string(bytes.text()));
+    case 1:
+        return sdbus::Variant(bytes.number32());
+    case 2:
+        return sdbus::Variant(bytes.number64());
+    case 3:
+        return sdbus::Variant(static_cast<std::int32_t>(bytes.number32()));
+    case 4:
+        return sdbus::Variant(std::vector<std::string>{std::string(bytes.text())});
+    case 5:
+        return sdbus::Variant(std::vector<std::uint32_t>{bytes.number32(), bytes.number32()});
+    default:
+        return sdbus::Variant(
+            Attachments{{std::string(bytes.text()), bytes.number64(), bytes.number64()}});
+    }
+}
+
+// One with every property of the type that it has, before the input changes some.
+client::Dictionary goodObject() {
+    const std::string text = "7";
+    const std::uint32_t few = 1;
+    const std::uint64_t many = 1;
+    client::Dictionary all;
+    for (const char* name : {"Id", "User", "Name", "UUID", "Model", "LockedBy", "Health"})
+        all[name] = text;
+    for (const char* name : {"Uid", "Gpus", "Index", "Utilization", "PowerUsage"})
+        all[name] = few;
+    for (const char* name : {"Created", "GpuMemory", "Expires", "TotalMemory", "AvailableMemory",
+                             "UsedMemory", "SampledAt"})
+        all[name] = many;
+    all["Temperature"] = std::int32_t{30};
+    all["Kernels"] = std::vector<std::string>{};
+    all["Processes"] = std::vector<std::uint32_t>{7};
+    all["Devices"] = std::vector<std::uint32_t>{1};
+    all["Attachments"] = Attachments{{"7", 0, 1}};
+    return all;
+}
+
+template <typename Read>
+void tryReading(Read read) {
+    try {
+        read();
+    } catch (const sdbus::Error&) {
+        // What the library tells as genv::Error.
+    }
+}
+
+GENV_FUZZ_TARGET(managed_objects) {
+    Bytes bytes(input);
+    client::ManagedObjects objects;
+    client::Dictionary last;
+    tryReading([&] {
+        for (std::size_t count = bytes.below(5); count > 0; --count) {
+            const bool isDevice = bytes.below(2) == 1;
+            const std::string path = std::string("/dev/genv/Manager/") +
+                                     (isDevice ? "device/" : "environment/") +
+                                     std::to_string(count);
+            last = goodObject();
+            for (std::size_t changes = bytes.below(4); changes > 0; --changes) {
+                const char* name = names[bytes.below(names.size())];
+                if (bytes.below(4) == 0)
+                    last.erase(name);
+                else
+                    last[name] = valueFrom(bytes);
+            }
+            objects[sdbus::ObjectPath(path)]
+                   [isDevice ? "dev.genv.Device" : "dev.genv.Environment"] = last;
+        }
+    });
+    tryReading([&] { client::toOverview(objects); });
+    tryReading([&] { client::toEnvironments(objects); });
+    tryReading([&] { client::toLockHolders(objects); });
+    tryReading([&] { client::toEnvironment(last); });
+    tryReading([&] { client::toServiceStatus(last); });
+    tryReading([&] { client::toHistoryEvent(last); });
+    tryReading([&] { client::toActions({sdbus::make_struct(std::string(bytes.text()), last)}); });
+    for (const auto& [name, value] : last)
+        client::toText(value);
+    const std::string id(bytes.rest());
+    if (id.find('\0') == std::string::npos)
+        expect(client::environmentId(client::environmentPath(id)) == id,
+               "an environment's path says its id");
+}
+
+} // namespace genv::fuzz::managed_objects

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Files of /proc, in which a process writes what it likes: its name, arguments and environment.
+// The first byte chooses which file the rest is.
+#include "service/proc_text.hpp"
+#include "tests/fuzz/target.hpp"
+
+#include <algorithm>
+
+namespace genv::fuzz::proc {
+
+constexpr std::size_t mostOfVariable = 64;
+
+// However a process calls itself, it cannot say who its parent is.
+void expectNameIsNoField(std::string_view name) {
+    if (name.find('\0') != std::string_view::npos)
+        return;
+    std::string text = "4711 (" + std::string(name) + ") S 42 0";
+    for (int field = 6; field < 22; ++field)
+        text += " 1";
+    const auto stat = service::parseStat(text + " 77 0\n");
+    expect(stat && stat->parent == 42 && stat->startTime == 77,
+           "the name of a process says nothing of its parent");
+}
+
+GENV_FUZZ_TARGET(proc) {
+    Bytes bytes(input);
+    const std::size_t which = bytes.below(5);
+    const std::string_view text = bytes.rest();
+    if (which == 0) {
+        service::parseStat(text);
+        expectNameIsNoField(text);
+    } else if (which == 1) {
+        service::parseUids(text);
+    } else if (which == 2) {
+        const auto value = service::findVariable(text, "GENV_ENVIRONMENT_ID", mostOfVariable);
+        expect(!value ||
+                   (value->size() <= mostOfVariable && value->find('\0') == std::string::npos),
+               "a variable is short");
+    } else if (which == 3) {
+        std::size_t size = 0;
+        for (const std::string& word : service::splitArguments(text))
+            size += word.size() + 1;
+        expect(size >= text.size() && size <= text.size() + 1, "every byte is in a word");
+    } else {
+        service::parseDescriptorPid(text);
+    }
+}
+
+} // namespace genv::fuzz::proc

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A folder `.genv`, which may come with somebody else's project: the name, the number of GPUs and
+// the memory, a line each. And the words by which Jupyter starts a kernel.
+#include "client/genvctl/project.hpp"
+
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/kernelspec.hpp"
+#include "core/text.hpp"
+#include "tests/fuzz/target.hpp"
+
+#include <filesystem>
+
+namespace genv::fuzz::project {
+
+GENV_FUZZ_TARGET(project) {
+    static const ForeignFolder folder;
+    std::vector<std::string_view> lines = linesIn(input);
+    std::vector<std::string> words{lines.begin(), lines.end()};
+    if (const auto kernel = ctl::kernelIdAmong(words))
+        expect(core::isIdentifier(*kernel), "a kernel has an id");
+    lines.resize(3);
+    folder.fill("name", lines[0]);
+    folder.fill("gpus", lines[1]);
+    folder.fill("gpu-memory", lines[2]);
+    try {
+        const Configuration read = ctl::loadProject(folder.path());
+        expect(!read.name || isShowable(*read.name), "a name can be shown");
+        expect(!read.gpuMemoryBytes || *read.gpuMemoryBytes > 0, "no share is empty");
+        ctl::saveProject(folder.path(), read,
+                         {std::begin(ctl::allFields), std::end(ctl::allFields)});
+        const Configuration again = ctl::loadProject(folder.path());
+        expect(again.name == read.name && again.gpus == read.gpus &&
+                   again.gpuMemoryBytes == read.gpuMemoryBytes,
+               "a configuration is read as it was saved");
+    } catch (const ctl::Failure& failure) {
+        expectShowable(failure.what(), "why a configuration is refused can be shown");
+    }
+}
+
+} // namespace genv::fuzz::project

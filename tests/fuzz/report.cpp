@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What Execute is given, by anybody, before they are asked who they are: a report is refused, or
+// matched against what is so here. It cannot name what is not there.
+#include "core/rules/report.hpp"
+
+#include "core/membership.hpp"
+#include "tests/fuzz/holder.hpp"
+#include "tests/fuzz/target.hpp"
+
+#include <algorithm>
+
+namespace genv::fuzz::report {
+
+struct World {
+    tests::FakeClock clock;
+    tests::FakeStore store;
+    tests::FakeProcesses processes;
+    core::EventHub events;
+    core::Ledger ledger{store, clock, events};
+    core::Observation seen = tests::gpus(2);
+
+    World() {
+        seen.processes = {tests::computeProcess(500, tests::alice, {"GPU-0"}),
+                          tests::computeProcess(501, tests::bob, {"GPU-0", "GPU-1"}),
+                          tests::computeProcess(502, tests::root, {"GPU-1"})};
+        seen.processes[0].ancestors = {{10, 7}};
+        ledger.observed(seen);
+        addHolder(ledger, processes, "10");
+    }
+};
+
+GENV_FUZZ_TARGET(report) {
+    core::EnforcementReport read;
+    try {
+        read = core::parseReport(input);
+    } catch (const core::Error& error) {
+        expect(error.code() == core::ErrorCode::InvalidArgs, "no report is a wrong argument");
+        expectShowable(error.what(), "why a report is refused can be shown");
+        return;
+    }
+    static const World world;
+    const auto isProtected = [](const core::ComputeProcess& process) {
+        return process.facts.uids.hasRoot();
+    };
+    std::vector<core::EnforcementAction> unmatched;
+    const std::vector<core::Finding> findings =
+        core::matchReport(read, world.seen, world.ledger, isProtected, unmatched);
+    for (const core::EnforcementAction& action : unmatched)
+        expectShowable(action.message, "what was not matched can be shown");
+    for (const core::Finding& finding : findings) {
+        for (const core::Ending& ending : finding.endings)
+            expect(ending.process.identity.pid == 500 || ending.process.identity.pid == 501,
+                   "only a process that is there, and not root's, is ended");
+        for (const core::Detachment& detachment : finding.detachments)
+            expect(detachment.environment == "10" && detachment.device == "GPU-0",
+                   "only what is attached is detached");
+        expect(finding.endings.size() <= 2 && finding.detachments.size() <= 1,
+               "what is named twice is done once");
+    }
+}
+
+} // namespace genv::fuzz::report

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genvd.conf: whatever a file holds, it is taken whole or refused with a sentence that can be
+// shown.
+#include "core/error.hpp"
+#include "service/settings_file.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace genv::fuzz::settings {
+
+GENV_FUZZ_TARGET(settings) {
+    static const ForeignFile file;
+    file.fill(input);
+    core::Settings settings;
+    try {
+        service::readSettingsFile(file.path(), settings);
+    } catch (const core::Error& error) {
+        expectShowable(error.what(), "why a configuration is refused can be shown");
+        return;
+    }
+    using std::chrono::milliseconds;
+    expect(settings.interval > milliseconds{0}, "the rules' interval is a time");
+    expect(settings.grace >= milliseconds{0} && settings.killAfter >= milliseconds{0},
+           "no time is negative");
+    const core::UserInfo user{1001, "alice", {"students", "staff"}};
+    const core::Limits limits = settings.limits.of(user);
+    expect(!limits.maxLifetime || *limits.maxLifetime > milliseconds{0}, "a lifetime is a time");
+    core::Settings again;
+    service::readSettingsFile(file.path(), again);
+    expect(again == settings, "a configuration means the same each time it is read");
+}
+
+} // namespace genv::fuzz::settings

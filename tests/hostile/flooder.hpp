@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A process of a user that calls the service as fast as it can on many connections at once, and
+// counts what it is answered.
+#pragma once
+
+#include "tests/bus/support/client.hpp"
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace genv::tests {
+
+struct FloodOptions {
+    core::Uid uid = 0;
+    std::size_t connections = 1;
+    std::size_t inFlight = 1; ///< calls of each connection; as many as the bus takes
+    /// The call that is made again and again.
+    std::function<Message(Client&)> call;
+};
+
+class Flooder {
+  public:
+    struct Counts {
+        std::atomic<std::uint64_t> sent{0};
+        std::atomic<std::uint64_t> served{0};
+        std::atomic<std::uint64_t> refusedByService{0}; ///< LimitsExceeded, said by the service
+        std::atomic<std::uint64_t> refusedByBus{0};     ///< which are not called again
+        std::atomic<std::uint64_t> refusedOtherwise{0};
+        std::atomic<bool> isConnected{false};
+    };
+
+    /// Begins, and goes on until this ends.
+    explicit Flooder(const FloodOptions& options);
+    ~Flooder();
+    Flooder(const Flooder&) = delete;
+    Flooder& operator=(const Flooder&) = delete;
+
+    [[nodiscard]] const Counts& counts() const { return *counts_; }
+
+  private:
+    Counts* counts_; ///< in memory that the process shares
+    pid_t pid_ = -1;
+};
+
+} // namespace genv::tests

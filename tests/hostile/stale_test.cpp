@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What changes hands while somebody is asked about it: an answer holds for what was asked, and for
+// nothing that took its place.
+#include "tests/bus/support/fixture.hpp"
+
+#include <signal.h>
+
+namespace genv::tests {
+namespace {
+
+class Stale : public BusTest {
+  protected:
+    // A call of alice's is on its way and asked about when this returns.
+    template <typename... Arguments>
+    std::unique_ptr<PendingCall> ask(const std::string& path, const char* interface,
+                                     const char* member, const char* signature = "",
+                                     Arguments... arguments) {
+        auto call = asAlice->start(path, interface, member, signature, arguments...);
+        asAlice->ping();
+        // Root is answered in order, so the service has read alice's call by then.
+        EXPECT_TRUE(asRoot->manager("ListDevices").ok());
+        return call;
+    }
+
+    std::string activateAs(core::Uid uid, const UserProcess& process, const std::string& id,
+                           std::uint32_t gpus) {
+        return asRoot
+            ->manager("Activate", "a{sv}", 4, "id", "s", id.c_str(), "pid", "u", process.pid(),
+                      "uid", "u", uid, "gpus", "u", gpus)
+            .readString();
+    }
+};
+
+TEST_F(Stale, AnEnvironmentThatCameAgainUnderItsIdIsAnother) {
+    const UserProcess second(alice);
+    using Ask = std::function<std::unique_ptr<PendingCall>(const std::string&, core::Pid)>;
+    const auto method = [&](const char* member, const char* signature, auto... arguments) {
+        return [=, this](const std::string& path, core::Pid) {
+            return ask(path, environmentInterface, member, signature, arguments...);
+        };
+    };
+    const std::vector<Ask> methods{
+        method("Attach", "a{sv}", 1, "count", "u", 2U),
+        method("Detach", "au", 0),
+        method("Configure", "a{sv}as", 1, "name", "s", "mine", 0),
+        method("AddProcess", "u", second.pid()),
+        [&](const std::string& path, core::Pid pid) {
+            return ask(path, environmentInterface, "RemoveProcess", "u", pid);
+        },
+        method("AddKernel", "s", "k"),
+        method("Deactivate", ""),
+        method("Lock", ""),
+    };
+    for (const Ask& call : methods) {
+        const UserProcess shell(alice);
+        const UserProcess bobs(bob);
+        const std::string id = activateAs(alice, shell, "taken", 1);
+        signalDaemon("polkitd", SIGSTOP);
+        const auto pending = call(environmentPath(id), shell.pid());
+        EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
+        activateAs(bob, bobs, id, 1);
+        signalDaemon("polkitd", SIGCONT);
+        EXPECT_EQ(asAlice->finish(*pending).error, error::noSuchEnvironment);
+        EXPECT_EQ(devicesOf(id), "0") << "bob's is untouched";
+        EXPECT_EQ(asRoot->property(environmentPath(id), environmentInterface, "Uid"), "1002");
+        EXPECT_EQ(asRoot->property(environmentPath(id), environmentInterface, "Processes"),
+                  std::to_string(bobs.pid()));
+        EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
+    }
+}
+
+TEST_F(Stale, AnIdThatSomebodyTookMeanwhileIsNotJoined) {
+    const UserProcess shell(alice);
+    const UserProcess bobs(bob);
+    signalDaemon("polkitd", SIGSTOP);
+    const auto pending = ask(managerPath, managerInterface, "Activate", "a{sv}", 3, "id", "s",
+                             "wanted", "pid", "u", shell.pid(), "gpus", "u", 1U);
+    activateAs(bob, bobs, "wanted", 1);
+    signalDaemon("polkitd", SIGCONT);
+    EXPECT_EQ(asAlice->finish(*pending).error, error::alreadyExists);
+    EXPECT_EQ(asRoot->property(environmentPath("wanted"), environmentInterface, "Processes"),
+              std::to_string(bobs.pid()));
+    EXPECT_EQ(environmentCount(), "1");
+}
+
+TEST_F(Stale, ADeviceIsTakenFromNobodyWhoWasNotAskedAbout) {
+    const Rule rule("alice-manages",
+                    R"(action.id == "dev.genv.manager.manage-others" && subject.user == "alice")");
+    const UserProcess bobs(bob);
+    const UserProcess carols(carol);
+    const std::string id = activateAs(bob, bobs, "held", 1);
+    signalDaemon("polkitd", SIGSTOP);
+    const auto pending = ask(devicePath(0), deviceInterface, "Detach", "s", id.c_str());
+    EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
+    activateAs(carol, carols, id, 1);
+    signalDaemon("polkitd", SIGCONT);
+    EXPECT_NE(asAlice->finish(*pending).error, "");
+    EXPECT_EQ(devicesOf(id), "0") << "carol keeps hers";
+}
+
+TEST_F(Stale, WhoeverLeavesTakesTheQuestionAlong) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 1);
+    signalDaemon("polkitd", SIGSTOP);
+    std::string left;
+    {
+        Client leaving(alice);
+        left = leaving.uniqueName();
+        const auto pending = leaving.start(environmentPath(id), environmentInterface, "Deactivate");
+        leaving.ping();
+        EXPECT_TRUE(asRoot->manager("ListDevices").ok());
+    }
+    service.waitForLog("refused dev.genv.Environment.Deactivate from uid 1001 (" + left + ")");
+    // Names of connections are given once: nobody who connects later is taken for who has left.
+    for (int i = 0; i < 50; ++i)
+        EXPECT_NE(Client(bob).uniqueName(), left);
+    signalDaemon("polkitd", SIGCONT);
+    EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 0, 0).ok())
+        << "polkit answers again, in order";
+    EXPECT_EQ(devicesOf(id), "0");
+}
+
+} // namespace
+} // namespace genv::tests

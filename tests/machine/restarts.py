@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The service is stopped, killed, hung and reloaded, polkit and the bus are restarted, and the machine is: who loses what."""
+
+import json
+
+import scenario
+from scenario import Background, MachineTest, await_that
+
+
+class Held(MachineTest):
+    """Alice holds a GPU with a lease and shares another, whose lock is hers; Bob and Carol wait, in this order."""
+
+    def setUp(self):
+        super().setUp()
+        self.alice, self.bob = self.shell("alice"), self.shell("bob")
+        self.ok(self.alice.run("genv activate --gpus 3 --lifetime 2h --name kept"))
+        self.aid = self.alice.variable("GENV_ENVIRONMENT_ID")
+        self.ok(self.bob.run("genv activate"))
+        self.ok(self.bob.run("genv attach --index 3 --over-subscribe"))
+        self.bid = self.bob.variable("GENV_ENVIRONMENT_ID")
+        self.ok(self.alice.run("genv attach --index 3 --over-subscribe"))
+        self.lock = self.background(
+            "alice", f"GENV_ENVIRONMENT_ID={self.aid} genvctl lock -- sh -c 'echo locked; exec cat'")
+        self.assertEqual(self.lock.line(), "locked\n")
+        self.waiters = []
+        for user in ("bob", "carol"):
+            self.waiters.append(self.background(user, f"genvctl run --gpus 1 --wait -- sh -c 'echo {user}; exec cat'"))
+            await_that(f"{user} in the queue", lambda user=user: user in self.queue())
+        self.before = self.state()
+        self.lease = self.expires()
+        self.pid = scenario.machine.unit("MainPID")
+
+    def expires(self):
+        return json.loads(self.ok(self.alice.run("genv status --json")))["expires"]
+
+    def await_another(self):
+        """Until another process is the service and answers."""
+        await_that("another process of the service",
+                   lambda: scenario.machine.unit("MainPID") not in ("0", self.pid))
+        scenario.machine.must(["genvctl", "devices"])
+
+    def assert_kept(self, lock=True):
+        """Environments, devices, the lease, the queue's order and the lock are what they were; then they end as they should."""
+        await_that("those who wait", lambda: self.queue() == ["bob", "carol"])
+        self.assertEqual(self.state(), self.before)
+        # The clock's time of a moment that is kept in boot time.
+        self.assertAlmostEqual(self.expires(), self.lease, delta=1_000_000)
+        if lock:
+            second = self.background("bob", f"GENV_ENVIRONMENT_ID={self.bid} genvctl lock -- echo mine")
+            self.assertIn("wait", second.complaint())
+            self.assertEqual(self.lock.finish()[0], 0)
+            self.assertEqual(second.finish()[:2], (0, "mine\n"))
+        # What is free again is for who has waited longest.
+        self.ok(self.alice.run("genv detach --index 1"))
+        self.assertEqual(self.waiters[0].line(), "bob\n")
+        self.assertEqual(self.queue(), ["carol"])
+        self.assertEqual(self.waiters[0].finish()[0], 0)
+        self.assertEqual(self.waiters[1].line(), "carol\n")
+        self.assertEqual(self.waiters[1].finish()[0], 0)
+
+
+class Kept(Held):
+    def test_systemctl_restart(self):
+        scenario.machine.must(["systemctl", "restart", "genvd"])
+        self.await_another()
+        self.assert_kept()
+
+    def test_sigkill(self):
+        scenario.machine.must(["systemctl", "kill", "--signal=KILL", "--kill-whom=main", "genvd"])
+        self.await_another()
+        self.assertEqual(scenario.machine.unit("Result", "ActiveState"), {"Result": "success", "ActiveState": "active"})
+        self.assert_kept()
+
+    def test_stop_and_start(self):
+        scenario.machine.must(["systemctl", "stop", "genvd"])
+        scenario.machine.must(["systemctl", "start", "genvd"])
+        self.await_another()
+        # systemd keeps descriptors only while the unit is to be there.
+        self.assert_kept(lock=False)
+
+    def test_reload_with_good_and_with_bad_configuration(self):
+        self.configure("[Limits]\nMaxDevicesPerUser=7\n")
+        self.assertIn("MaxDevicesPerUser       7 ", scenario.machine.must(["genvctl", "limits", "carol"]))
+        scenario.machine.write("/etc/genv/genvd.conf.d/test.conf", "[Limits]\nMaxDevicesPerUser=8\nNonsense=yes\n")
+        scenario.machine.run(["systemctl", "reload", "genvd"])
+        told = await_that("what is said of the mistake", lambda: [
+            record["MESSAGE"] for record in scenario.machine.journal("--unit=genvd", "--priority=warning")
+            if "test.conf" in str(record["MESSAGE"])])
+        self.assertRegex(told[-1], r"test\.conf:3")
+        self.assertIn("MaxDevicesPerUser       7 ", scenario.machine.must(["genvctl", "limits", "carol"]))
+        self.assertEqual(scenario.machine.unit("MainPID"), self.pid)
+        self.assert_kept()
+
+    def test_polkit_restarts(self):
+        # Other tests restarted it, too, and systemd starts nothing more than five times in ten seconds.
+        scenario.machine.must(["systemctl", "reset-failed", "polkit"])
+        scenario.machine.must(["systemctl", "restart", "polkit"])
+        self.ok(self.shell("carol").run("genvctl run -- true"))
+        scenario.machine.must(["systemctl", "kill", "--signal=KILL", "polkit"])
+        self.ok(self.shell("carol").run("genvctl run -- true"))
+        self.assertEqual(scenario.machine.unit("MainPID"), self.pid)
+        self.assert_kept()
+
+
+class Watchdog(Held):
+    def setUp(self):
+        machine = scenario.machine
+        machine.write("/etc/systemd/system/genvd.service.d/watchdog.conf", "[Service]\nWatchdogSec=3s\n")
+        self.addCleanup(machine.must, "rm /etc/systemd/system/genvd.service.d/watchdog.conf && systemctl daemon-reload && "
+                                      "systemctl restart genvd")
+        machine.must("systemctl daemon-reload && systemctl restart genvd")
+        super().setUp()
+
+    def test_a_service_that_hangs_is_replaced(self):
+        scenario.machine.must(["kill", "-STOP", self.pid])
+        self.await_another()
+        said = [record["MESSAGE"] for record in scenario.machine.journal("UNIT=genvd.service", "_PID=1")]
+        self.assertTrue(any("Watchdog timeout" in line for line in said), said)
+        self.assert_kept()
+
+
+class Bus(MachineTest):
+    def test_a_reload_of_the_bus_changes_nothing(self):
+        machine = scenario.machine
+        holder = self.hold("alice")
+        pid = machine.unit("MainPID")
+        machine.must(["systemctl", "reload", "dbus"])
+        self.assertEqual(len(self.held()), 1)
+        self.assertEqual(machine.unit("MainPID"), pid)
+        self.assertEqual(holder.finish()[0], 0)
+
+    def test_the_service_comes_back_with_the_bus(self):
+        """The end of the bus is the end of all that is on it, which must not be what people hold."""
+        machine = scenario.machine
+        keeper = Background(self, "echo $$; exec cat")
+        pid = int(keeper.line())
+        machine.must(["busctl", "call", "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Activate", "a{sv}", "3",
+                      "pid", "u", str(pid), "gpus", "u", "1", "id", "s", "kept"])
+        before = machine.unit("MainPID")
+        bus = "dbus-broker" if machine.must(["systemctl", "show", "--property=Id", "dbus.service"]) == "Id=dbus-broker.service\n" \
+            else "dbus"
+        machine.must(["systemctl", "restart", f"{bus}.service"])
+        await_that("another process of the service", lambda: machine.unit("MainPID") not in ("0", before))
+        await_that("its answer", lambda: machine.run(["genvctl", "devices"]).status == 0)
+        self.assertEqual(self.held(), ["kept"])
+        keeper.finish()
+        await_that("the environment's end", lambda: self.held() == [])
+
+
+class Reboot(MachineTest):
+    def test_nothing_is_held_after_a_reboot_and_the_history_is_there(self):
+        machine = scenario.machine
+        holder = self.hold("alice", "--gpus 2 --name before")
+        [eid] = self.held()
+        machine.reboot()
+        holder.process.kill()
+        self.assertEqual(machine.run(["ls", "/run/genv/environments"]).out, "")
+        self.assertEqual((self.json("envs"), self.held(), self.queue()), ([], [], []))
+        shell = self.shell("bob")
+        self.assertEqual(self.ok(shell.run("genvctl run --gpus 2 -- printenv CUDA_VISIBLE_DEVICES")), "0,1\n")
+        told = [(event["environment"], event["user"]) for event in self.lines("history", "--kind", "attached")]
+        self.assertEqual(told.count((eid, "alice")), 2)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests in the machine share: the machine itself, commands that run beside a test, and what must be as it was.
+
+There is one machine for all of them, since starting it takes longer than most tests do; each leaves it without
+environments and with the service running as it was configured at first.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+sys.dont_write_bytecode = True
+
+from machine import DEADLINE_SECONDS, Machine, await_that, packages  # noqa: E402
+
+SETUP = 'eval "$(genvctl shell --init)"'
+machine = None  # set by boot()
+
+
+def boot():
+    """Boots the machine, without genv."""
+    global machine  # pylint: disable=global-statement
+    machine = Machine()
+    machine.boot()
+    return machine
+
+
+class Background:
+    """A command in the machine that runs beside the test."""
+
+    def __init__(self, test, command):
+        self.process = subprocess.Popen(machine.enter(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, bufsize=1)
+        test.addCleanup(self.process.__exit__, None, None, None)  # closes the pipes and waits
+        test.addCleanup(self.process.kill)
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def complaint(self):
+        return self.process.stderr.readline()
+
+    def finish(self):
+        """Its status and the rest of what it wrote, with its standard input at an end."""
+        out, err = self.process.communicate(timeout=DEADLINE_SECONDS)
+        return self.process.returncode, out, err
+
+
+class MachineTest(unittest.TestCase):
+    """Runs in the machine with genv's packages installed, four simulated GPUs, and nobody logged in."""
+
+    maxDiff = None
+    installed = True  # whether the packages must be there at first
+
+    def setUp(self):
+        if self.installed and machine.run(["sh", "-c", "command -v genvctl"]).status != 0:
+            machine.write_configuration()
+            done = machine.install(packages())
+            self.assertEqual(done.status, 0, done)
+
+    def shell(self, user):
+        """A user who has logged in over SSH, set up for genv."""
+        shell = machine.ssh(user)
+        self.addCleanup(shell.close)
+        done = shell.run(SETUP)
+        self.assertEqual((done.status, done.err), (0, ""), done)
+        return shell
+
+    def console(self, user):
+        """A user who sits before the machine, set up for genv."""
+        shell = machine.console(user)
+        self.addCleanup(shell.close)
+        done = shell.run(SETUP)
+        self.assertEqual((done.status, done.err), (0, ""), done)
+        return shell
+
+    def background(self, user, command):
+        """A line of a user's who has logged in over SSH for it, beside the test."""
+        return Background(self, machine.ssh_words(user, command)[len(machine.enter([])):])
+
+    def hold(self, user, options="--gpus 1"):
+        """A command of a user in an environment of its own that ends when it is finished."""
+        holder = self.background(user, f"genvctl run {options} -- sh -c 'echo held; exec cat'")
+        self.assertEqual(holder.line(), "held\n")
+        return holder
+
+    def ok(self, output):
+        """What a command printed that did what it was asked for, without a word about it."""
+        self.assertEqual((output.status, output.err), (0, ""), output)
+        return output.out
+
+    def refused(self, output, status, message):
+        self.assertEqual(output.status, status, output)
+        self.assertIn(message, output.err)
+
+    def json(self, *arguments):
+        return json.loads(machine.must(["genvctl", *arguments, "--json"]))
+
+    def lines(self, *arguments):
+        """What is said as a JSON object a line."""
+        return [json.loads(line) for line in machine.must(["genvctl", *arguments, "--json=short"]).splitlines()]
+
+    def holders(self):
+        """Device index to the ids of the environments that hold it."""
+        return {d["index"]: [a["environment"] for a in d["attachments"]] for d in self.json("devices")}
+
+    def held(self):
+        """The environments that hold any device."""
+        return sorted({eid for eids in self.holders().values() for eid in eids})
+
+    def queue(self):
+        return [entry["user"] for entry in self.json("queue")]
+
+    @staticmethod
+    def snapshot():
+        return json.loads(machine.must(["genvctl", "usage", "snapshot"]))
+
+    def state(self):
+        """All that a restart must leave as it is: environments, what holds what, who waits in which place."""
+        snapshot = self.snapshot()
+        return snapshot["envs"], snapshot["devices"], self.queue()
+
+    def configure(self, text):
+        """A drop-in of an administrator's for this test, in force at once."""
+        def remove():
+            machine.must(["rm", "-f", "/etc/genv/genvd.conf.d/test.conf"])
+            machine.run(["systemctl", "try-reload-or-restart", "genvd"])
+        machine.write("/etc/genv/genvd.conf.d/test.conf", text)
+        self.addCleanup(remove)
+        machine.must(["systemctl", "reload-or-restart", "genvd"])
+
+    def rule(self, text):
+        """A rule of polkit's for this test, in force at once."""
+        name = "/etc/polkit-1/rules.d/10-test.rules"
+        machine.write(name, text)
+        machine.must(["systemctl", "restart", "polkit"])
+        self.addCleanup(machine.must, ["systemctl", "restart", "polkit"])
+        self.addCleanup(machine.must, ["rm", name])
+
+    def tearDown(self):
+        self.doCleanups()
+        if self.installed:
+            await_that("the end of all environments", lambda: self.json("envs") == [])
+            await_that("idle GPUs", lambda: self.snapshot()["processes"]["processes"] == [])
+
+
+class Result(unittest.TextTestResult):
+    """Says how long each test took, and at once what the machine has to say about a failure."""
+
+    def startTest(self, test):
+        self.began = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s")
+        super().stopTest(test)
+
+    def getDescription(self, test):
+        return test.id().partition(".")[2]
+
+    def _tell(self, test):
+        self.stream.writeln(f"\n{test.id()}: the machine at this moment:\n{machine.account() if machine else ''}")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._tell(test)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._tell(test)
+
+
+def run(names, classes):
+    """Runs the classes' tests in this order, or those of the names, and returns whether all were good."""
+    loader = unittest.TestLoader()
+    suite = unittest.TestSuite()
+    for case in classes:
+        for test in loader.loadTestsFromTestCase(case):
+            if not names or any(name in test.id() for name in names):
+                suite.addTest(test)
+    if not suite.countTestCases():
+        raise SystemExit(f"there is no test that is called {names}")
+    return unittest.TextTestRunner(verbosity=2, resultclass=Result).run(suite).wasSuccessful()

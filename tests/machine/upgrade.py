@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The packages on a running machine: upgraded while people hold GPUs, removed, purged without a trace, installed again."""
+
+import hashlib
+import os
+import subprocess
+
+import scenario
+from machine import FOLDER, PACKAGES, SOURCE
+from restarts import Held
+from scenario import MachineTest, await_that, packages
+
+# What others than the packages write while a machine runs.
+OTHERS = ("etc/genv", "etc/systemd/system/genvd.service.d", "etc/ld.so.cache", "etc/machine-id", "etc/.pwd.lock", "home",
+          "root", "tmp", "var/backups", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/lib/sudo", "var/lib/systemd",
+          "var/log", "var/tmp")
+
+
+def version():
+    """Of genv in the machine; empty where there is none."""
+    return scenario.machine.run(["dpkg-query", "--show", "--showformat=${Version}", "genv"]).out
+
+
+def next_packages(number):
+    """The packages under that version."""
+    folder = os.path.join(FOLDER, "next")
+    subprocess.run([os.path.join(SOURCE, "tests", "package", "with-version"), number, PACKAGES, folder], check=True,
+                   stdin=subprocess.DEVNULL)
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder))
+
+
+def names():
+    """The packages' names."""
+    return [subprocess.run(["dpkg-deb", "--field", deb, "Package"], capture_output=True, text=True, check=True).stdout.strip()
+            for deb in packages()]
+
+
+def files():
+    """Every file of the machine but what others write, as path to what it is."""
+    root = scenario.machine.path("/")
+    found = {}
+    for folder, folders, others in os.walk(root):
+        place = os.path.relpath(folder, root)
+        folders[:] = [name for name in folders if os.path.normpath(os.path.join(place, name)) not in OTHERS
+                      and not os.path.ismount(os.path.join(folder, name))]
+        for name in folders + others:
+            path = os.path.join(folder, name)
+            relative = os.path.normpath(os.path.join(place, name))
+            if relative in OTHERS or name == "__pycache__" or name.endswith(".pyc"):
+                continue
+            status = os.lstat(path)
+            what = [oct(status.st_mode), status.st_uid, status.st_gid]
+            if os.path.islink(path):
+                what.append(os.readlink(path))
+            elif relative.startswith("etc/") and os.path.isfile(path) and not relative.endswith("-"):
+                with open(path, "rb") as file:
+                    what.append(hashlib.sha256(file.read()).hexdigest())
+            found[relative] = what
+    return found
+
+
+before_genv = {}  # the machine's files before any of genv's was there
+
+
+class Upgrade(Held):
+    """Those who hold and wait as in Held, while the packages are replaced by later ones."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        before_genv.update(files())
+
+    def test_nobody_notices_an_upgrade(self):
+        machine = scenario.machine
+        with open(machine.path("/etc/genv/genvd.conf"), "a", encoding="utf-8") as file:
+            file.write("\n[Enforcement]\nInterval=7s\n")
+        later = f"{version()}+later"
+        done = machine.install(next_packages(later))
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual(version(), later)
+        self.await_another()
+        self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("\n[Enforcement]\nInterval=7s\n"))
+        policy = machine.must(["busctl", "get-property", "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Policy"])
+        self.assertIn(' "Interval" t 7 ', policy)
+        self.assert_kept()
+        self.assertEqual(machine.must(["systemctl", "--failed", "--no-legend"]), "")
+
+
+class Removal(MachineTest):
+    installed = False  # not any more, at its end
+
+    def apt(self, *arguments):
+        return scenario.machine.must(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet",
+                                      "--option=Dpkg::Use-Pty=0", *arguments])
+
+    def test_what_is_removed_is_gone_and_what_is_installed_again_works(self):
+        machine = scenario.machine
+        if version() == "":
+            machine.write_configuration()
+            self.assertEqual(machine.install(packages()).status, 0)
+        with open(machine.path("/etc/genv/genvd.conf"), "a", encoding="utf-8") as file:
+            file.write("# mine\n")
+        alice = self.shell("alice")
+        self.ok(alice.run("genv activate --gpus 1"))
+
+        self.apt("remove", *names())
+        self.assertEqual(machine.run(["systemctl", "is-active", "genvd"]).out, "inactive\n")
+        self.assertEqual(machine.run(["pgrep", "--exact", "genvd"]).status, 1)
+        self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
+        # The shell goes on, whatever it says of what is missing.
+        self.assertEqual(alice.run("echo here").out, "here\n")
+
+        done = machine.install(packages())
+        self.assertEqual(done.status, 0, done)
+        self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
+        self.assertEqual(self.ok(self.shell("bob").run("genvctl run --gpus 1 -- echo works")), "works\n")
+        alice.close()
+        await_that("the end of all environments", lambda: self.json("envs") == [])
+
+        self.apt("purge", *names())
+        for name in ("/etc/genv", "/etc/genv/genvd.conf"):
+            self.assertFalse(os.path.exists(machine.path(name)), name)
+        self.assertEqual(machine.run(["ls", "/run/genv"]).status, 2)
+        self.assertEqual(machine.must(["systemctl", "--failed", "--no-legend"]), "")
+        self.assertEqual(machine.run(["busctl", "status", "dev.genv.Manager"]).status, 1)
+        if not before_genv:
+            self.skipTest("the files before genv are known only where Upgrade has run, too")
+        after = files()
+        left = sorted(set(after) - set(before_genv))
+        missing = sorted(set(before_genv) - set(after))
+        changed = sorted(name for name, what in before_genv.items() if after.get(name, what) != what)
+        self.assertEqual((left, missing, changed), ([], [], []))

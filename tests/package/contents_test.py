@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""usage: contents_test.py PACKAGES-FOLDER BUILD-FOLDER CMAKE
+
+Every file that the build installs is in the package where Debian's users look for it and in no other, and what other
+programs read of it is as they want it.
+"""
+
+import fnmatch
+import gzip
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+
+PACKAGES, BUILD, CMAKE = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+# The first pattern that fits says where a file belongs; what is installed and fits none is genv's.
+BELONGS = [
+    ("/usr/include/*", "libgenv-dev"),
+    ("/usr/lib/*/pkgconfig/*", "libgenv-dev"),
+    ("/usr/lib/*/libgenv.so", "libgenv-dev"),
+    ("/usr/lib/*/libgenv.so.1*", "libgenv1"),
+    ("/usr/share/dbus-1/interfaces/*", "libgenv-dev"),
+    ("/usr/share/doc/genv/libgenv.md", "libgenv-dev"),
+    ("/usr/share/doc/genv/examples/*.cpp", "libgenv-dev"),
+    ("/usr/lib/python3/*", "python3-genv"),
+    ("*/genv-monitor", "genv-monitor"),
+    ("*/genv-monitor.*", "genv-monitor"),
+    ("/usr/share/genv/grafana/*", "genv-monitor"),
+    ("/usr/share/genv/prometheus/*", "genv-monitor"),
+]
+# What the packaging adds: a package's own papers, debhelper's, and Python's.
+ADDED = [
+    "/usr/share/doc/*/changelog.gz",
+    "/usr/share/doc/*/copyright",
+    "/usr/share/doc/genv/NEWS.md",
+    "/usr/share/doc/genv/README.md",
+    "/usr/share/lintian/overrides/*",
+    "/usr/lib/python3/dist-packages/genv-*-info/*",
+    "/etc/default/genv-monitor",
+]
+NAMES = {"genv", "genv-monitor", "libgenv1", "libgenv-dev", "python3-genv"}
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, text=True, capture_output=True, **options).stdout
+
+
+def files_below(root):
+    """Paths as dpkg has them on Debian 12, whose units are in /lib; compressed or not is the same file."""
+    found = set()
+    for folder, folders, names in os.walk(root):
+        for name in names + [f for f in folders if os.path.islink(os.path.join(folder, f))]:
+            path = "/" + os.path.relpath(os.path.join(folder, name), root)
+            if path.startswith("/usr/lib/systemd/system/"):
+                path = path.removeprefix("/usr")
+            if re.match(r"/usr/share/(doc|man)/", path) and not path.endswith("changelog.gz"):
+                path = path.removesuffix(".gz")
+            found.add(path)
+    return found
+
+
+class Contents(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.roots = {}
+        cls.fields = {}
+        # All packages together, as on a machine.
+        cls.root = pathlib.Path(cls.folder.name) / "machine"
+        for package in sorted(PACKAGES.glob("*.deb")):
+            name = package.name.split("_")[0]
+            if name.endswith("-dbgsym"):
+                continue
+            root = pathlib.Path(cls.folder.name) / name
+            run("dpkg-deb", "-x", package, root)
+            run("dpkg-deb", "-x", package, cls.root)
+            run("dpkg-deb", "-e", package, root / "DEBIAN")
+            cls.fields[name] = dict(
+                line.split(": ", 1) for line in run("dpkg-deb", "-f", package).splitlines() if re.match(r"\S+: ", line)
+            )
+            cls.roots[name] = root
+        installed = pathlib.Path(cls.folder.name) / "installed"
+        run(CMAKE, "--install", BUILD, env={**os.environ, "DESTDIR": str(installed)})
+        cls.installed = files_below(installed)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def packaged(self, name):
+        return {path for path in files_below(self.roots[name]) if not path.startswith("/DEBIAN/")}
+
+    def programs(self):
+        for name, root in self.roots.items():
+            for path in sorted(self.packaged(name)):
+                file = root / path[1:]
+                if file.is_file() and not file.is_symlink() and file.read_bytes()[:4] == b"\x7fELF":
+                    yield path, file
+
+    def test_there_are_the_packages_that_there_are_to_be(self):
+        self.assertEqual(set(self.roots), NAMES)
+
+    def test_every_installed_file_is_in_its_package_and_nothing_else(self):
+        wanted = {name: set() for name in NAMES}
+        for path in self.installed:
+            wanted[next((name for pattern, name in BELONGS if fnmatch.fnmatch(path, pattern)), "genv")].add(path)
+        for name in sorted(NAMES):
+            with self.subTest(name):
+                got = {p for p in self.packaged(name) if not any(fnmatch.fnmatch(p, pattern) for pattern in ADDED)}
+                self.assertEqual(sorted(got), sorted(wanted[name]))
+
+    def test_the_configuration_is_the_administrators(self):
+        for name in sorted(NAMES):
+            listed = self.roots[name] / "DEBIAN/conffiles"
+            conffiles = set(listed.read_text(encoding="utf-8").split()) if listed.exists() else set()
+            self.assertEqual(conffiles, {p for p in self.packaged(name) if p.startswith("/etc/")}, name)
+        self.assertIn("/etc/genv/genvd.conf", self.packaged("genv"))
+        self.assertTrue((self.roots["genv"] / "etc/genv/genvd.conf.d").is_dir())
+
+    def test_dependencies(self):
+        genv = self.fields["genv"]["Depends"]
+        for dependency in ("polkitd", "systemd", "default-dbus-system-bus | dbus-system-bus"):
+            self.assertIn(dependency, genv)
+        self.assertRegex(genv, r"\blibgenv1 \(>= 2\.0\.0\)")
+        everything = " ".join(fields.get("Depends", "") for fields in self.fields.values())
+        self.assertNotRegex(everything, r"nvidia|docker|podman|\bprometheus\b(?!-cpp)")
+        self.assertIn("python3-jeepney", self.fields["python3-genv"]["Depends"])
+        version = self.fields["libgenv1"]["Version"]
+        self.assertIn(f"libgenv1 (= {version})", self.fields["libgenv-dev"]["Depends"])
+        self.assertIn("systemd-sysusers", self.fields["genv-monitor"]["Depends"])
+        self.assertEqual(self.fields["python3-genv"]["Architecture"], "all")
+
+    def test_the_library_has_its_name_and_its_symbols(self):
+        library = next(self.roots["libgenv1"].glob("usr/lib/*/libgenv.so.1"))
+        self.assertIn("soname: [libgenv.so.1]", run("readelf", "-d", library))
+        symbols = (self.roots["libgenv1"] / "DEBIAN/symbols").read_text(encoding="utf-8")
+        self.assertIn("libgenv.so.1 libgenv1 #MINVER#", symbols)
+        self.assertIn("GENV_1@GENV_1 2.0.0", symbols)
+        mangled = {line.split()[0] for line in symbols.splitlines() if line.startswith(" ")}
+        exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library.resolve()).splitlines()}
+        self.assertEqual(mangled, {name.replace("@@", "@") for name in exported} - {"GENV_1"} | {"GENV_1@GENV_1"})
+
+    def test_pkg_config_finds_headers_and_library_where_they_are(self):
+        folder = next(self.roots["libgenv-dev"].glob("usr/lib/*/pkgconfig"))
+        text = (folder / "genv.pc").read_text(encoding="utf-8")
+        self.assertIn("prefix=/usr\n", text)
+        self.assertIn("/lib/" + folder.parent.name + "\n", text)
+
+    def test_programs_are_hardened_and_look_for_libraries_nowhere_else(self):
+        seen = set()
+        for path, file in self.programs():
+            seen.add(os.path.basename(path))
+            with self.subTest(path):
+                headers, dynamic = run("readelf", "-hlW", file), run("readelf", "-dW", file)
+                self.assertRegex(headers, r"Type: +DYN")
+                self.assertIn("GNU_RELRO", headers)
+                self.assertIn("NOW", dynamic)
+                self.assertNotRegex(headers, r"GNU_STACK .* RWE")
+                self.assertNotRegex(dynamic, r"R(UN)?PATH|TEXTREL")
+                self.assertNotIn(".debug_info", run("readelf", "-SW", file))
+        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-monitor", "genv-notify", "docker", "nvidia-smi"}, seen)
+
+    def test_programs_know_where_the_others_are(self):
+        text = (self.roots["genv"] / "usr/bin/genvctl").read_bytes()
+        for path in ("/usr/libexec/genv/genvd", "/usr/libexec/genv/shims"):
+            self.assertTrue(path.encode() in text, path)
+            self.assertTrue((self.root / path[1:]).exists(), path)
+        self.assertFalse(b"/usr/local/libexec" in text or b"/usr/local/share/genv" in text)
+
+    def test_units(self):
+        units = sorted(self.root.glob("lib/systemd/system/*.service")) + sorted(self.root.glob("lib/systemd/system/*.socket"))
+        self.assertGreaterEqual(len(units), 2)
+        for unit in units + [self.root / "usr/lib/systemd/user/genv-notify.service"]:
+            for program in re.findall(r"^ExecStart=[-+!@:]*(\S+)", unit.read_text(encoding="utf-8"), re.M):
+                self.assertTrue((self.root / program[1:]).exists(), f"{unit.name}: {program}")
+        self.verify("--system", "lib/systemd/system", [unit.name for unit in units])
+        self.verify("--user", "usr/lib/systemd/user", ["genv-notify.service"])
+
+    def verify(self, manager, folder, units):
+        """The programs are looked for on this machine, so they stand for themselves as one that is here."""
+        with tempfile.TemporaryDirectory() as copies:
+            for unit in units:
+                text = (self.root / folder / unit).read_text(encoding="utf-8")
+                text = re.sub(r"^(ExecStart=[-+!@:]*)/usr/\S+", r"\1/bin/true", text, flags=re.M)
+                (pathlib.Path(copies) / unit).write_text(text, encoding="utf-8")
+            path = {**os.environ, "SYSTEMD_UNIT_PATH": copies + ":", "XDG_RUNTIME_DIR": copies}
+            names = [os.path.join(copies, unit) for unit in units]
+            done = subprocess.run(["systemd-analyze", "verify", manager, "--man=no", "--recursive-errors=no", *names],
+                                  check=False, text=True, capture_output=True, env=path)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_desktop_and_software_centre_take_what_is_for_them(self):
+        for file in [*self.root.glob("etc/xdg/autostart/*"), *self.root.glob("usr/share/applications/*")]:
+            run("desktop-file-validate", file)
+        metainfo = list(self.root.glob("usr/share/metainfo/*.xml"))
+        self.assertEqual(len(metainfo), 1)
+        run("appstreamcli", "validate", "--no-net", "--pedantic", *metainfo)
+        for program in ET.parse(metainfo[0]).iter("binary"):
+            self.assertTrue((self.root / "usr/bin" / program.text).exists(), program.text)
+
+    def test_all_agree_on_the_release(self):
+        release = self.fields["genv"]["Version"]
+        pkgconfig = next(self.root.glob("usr/lib/*/pkgconfig/genv.pc")).read_text(encoding="utf-8")
+        self.assertIn(f"Version: {release}\n", pkgconfig)
+        metainfo = next(self.root.glob("usr/share/metainfo/*.xml"))
+        self.assertEqual(next(ET.parse(metainfo).iter("release")).get("version"), release)
+        self.assertTrue((SOURCE / "NEWS.md").read_text(encoding="utf-8").startswith(f"# genv {release}\n"))
+        self.assertTrue((self.root / f"usr/lib/python3/dist-packages/genv-{release}.dist-info").is_dir())
+
+    def test_xml_is_valid(self):
+        policy = list(self.root.glob("usr/share/polkit-1/actions/*"))
+        self.assertEqual(len(policy), 1)
+        run("xmllint", "--noout", "--nonet", "--dtdvalid", "/usr/share/polkit-1/policyconfig-1.dtd", *policy)
+        others = [*self.root.glob("usr/share/dbus-1/system.d/*"), *self.root.glob("usr/share/dbus-1/interfaces/*"),
+                  *self.root.glob("usr/share/icons/**/*.svg")]
+        self.assertGreaterEqual(len(others), 5)
+        run("xmllint", "--noout", "--nonet", "--nowarning", *others)
+
+    def test_manual_pages_are_for_every_program_and_finished(self):
+        for program in self.root.glob("usr/bin/*"):
+            self.assertTrue((self.root / f"usr/share/man/man1/{program.name}.1.gz").exists(), program.name)
+        for program in ("genvd", "genv-monitor"):
+            self.assertTrue((self.root / f"usr/share/man/man8/{program}.8.gz").exists(), program)
+        for page in self.root.glob("usr/share/man/*/*.gz"):
+            with gzip.open(page, "rt", encoding="utf-8") as text:
+                self.assertNotRegex(text.read(), r"@[A-Z_]+@", page.name)
+
+    def test_the_bus_starts_the_unit_that_there_is(self):
+        activation = (self.root / "usr/share/dbus-1/system-services/dev.genv.Manager.service").read_text(encoding="utf-8")
+        unit = re.search(r"^SystemdService=(\S+)", activation, re.M).group(1)
+        self.assertTrue((self.root / "lib/systemd/system" / unit).exists())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The helper behind a socket: systemd starts one for each connection, and nobody but the kernel and
+// the end of its connection ends it. A hang, a crash and a socket that is not there cost one
+// sample.
+#include "service/gpu/wait.hpp"
+#include "tests/service/gpu/nvml_fixture.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+using namespace genv;
+using namespace genv::tests;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+// What a helper that nobody ends may take; more than any answer takes on a busy machine.
+constexpr const char* timeLimit = "--time-limit=5";
+
+sockaddr_un addressOf(const fs::path& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.native().copy(&address.sun_path[0], sizeof address.sun_path - 1);
+    return address;
+}
+
+/// genv-nvml.socket: Accept=yes and MaxConnections=. It ends no helper while it is there.
+class SocketUnit {
+  public:
+    SocketUnit(const fs::path& path, std::vector<std::string> arguments,
+               std::size_t maxConnections = 4)
+        : arguments_(std::move(arguments)), maxConnections_(maxConnections) {
+        const sockaddr_un address = addressOf(path);
+        std::array<int, 2> ends{};
+        if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) <
+                0 ||
+            ::listen(listening_.get(), 8) < 0 || ::pipe2(ends.data(), O_CLOEXEC) < 0)
+            throw std::runtime_error("no socket");
+        stopped_ = service::Descriptor(ends[0]);
+        stop_ = service::Descriptor(ends[1]);
+        thread_ = std::thread([this] { accept(); });
+    }
+    SocketUnit(const SocketUnit&) = delete;
+    SocketUnit& operator=(const SocketUnit&) = delete;
+    ~SocketUnit() {
+        stop_ = service::Descriptor();
+        thread_.join();
+        // Whoever was connected is gone, so they end by themselves.
+        for (service::ChildProcess& helper : helpers_)
+            EXPECT_TRUE(helper.reap(patience));
+    }
+
+    /// How many helpers it has started.
+    std::size_t started() {
+        const std::lock_guard lock(mutex_);
+        return helpers_.size();
+    }
+    /// Waits for the end of the n-th, and says how it ended.
+    std::string endOf(std::size_t number) {
+        service::ChildProcess* helper = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            helper = &helpers_.at(number);
+        }
+        return helper->reap(patience).value_or("has not ended");
+    }
+    void kill(std::size_t number) {
+        const std::lock_guard lock(mutex_);
+        helpers_.at(number).kill();
+    }
+
+  private:
+    void accept() {
+        for (;;) {
+            std::array<pollfd, 2> waiting{pollfd{listening_.get(), POLLIN, 0},
+                                          pollfd{stopped_.get(), POLLIN, 0}};
+            ::poll(waiting.data(), waiting.size(), -1);
+            if (waiting[1].revents != 0)
+                return;
+            const service::Descriptor connection(
+                ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            const std::lock_guard lock(mutex_);
+            if (living() < maxConnections_)
+                helpers_.emplace_back(GENV_NVML, arguments_, connection.get());
+        }
+    }
+
+    std::size_t living() {
+        std::size_t count = 0;
+        for (service::ChildProcess& helper : helpers_)
+            count += helper.reap(std::chrono::milliseconds{0}) ? 0U : 1U;
+        return count;
+    }
+
+    std::vector<std::string> arguments_;
+    std::size_t maxConnections_;
+    service::Descriptor listening_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    service::Descriptor stopped_;
+    service::Descriptor stop_;
+    std::mutex mutex_;
+    std::deque<service::ChildProcess> helpers_;
+    std::thread thread_;
+};
+
+class HelperSocket : public NvmlTest {
+  protected:
+    HelperSocket() { become(well); }
+
+    [[nodiscard]] fs::path path() const { return folder() / "socket"; }
+    [[nodiscard]] Strings arguments() const {
+        return {timeLimit, fmt::format("--gpu-folder={}", (folder() / "gpus").string())};
+    }
+    [[nodiscard]] service::NvmlSettings
+    client(std::chrono::milliseconds answerTime = patience) const {
+        service::NvmlSettings settings;
+        settings.firstAnswerTime = patience;
+        settings.answerTime = answerTime;
+        settings.socket = path();
+        settings.connectionInterval = std::chrono::milliseconds{0};
+        return settings;
+    }
+
+    const json well{{"devices", {gpu(0)}}};
+    const json hanging{{"devices", {gpu(0)}}, {"faults", {{"nvmlDeviceGetName", "hang"}}}};
+    const json crashing{{"devices", {gpu(0)}}, {"faults", {{"nvmlDeviceGetName", "crash"}}}};
+    const std::string gone = "genv-nvml ended, or was not let in; \"journalctl -u 'genv-nvml*'\" "
+                             "may say why";
+};
+
+TEST_F(HelperSocket, OneConnectionServesManySamplesAndItsEndEndsTheHelper) {
+    SocketUnit unit(path(), arguments());
+    {
+        service::NvmlGpus gpus(client());
+        for (int i = 0; i < 20; ++i)
+            EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});
+    }
+    EXPECT_EQ(unit.started(), 1U);
+    EXPECT_EQ(unit.endOf(0), "exited with status 0");
+}
+
+TEST_F(HelperSocket, OneThatHangsIsLeftAtTheDeadlineAndEndedByTheKernel) {
+    SocketUnit unit(path(), arguments());
+    service::NvmlGpus gpus(client(std::chrono::milliseconds{300}));
+    gpus.sample();
+    become(hanging);
+    EXPECT_EQ(errorOf(gpus), "genv-nvml did not answer in time");
+    become(well);
+    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});
+    EXPECT_EQ(unit.started(), 2U);
+    EXPECT_EQ(unit.endOf(0), "ended by signal 9 (Killed)");
+}
+
+TEST_F(HelperSocket, OneThatCrashesIsReplacedAtTheNextSample) {
+    SocketUnit unit(path(), arguments());
+    service::NvmlGpus gpus(client());
+    gpus.sample();
+    become(crashing);
+    EXPECT_EQ(errorOf(gpus), gone);
+    EXPECT_EQ(unit.endOf(0), "ended by signal 6 (Aborted)");
+    become(well);
+    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});
+}
+
+TEST_F(HelperSocket, OneThatEndsBetweenSamplesIsReplacedUnnoticed) {
+    SocketUnit unit(path(), arguments());
+    service::NvmlGpus gpus(client());
+    gpus.sample();
+    unit.kill(0);
+    unit.endOf(0);
+    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});
+    EXPECT_EQ(unit.started(), 2U);
+}
+
+TEST_F(HelperSocket, WithoutOneItSaysSoAndTriesAgain) {
+    std::optional<service::NvmlGpus> gpus(client());
+    EXPECT_EQ(errorOf(*gpus), fmt::format("genv-nvml cannot be reached at {}: No such file or "
+                                          "directory; is its socket unit started?",
+                                          path().string()));
+    { SocketUnit stopped(path(), arguments()); }
+    EXPECT_EQ(errorOf(*gpus), fmt::format("genv-nvml cannot be reached at {}: Connection refused; "
+                                          "is its socket unit started?",
+                                          path().string()));
+    fs::remove(path());
+    SocketUnit unit(path(), arguments());
+    EXPECT_EQ(uuidsOf(gpus->sample()), Strings{gpuUuid(0)});
+    gpus.reset();
+}
+
+TEST_F(HelperSocket, WhoIsNotLetInComesInLater) {
+    SocketUnit unit(path(), arguments(), 1);
+    std::optional<service::NvmlGpus> first(client());
+    first->sample();
+    service::NvmlGpus second(client());
+    EXPECT_EQ(errorOf(second), gone);
+    first.reset();
+    unit.endOf(0);
+    EXPECT_EQ(uuidsOf(second.sample()), Strings{gpuUuid(0)});
+}
+
+TEST_F(HelperSocket, ConnectionsKeepTheirDistance) {
+    SocketUnit unit(path(), arguments());
+    service::NvmlSettings settings = client();
+    settings.connectionInterval = std::chrono::milliseconds{300};
+    service::NvmlGpus gpus(settings);
+    become(crashing);
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(errorOf(gpus), gone);
+    EXPECT_EQ(unit.started(), 3U);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds{600});
+}
+
+TEST_F(HelperSocket, WhereNobodyAcceptsItDoesNotWait) {
+    const sockaddr_un address = addressOf(path());
+    const auto* socketAddress = reinterpret_cast<const sockaddr*>(&address);
+    constexpr int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    const service::Descriptor listening(::socket(AF_UNIX, type, 0));
+    ASSERT_EQ(::bind(listening.get(), socketAddress, sizeof address), 0);
+    ASSERT_EQ(::listen(listening.get(), 0), 0);
+    std::vector<service::Descriptor> others; // as many as fit in
+    do
+        others.emplace_back(::socket(AF_UNIX, type, 0));
+    while (::connect(others.back().get(), socketAddress, sizeof address) == 0);
+    service::NvmlGpus gpus(client());
+    EXPECT_EQ(errorOf(gpus), fmt::format("genv-nvml cannot be reached at {}: Resource temporarily "
+                                         "unavailable; is its socket unit started?",
+                                         path().string()));
+}
+
+TEST_F(HelperSocket, APathThatIsTooLongIsAnError) {
+    service::NvmlSettings settings = client();
+    settings.socket = "/" + std::string(200, 'x');
+    service::NvmlGpus gpus(settings);
+    EXPECT_TRUE(errorOf(gpus).ends_with("File name too long; is its socket unit started?"));
+}
+
+// Two services on one machine, such as one that is tried out beside the one that serves.
+TEST_F(HelperSocket, ServesSeveral) {
+    SocketUnit unit(path(), arguments());
+    service::NvmlGpus first(client());
+    service::NvmlGpus second(client());
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(uuidsOf(first.sample()), Strings{gpuUuid(0)});
+        EXPECT_EQ(uuidsOf(second.sample()), Strings{gpuUuid(0)});
+    }
+    EXPECT_EQ(unit.started(), 2U);
+}
+
+} // namespace
