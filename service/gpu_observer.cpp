@@ -1,50 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu_observer.hpp"
 
-#include "service/proc_files.hpp"
-
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace genv::service {
 
-namespace {
-
-// The longest id there can be; a longer claim is no id.
-constexpr std::size_t mostOfHint = 64;
-
-std::optional<core::ComputeProcess> inspect(core::Pid pid, std::vector<core::ComputeUse> uses) {
-    core::ComputeProcess process;
-    const auto facts = readProcess(pid, [&](const core::ProcessFacts& begun) {
-        process.ancestors = readAncestors(begun);
-        process.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
-        process.userNamespaceOwner = readUserNamespaceOwner(pid);
-        process.isMpsServer = isMpsServer(pid);
-    });
-    if (!facts)
-        return std::nullopt;
-    process.facts = *facts;
-    process.uses = std::move(uses);
-    return process;
-}
-
-} // namespace
-
-core::Observation takeObservation(core::Gpus& gpus, const core::Clock& clock) {
+core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes,
+                                  const core::Clock& clock) {
     core::Observation observation;
     observation.started = clock.bootNow();
     core::GpuSample sample = gpus.sample();
     observation.takenAt = clock.wallNow();
     observation.devices = std::move(sample.devices);
     observation.noDriver = std::move(sample.noDriver);
-    std::map<core::Pid, std::vector<core::ComputeUse>> uses;
+    ObservedProcesses::Uses uses;
     for (core::DeviceUse& use : sample.uses)
         uses[use.pid].push_back({std::move(use.device), use.usedMemory});
-    for (auto& [pid, list] : uses) {
-        if (auto process = inspect(pid, std::move(list)))
-            observation.processes.push_back(std::move(*process));
-    }
+    observation.processes = processes.look(std::move(uses));
     return observation;
 }
 
@@ -68,11 +41,12 @@ void GpuObserver::observe(std::chrono::milliseconds oldest, Answer answer) {
 void GpuObserver::start() {
     underWay_ = true;
     worker_.run<Result>(
-        [&gpus = *gpus_, &clock = clock_]() -> Result {
+        [&gpus = *gpus_, &processes = processes_, &clock = clock_]() -> Result {
             const core::BootTime started = clock.bootNow();
             try {
                 return {started,
-                        std::make_shared<const core::Observation>(takeObservation(gpus, clock)),
+                        std::make_shared<const core::Observation>(
+                            takeObservation(gpus, processes, clock)),
                         {}};
             } catch (const std::exception& error) {
                 return {started, nullptr, error.what()};

@@ -7,6 +7,7 @@
 #include "core/ports/gpus.hpp"
 #include "core/ports/observer.hpp"
 #include "core/ports/scheduler.hpp"
+#include "service/observed_processes.hpp"
 #include "service/worker.hpp"
 
 #include <functional>
@@ -17,7 +18,8 @@
 namespace genv::service {
 
 /// Takes an observation now. Blocks; for the worker. Throws core::GpuError.
-core::Observation takeObservation(core::Gpus& gpus, const core::Clock& clock);
+core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes,
+                                  const core::Clock& clock);
 
 class GpuObserver : public core::Observer {
   public:
@@ -48,6 +50,7 @@ class GpuObserver : public core::Observer {
     void finished(const Result& result);
 
     std::unique_ptr<core::Gpus> gpus_;
+    ObservedProcesses processes_; // the worker's alone
     const core::Clock& clock_;
     core::Scheduler& scheduler_;
     Listener listener_;

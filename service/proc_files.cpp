@@ -62,11 +62,8 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
     return text;
 }
 
-std::optional<core::ProcessFacts>
-readProcess(core::Pid pid, const std::function<void(const core::ProcessFacts&)>& more) {
+std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     const auto before = readStat(pid);
-    if (before && more)
-        more({{pid, before->startTime}, {}, before->parent});
     const auto uids = readUids(pid);
     const auto after = readStat(pid);
     // All reads are of one process, not of two that had the same pid.

@@ -6,7 +6,6 @@
 #include "core/process.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,10 +15,8 @@ namespace genv::service {
 /// Reads up to `most` bytes of a file; nothing when it cannot be read.
 std::optional<std::string> readCapped(const std::string& path, std::size_t most);
 
-/// A process as it is now; nothing when it is gone. Does not block. `more` reads further of it, and
-/// is told its identity and parent: what it has read is of the same process, where there is one.
-std::optional<core::ProcessFacts>
-readProcess(core::Pid pid, const std::function<void(const core::ProcessFacts&)>& more = {});
+/// A process as it is now; nothing when it is gone. Does not block.
+std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 
 /// The same of a process whose pidfd the caller has, and looks at afterwards: while that says it
 /// lives, what was read is of no other process. Two reads in place of three.

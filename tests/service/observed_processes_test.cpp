@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is known of many processes from one observation to the next: read anew by turns, and never
+// of a process that is gone or whose ancestors are.
+#include "service/observed_processes.hpp"
+#include "service/proc_files.hpp"
+#include "tests/service/child.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+
+namespace genv::tests {
+namespace {
+
+using core::ComputeProcess;
+using service::ObservedProcesses;
+
+/// A process that becomes another program with a claim in its environment when it is told to.
+class Claimant {
+  public:
+    Claimant() {
+        if (::pipe2(told_.data(), O_CLOEXEC) < 0)
+            throw std::runtime_error("pipe");
+        pid_ = ::fork();
+        if (pid_ == 0)
+            waitAndClaim();
+    }
+    Claimant(const Claimant&) = delete;
+    Claimant& operator=(const Claimant&) = delete;
+    ~Claimant() {
+        end();
+        for (const int fd : told_)
+            ::close(fd);
+    }
+
+    [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
+    /// Waits until it has.
+    void claim() {
+        ASSERT_EQ(::write(told_[1], "x", 1), 1);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+        while (!service::readEnvironmentVariable(pid(), "GENV_ENVIRONMENT_ID", 64)) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            ::sched_yield();
+        }
+    }
+    /// Ends and reaps it.
+    void end() {
+        if (pid_ <= 0)
+            return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+    }
+
+  private:
+    [[noreturn]] void waitAndClaim() const {
+        char byte = 0;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::read(told_[0], &byte, 1) == 1) {
+            char claim[] = "GENV_ENVIRONMENT_ID=7";
+            char* variables[] = {claim, nullptr};
+            ::execle("/usr/bin/tail", "tail", "-f", "/dev/null", nullptr, variables);
+        }
+        ::_exit(127);
+    }
+
+    std::array<int, 2> told_{};
+    pid_t pid_ = -1;
+};
+
+/// A process whose parent is no child of the test's forever.
+class Grandchild {
+  public:
+    Grandchild() {
+        std::array<int, 2> said{};
+        if (::pipe2(said.data(), O_CLOEXEC) < 0)
+            throw std::runtime_error("pipe");
+        parent_ = ::fork();
+        if (parent_ == 0) {
+            const pid_t child = ::fork();
+            if (child > 0 && ::write(said[1], &child, sizeof child) != sizeof child)
+                ::_exit(1);
+            for (;;)
+                ::pause();
+        }
+        ::close(said[1]);
+        if (::read(said[0], &pid_, sizeof pid_) != sizeof pid_)
+            throw std::runtime_error("fork");
+        ::close(said[0]);
+    }
+    Grandchild(const Grandchild&) = delete;
+    Grandchild& operator=(const Grandchild&) = delete;
+    ~Grandchild() {
+        ::kill(pid_, SIGKILL);
+        endParent();
+    }
+
+    [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
+    [[nodiscard]] core::Pid parent() const { return static_cast<core::Pid>(parent_); }
+    void endParent() {
+        if (ended_)
+            return;
+        ended_ = true;
+        ::kill(parent_, SIGKILL);
+        ::waitpid(parent_, nullptr, 0);
+    }
+
+  private:
+    pid_t parent_ = -1;
+    pid_t pid_ = -1;
+    bool ended_ = false;
+};
+
+ObservedProcesses::Uses usesOf(const std::vector<core::Pid>& pids) {
+    ObservedProcesses::Uses uses;
+    for (const core::Pid pid : pids)
+        uses[pid] = {{"GPU-" + std::to_string(pid), {}}};
+    return uses;
+}
+
+std::size_t claims(const std::vector<ComputeProcess>& processes) {
+    return static_cast<std::size_t>(
+        std::count_if(processes.begin(), processes.end(), [](const ComputeProcess& process) {
+            return process.environmentHint == "7";
+        }));
+}
+
+std::size_t openDescriptors() {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                      std::filesystem::directory_iterator()));
+}
+
+TEST(ObservedProcesses, AreReadAnewEachTimeWhereTheyAreFew) {
+    ObservedProcesses observed(2);
+    Claimant first;
+    Claimant second;
+    const auto uses = usesOf({first.pid(), second.pid()});
+    EXPECT_EQ(claims(observed.look(uses)), 0U);
+    first.claim();
+    EXPECT_EQ(claims(observed.look(uses)), 1U);
+    second.claim();
+    EXPECT_EQ(claims(observed.look(uses)), 2U);
+}
+
+TEST(ObservedProcesses, OfWhichThereAreManyAreReadByTurns) {
+    ObservedProcesses observed(2);
+    std::deque<Claimant> many(5);
+    std::vector<core::Pid> pids;
+    for (const Claimant& each : many)
+        pids.push_back(each.pid());
+    EXPECT_EQ(claims(observed.look(usesOf(pids))), 0U);
+    for (Claimant& each : many)
+        each.claim();
+    EXPECT_EQ(claims(observed.look(usesOf(pids))), 2U);
+    EXPECT_EQ(claims(observed.look(usesOf(pids))), 4U);
+    const auto processes = observed.look(usesOf(pids));
+    EXPECT_EQ(claims(processes), 5U);
+    std::sort(pids.begin(), pids.end());
+    ASSERT_EQ(processes.size(), pids.size());
+    for (std::size_t i = 0; i < pids.size(); ++i) {
+        EXPECT_EQ(processes[i].facts.identity.pid, pids[i]);
+        ASSERT_EQ(processes[i].uses.size(), 1U);
+        EXPECT_EQ(processes[i].uses[0].device, "GPU-" + std::to_string(pids[i]));
+    }
+}
+
+TEST(ObservedProcesses, ThatAreGoneAreNotTakenForThoseThatGetTheirPid) {
+    ObservedProcesses observed(0); // what is known stands for as long as it may
+    Claimant old;
+    const core::Pid pid = old.pid();
+    ASSERT_EQ(observed.look(usesOf({pid})).size(), 1U);
+    old.claim();
+    ASSERT_EQ(claims(observed.look(usesOf({pid}))), 0U) << "it is known";
+    old.end();
+    EXPECT_TRUE(observed.look(usesOf({pid})).empty());
+
+    Claimant another;
+    ASSERT_EQ(observed.look(usesOf({another.pid()})).size(), 1U);
+    const auto dead = another.pid();
+    another.end();
+    pid_t wanted = static_cast<pid_t>(dead);
+    clone_args arguments{};
+    arguments.exit_signal = SIGCHLD;
+    arguments.set_tid = reinterpret_cast<std::uint64_t>(&wanted);
+    arguments.set_tid_size = 1;
+    const long made = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (made == 0) {
+        for (;;)
+            ::pause();
+    }
+    ASSERT_EQ(made, wanted) << "a process with the pid of another one, which root may make";
+    const auto seen = observed.look(usesOf({dead}));
+    const auto facts = service::readProcess(dead);
+    ::kill(wanted, SIGKILL);
+    ::waitpid(wanted, nullptr, 0);
+    ASSERT_EQ(seen.size(), 1U);
+    ASSERT_TRUE(facts);
+    EXPECT_EQ(seen[0].facts.identity, facts->identity);
+}
+
+TEST(ObservedProcesses, LoseAnAncestorAsSoonAsItHasExited) {
+    ObservedProcesses observed(0);
+    Grandchild process;
+    const auto descends = [&] {
+        const auto seen = observed.look(usesOf({process.pid()}));
+        return seen.size() == 1 &&
+               std::any_of(seen[0].ancestors.begin(), seen[0].ancestors.end(),
+                           [&](const auto& each) { return each.pid == process.parent(); });
+    };
+    EXPECT_TRUE(descends());
+    EXPECT_TRUE(descends());
+    process.endParent();
+    EXPECT_FALSE(descends());
+}
+
+TEST(ObservedProcesses, HoldNoDescriptorOfWhatUsesNoGpu) {
+    const std::size_t before = openDescriptors();
+    ObservedProcesses observed(1);
+    const std::size_t idle = openDescriptors();
+    EXPECT_EQ(idle, before + 1);
+    std::deque<Child> children(3);
+    const auto uses = usesOf({children[0].pid(), children[1].pid(), children[2].pid()});
+    EXPECT_EQ(observed.look(uses).size(), 3U);
+    EXPECT_GE(openDescriptors(), idle + 3);
+    EXPECT_EQ(observed.look(usesOf({children[0].pid()})).size(), 1U);
+    EXPECT_EQ(openDescriptors(), idle) << "few are read each time";
+    EXPECT_EQ(observed.look(uses).size(), 3U);
+    EXPECT_TRUE(observed.look({}).empty());
+    EXPECT_EQ(openDescriptors(), idle);
+}
+
+TEST(ObservedProcesses, LeaveDescriptorsForThoseWhoCall) {
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit before = limit;
+    ObservedProcesses observed(0);
+    const std::size_t idle = openDescriptors();
+    limit.rlim_cur = 2 * idle + 20;
+    const std::size_t share = limit.rlim_cur / 4;
+    std::deque<Child> children(share + 3);
+    std::vector<core::Pid> pids;
+    for (const Child& child : children)
+        pids.push_back(child.pid());
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const std::size_t seen = observed.look(usesOf(pids)).size();
+    const std::size_t held = openDescriptors() - idle;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(seen, children.size());
+    EXPECT_GT(held, 1U);
+    EXPECT_LE(held, share);
+    EXPECT_EQ(observed.look(usesOf(pids)).size(), children.size());
+    EXPECT_GE(openDescriptors() - idle, children.size());
+}
+
+} // namespace
+} // namespace genv::tests
