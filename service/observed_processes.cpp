@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "service/proc_files.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -16,11 +17,21 @@ namespace {
 // The longest id there can be; a longer claim is no id.
 constexpr std::size_t mostOfHint = 64;
 
-// Of the descriptors that the service may have, for pins; the others are for those who call it.
+// Half of the descriptors that the service may have; the others are for those who call it.
 std::size_t mostPins() {
-    constexpr rlim_t share = 4;
+    constexpr rlim_t share = 2;
     rlimit limit{};
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / share : 0;
+}
+
+// What a process says of itself, and where; false when it is gone. Looked at last, so that what was
+// read is of the pinned process.
+bool readClaims(core::ComputeProcess& process, const core::ProcessPin& pin) {
+    const core::Pid pid = pin.facts().identity.pid;
+    process.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
+    process.userNamespaceOwner = readUserNamespaceOwner(pid);
+    process.isMpsServer = isMpsServer(pid);
+    return !pin.hasExited();
 }
 
 } // namespace
@@ -34,37 +45,36 @@ std::vector<core::ComputeProcess> ObservedProcesses::look(Uses uses) {
     std::vector<core::ComputeProcess> processes;
     processes.reserve(uses.size());
     for (auto& [pid, list] : uses) {
-        const auto known = known_.find(pid);
-        if (known != known_.end() && !turns.contains(pid)) {
-            processes.push_back(known->second.process);
-        } else if (auto seen = read(pid)) {
-            processes.push_back(seen->process);
-            if (areMany)
-                keep(*std::move(seen));
-        } else {
-            known_.erase(pid);
+        const core::ComputeProcess* process = known(pid, turns.contains(pid));
+        std::optional<Known> seen;
+        if (process == nullptr && (seen = read(pid)))
+            process = &seen->process;
+        if (process == nullptr)
             continue;
-        }
+        processes.push_back(*process);
         processes.back().uses = std::move(list);
+        if (seen && areMany)
+            keep(*std::move(seen));
     }
     std::erase_if(pins_, [](const auto& entry) { return entry.second.use_count() == 1; });
     return processes;
 }
 
 void ObservedProcesses::forgetAllBut(const Uses& uses) {
-    std::set<const core::ProcessPin*> exited;
-    for (const auto& [pid, pin] : pins_) {
-        if (pin->hasExited())
-            exited.insert(pin.get());
-    }
+    std::set<core::ProcessIdentity> exited;
+    table_.onExit([&](const core::ProcessIdentity& process) { exited.insert(process); });
+    for (pollfd exits{table_.descriptor(), POLLIN, 0}; ::poll(&exits, 1, 0) > 0;)
+        table_.dispatch();
+    table_.onExit(nullptr);
+    const auto hasExited = [&](const std::shared_ptr<const core::ProcessPin>& pin) {
+        return exited.contains(pin->facts().identity);
+    };
     std::erase_if(known_, [&](const auto& entry) {
         const Pins& pins = entry.second.pins;
         return !uses.contains(entry.first) ||
-               (!exited.empty() && std::any_of(pins.begin(), pins.end(), [&](const auto& pin) {
-                   return exited.contains(pin.get());
-               }));
+               (!exited.empty() && std::any_of(pins.begin(), pins.end(), hasExited));
     });
-    std::erase_if(pins_, [&](const auto& entry) { return exited.contains(entry.second.get()); });
+    std::erase_if(pins_, [&](const auto& entry) { return hasExited(entry.second); });
 }
 
 std::set<core::Pid> ObservedProcesses::takeTurns() {
@@ -80,31 +90,40 @@ std::set<core::Pid> ObservedProcesses::takeTurns() {
     return turns;
 }
 
+const core::ComputeProcess* ObservedProcesses::known(core::Pid pid, bool isItsTurn) {
+    const auto found = known_.find(pid);
+    if (found == known_.end())
+        return nullptr;
+    auto& [process, pins] = found->second;
+    // Its ancestors are the same while they and it live.
+    const auto facts = isItsTurn ? pins.front()->now() : process.facts;
+    if (!facts || (isItsTurn && !readClaims(process, *pins.front()))) {
+        known_.erase(found);
+        return nullptr;
+    }
+    process.facts = *facts;
+    return &process;
+}
+
 std::optional<ObservedProcesses::Known> ObservedProcesses::read(core::Pid pid) {
     try {
-        const auto held = heldPin(pid);
+        const auto held = heldPin(pid); // as somebody's ancestor
         const auto pin = held ? held : table_.pin(pid);
         const auto facts = held ? held->now() : pin->facts();
         if (!facts)
             return std::nullopt;
-        core::ComputeProcess process;
-        process.facts = *facts;
-        process.ancestors = readAncestors(*facts);
-        process.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
-        process.userNamespaceOwner = readUserNamespaceOwner(pid);
-        process.isMpsServer = isMpsServer(pid);
-        // Still alive after reading, so that what was read is of the pinned process.
-        if (pin->hasExited())
+        Known seen{{}, {pin}};
+        seen.process.facts = *facts;
+        seen.process.ancestors = readAncestors(*facts);
+        if (!readClaims(seen.process, *pin))
             return std::nullopt;
-        return Known{std::move(process), {pin}};
+        return seen;
     } catch (const core::Error&) {
         return std::nullopt;
     }
 }
 
 void ObservedProcesses::keep(Known seen) {
-    const core::Pid pid = seen.process.facts.identity.pid;
-    known_.erase(pid);
     if (pins_.size() + seen.process.ancestors.size() + 1 > mostPins())
         return;
     try {
@@ -116,6 +135,7 @@ void ObservedProcesses::keep(Known seen) {
         }
         for (const auto& pin : seen.pins)
             pins_.insert_or_assign(pin->facts().identity.pid, pin);
+        const core::Pid pid = seen.process.facts.identity.pid;
         known_.emplace(pid, std::move(seen));
     } catch (const core::Error&) { // an ancestor is gone: it is read again the next time
     }

@@ -42,7 +42,9 @@ class ObservedProcesses {
 
     void forgetAllBut(const Uses& uses);
     [[nodiscard]] std::set<core::Pid> takeTurns();
-    /// Reads a process, and pins it; nothing when it is gone.
+    /// What is known of a process, read anew if it is its turn; null for nothing.
+    const core::ComputeProcess* known(core::Pid pid, bool isItsTurn);
+    /// Reads a process that is not known, and pins it; nothing when it is gone.
     std::optional<Known> read(core::Pid pid);
     /// Keeps what was read, with its ancestors pinned, unless that would take too many of the
     /// service's descriptors, or an ancestor is gone.

@@ -14,10 +14,8 @@ namespace genv::bench {
 
 namespace {
 
-[[noreturn]] void live(const std::string& name, int reports) {
+[[noreturn]] void live(int reports) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!name.empty())
-        ::prctl(PR_SET_NAME, name.c_str());
     const core::Pid self = static_cast<core::Pid>(::getpid());
     if (::write(reports, &self, sizeof(self)) != sizeof(self))
         ::_exit(1);
@@ -25,14 +23,14 @@ namespace {
         ::pause();
 }
 
-[[noreturn]] void lead(const std::string& name, int orders, int reports) {
+[[noreturn]] void lead(int orders, int reports) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_NAME, "bench-leader");
     for (std::size_t count = 0; ::read(orders, &count, sizeof(count)) == sizeof(count);) {
         for (; count > 0; --count) {
             const pid_t child = ::fork();
             if (child == 0)
-                live(name, reports);
+                live(reports);
             if (child < 0)
                 ::_exit(1); // and all its children with it
         }
@@ -42,7 +40,7 @@ namespace {
 
 } // namespace
 
-Crowd::Crowd(const std::string& name) {
+Crowd::Crowd() {
     std::array<int, 2> orders{};
     std::array<int, 2> reports{};
     if (::pipe2(orders.data(), O_CLOEXEC) < 0 || ::pipe2(reports.data(), O_CLOEXEC) < 0)
@@ -55,7 +53,7 @@ Crowd::Crowd(const std::string& name) {
         ::close_range(3, static_cast<unsigned>(fromLeast) - 1, 0);
         ::close_range(static_cast<unsigned>(fromLeast) + 1, static_cast<unsigned>(toMost) - 1, 0);
         ::close_range(static_cast<unsigned>(toMost) + 1, ~0U, 0);
-        lead(name, orders[0], reports[1]);
+        lead(orders[0], reports[1]);
     }
     ::close(orders[0]);
     ::close(reports[1]);

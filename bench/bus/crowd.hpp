@@ -8,15 +8,14 @@
 
 #include <sys/types.h>
 
-#include <string>
 #include <vector>
 
 namespace genv::bench {
 
 class Crowd {
   public:
-    /// Starts the leader. `name` is what /proc shows its children as; "" for the program's own.
-    explicit Crowd(const std::string& name = "");
+    /// Starts the leader.
+    Crowd();
     Crowd(const Crowd&) = delete;
     Crowd& operator=(const Crowd&) = delete;
     /// Returns when the last process has ended.

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A cycle of the rules: how long one takes in all, how much of that on which thread, and how long
 // others wait meanwhile. A hundred environments share one device, and the processes on it are
-// divided among them; there is nothing to find, as nearly always.
+// divided among them; there is nothing to find, as nearly always. The helper asks a driver, if a
+// fake one, since the simulated devices search all of /proc for their processes.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/references.hpp"
 #include "bench/bus/threads.hpp"
-#include "tests/bus/support/processes.hpp"
+#include "tests/bus/support/service.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 namespace genv::bench {
@@ -17,17 +23,50 @@ namespace {
 constexpr unsigned environmentCount = 100;
 constexpr unsigned mostCycles = 50;
 
+// The driver, with one device.
+class FakeDriver {
+  public:
+    // From the service's next start on.
+    void serve(tests::Service& service) const {
+        std::ofstream(tests::Service::configurationFolder() / "genvd.conf", std::ios::app)
+            << "[GPU]\nBackend=nvml\n";
+        service.set("LD_LIBRARY_PATH", GENV_TEST_FAKE_NVML_FOLDER);
+        service.set("GENV_FAKE_NVML", file_);
+    }
+    // From now on these processes use the device.
+    void show(const std::vector<core::Pid>& pids) const {
+        std::vector<std::string> processes;
+        for (const core::Pid pid : pids)
+            processes.push_back(fmt::format(R"({{"pid":{},"memory":1000000}})", pid));
+        std::ofstream(file_ + ".new")
+            << fmt::format(R"({{"devices":[{{"uuid":"GPU-a","name":"NVIDIA A100",)"
+                           R"("memory":{{"total":16000000000,"used":1000}},"processes":[{}]}}]}})",
+                           fmt::join(processes, ","));
+        std::filesystem::rename(file_ + ".new", file_);
+    }
+
+  private:
+    const std::string file_ = (tests::Service::configurationFolder() / "driver.json").string();
+};
+
 class Cycles {
   public:
     explicit Cycles(const Plan& plan) : plan_(plan), scene_(plan, 1) {
+        driver_.serve(scene_.service);
+        driver_.show({});
+        scene_.start();
         for (unsigned i = 0; i < environmentCount; ++i)
             addEnvironment();
     }
 
     void measure(unsigned processes) {
-        for (const auto& crowd : crowds_)
+        std::vector<core::Pid> pids;
+        for (const auto& crowd : crowds_) {
             crowd->add((processes - processes_) / environmentCount);
+            pids.insert(pids.end(), crowd->children().begin(), crowd->children().end());
+        }
         processes_ = processes;
+        driver_.show(pids);
         const auto before = threadsOf(scene_.service.pid());
         const auto series = measureInTurns({ping(scene_.root()), cycle()},
                                            {mostCycles, 1, 8 * plan_.mostPerCall()});
@@ -45,7 +84,7 @@ class Cycles {
   private:
     void addEnvironment() {
         // Its root process is what starts the processes on the device.
-        crowds_.push_back(std::make_unique<Crowd>(tests::computeProcessName));
+        crowds_.push_back(std::make_unique<Crowd>());
         const std::string id =
             scene_.root()
                 .manager("Activate", "a{sv}", 1, "pid", "u", crowds_.back()->leader())
@@ -87,6 +126,7 @@ class Cycles {
     static constexpr unsigned leastCycles = 3;
 
     const Plan& plan_;
+    FakeDriver driver_;
     Scene scene_;
     std::vector<std::unique_ptr<Crowd>> crowds_;
     unsigned processes_ = 0;

@@ -4,6 +4,7 @@
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
+#include "core/json_extent.hpp"
 #include "core/rules/report.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace genv::ctl {
 namespace {
 
 // A report has four levels; what is far deeper is none, and would be deep recursion to write again.
-constexpr int deepestReport = 32;
+constexpr std::size_t deepestReport = 32;
 
 Failure noReport(std::string_view why) {
     return {ExitStatus::Usage, fmt::format("The report on standard input {}", why),
@@ -68,12 +69,10 @@ void printActions(Context& context, const std::vector<EnforcementAction>& action
 
 std::string reportToSend(const std::string& text, bool terminate) {
     Json report;
+    if (core::extentOf(text).depth > deepestReport)
+        throw noReport("is nested too deeply");
     try {
-        report = Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
-            if (depth > deepestReport)
-                throw noReport("is nested too deeply");
-            return true;
-        });
+        report = Json::parse(text);
     } catch (const Json::exception& error) {
         // What the parser says starts with its own name in brackets.
         const std::string_view what = error.what();

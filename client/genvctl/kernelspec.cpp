@@ -3,6 +3,7 @@
 
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/files.hpp"
+#include "core/json_extent.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ constexpr const char* mark = "genv"; ///< among the metadata
 constexpr std::size_t largestSpec = 1U << 20U;
 constexpr std::size_t largestLogo = 4U << 20U;
 constexpr std::size_t mostLogos = 16;
-constexpr int mostNested = 64;
+constexpr std::size_t mostNested = 64;
 
 std::optional<std::string> variable(const char* name) {
     const char* value = std::getenv(name);
@@ -226,15 +227,11 @@ Kernelspec loadKernelspec(const fs::path& folder) {
     if (!spec.folder.has_filename())
         spec.folder = spec.folder.parent_path(); // "folder/"
     try {
-        spec.document =
-            Json::parse(readFile(spec.folder / fileName, largestSpec),
-                        [&](int depth, Json::parse_event_t, const Json&) {
-                            if (depth > mostNested) // each copy of it would go as deep
-                                throw Failure(ExitStatus::Failed,
-                                              fmt::format("{} is nested too deep",
-                                                          (spec.folder / fileName).native()));
-                            return true;
-                        });
+        const std::string text = readFile(spec.folder / fileName, largestSpec);
+        if (core::extentOf(text).depth > mostNested) // each copy of it would go as deep
+            throw Failure(ExitStatus::Failed,
+                          fmt::format("{} is nested too deep", (spec.folder / fileName).native()));
+        spec.document = Json::parse(text);
     } catch (const Json::exception& error) {
         throw Failure(
             ExitStatus::Failed,

@@ -2,6 +2,7 @@
 #include "client/remote/snapshot.hpp"
 
 #include "core/error.hpp"
+#include "core/json_extent.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,9 +19,11 @@ namespace genv::remote {
 namespace {
 
 using Json = nlohmann::ordered_json;
+// Looks its keys up in no more than logarithmic time, however many a host thinks of.
+using FarJson = nlohmann::json;
 
 // A snapshot is seven levels deep, and has a few million values on no machine.
-constexpr int deepestSnapshot = 12;
+constexpr std::size_t deepestSnapshot = 12;
 constexpr std::size_t mostValues = 2'000'000;
 
 constexpr std::uint32_t largestIndex = 65'535;
@@ -32,22 +35,20 @@ constexpr core::Uid noUid = std::numeric_limits<core::Uid>::max();
     throw InvalidSnapshot(fmt::format("its snapshot makes no sense: {}", what));
 }
 
-Json parseBounded(std::string_view text) {
-    std::size_t values = 0;
+FarJson parseBounded(std::string_view text) {
+    const core::JsonExtent extent = core::extentOf(text);
+    if (extent.depth > deepestSnapshot)
+        refuseSnapshot("it is nested too deeply");
+    if (extent.values > mostValues)
+        refuseSnapshot("it is too long");
     try {
-        return Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-            if (depth > deepestSnapshot)
-                refuseSnapshot("it is nested too deeply");
-            if (++values > mostValues)
-                refuseSnapshot("it is too long");
-            return true;
-        });
-    } catch (const Json::exception&) {
+        return FarJson::parse(text);
+    } catch (const FarJson::exception&) {
         refuseSnapshot("it is no JSON"); // what the parser says quotes the text
     }
 }
 
-const Json& member(const Json& object, const char* key) {
+const FarJson& member(const FarJson& object, const char* key) {
     if (!object.is_object())
         refuseSnapshot(fmt::format("there is no object with \"{}\"", key));
     const auto found = object.find(key);
@@ -56,19 +57,19 @@ const Json& member(const Json& object, const char* key) {
     return *found;
 }
 
-const Json& arrayIn(const Json& object, const char* key) {
-    const Json& value = member(object, key);
+const FarJson& arrayIn(const FarJson& object, const char* key) {
+    const FarJson& value = member(object, key);
     if (!value.is_array())
         refuseSnapshot(fmt::format("\"{}\" is no list", key));
     return value;
 }
 
 // The list in a collection's object, such as {"envs": {"envs": [...]}}.
-const Json& collection(const Json& document, const char* key) {
+const FarJson& collection(const FarJson& document, const char* key) {
     return arrayIn(member(document, key), key);
 }
 
-std::uint32_t asNumber(const Json& value, const char* key, std::uint32_t least,
+std::uint32_t asNumber(const FarJson& value, const char* key, std::uint32_t least,
                        std::uint32_t largest) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least ||
         value.get<std::uint64_t>() > largest)
@@ -76,12 +77,12 @@ std::uint32_t asNumber(const Json& value, const char* key, std::uint32_t least,
     return value.get<std::uint32_t>();
 }
 
-std::uint32_t numberIn(const Json& object, const char* key, std::uint32_t least,
+std::uint32_t numberIn(const FarJson& object, const char* key, std::uint32_t least,
                        std::uint32_t largest) {
     return asNumber(member(object, key), key, least, largest);
 }
 
-std::string asText(const Json& value, const char* key) {
+std::string asText(const FarJson& value, const char* key) {
     if (!value.is_string())
         refuseSnapshot(fmt::format("\"{}\" is no text", key));
     auto text = value.get<std::string>();
@@ -90,12 +91,12 @@ std::string asText(const Json& value, const char* key) {
     return text;
 }
 
-std::string textIn(const Json& object, const char* key) {
+std::string textIn(const FarJson& object, const char* key) {
     return asText(member(object, key), key);
 }
 
-std::optional<std::string> optionalTextIn(const Json& object, const char* key) {
-    const Json& value = member(object, key);
+std::optional<std::string> optionalTextIn(const FarJson& object, const char* key) {
+    const FarJson& value = member(object, key);
     const bool isUnset = value.is_null() || (value.is_string() && value.size() == 1 &&
                                              value.get_ref<const std::string&>().empty());
     return isUnset ? std::nullopt : std::optional(asText(value, key));
@@ -115,7 +116,7 @@ core::Bytes asAmount(const std::string& text, const char* key) {
     }
 }
 
-std::optional<core::Bytes> optionalAmountIn(const Json& object, const char* key) {
+std::optional<core::Bytes> optionalAmountIn(const FarJson& object, const char* key) {
     const auto text = optionalTextIn(object, key);
     return text ? std::optional(asAmount(*text, key)) : std::nullopt;
 }
@@ -158,11 +159,11 @@ void requireDistinct(const std::vector<Value>& values, const char* what, Key key
     }
 }
 
-Snapshot::Process parseProcess(const Json& value) {
+Snapshot::Process parseProcess(const FarJson& value) {
     Snapshot::Process process;
     process.pid = numberIn(value, "pid", 1, largestPid);
     process.environment = optionalTextIn(value, "eid");
-    for (const Json& use : arrayIn(value, "used_gpu_memory"))
+    for (const FarJson& use : arrayIn(value, "used_gpu_memory"))
         process.uses.push_back(
             {numberIn(use, "index", 0, largestIndex), optionalAmountIn(use, "gpu_memory")});
     requireDistinct(process.uses, "a device of a process",
@@ -170,31 +171,31 @@ Snapshot::Process parseProcess(const Json& value) {
     return process;
 }
 
-Snapshot::Environment parseEnvironment(const Json& value) {
+Snapshot::Environment parseEnvironment(const FarJson& value) {
     Snapshot::Environment environment;
     environment.id = textIn(value, "eid");
     environment.uid = numberIn(value, "uid", 0, noUid - 1);
     environment.user = optionalTextIn(value, "username").value_or(std::to_string(environment.uid));
     environment.createdText = textIn(value, "creation");
     environment.created = asMoment(environment.createdText, "creation");
-    const Json& configuration = member(value, "config");
+    const FarJson& configuration = member(value, "config");
     environment.name = optionalTextIn(configuration, "name");
     environment.gpuMemory = optionalAmountIn(configuration, "gpu_memory");
-    const Json& gpus = member(configuration, "gpus");
+    const FarJson& gpus = member(configuration, "gpus");
     if (!gpus.is_null())
         environment.gpus = asNumber(gpus, "gpus", 0, std::numeric_limits<std::uint32_t>::max());
-    for (const Json& pid : arrayIn(value, "pids"))
+    for (const FarJson& pid : arrayIn(value, "pids"))
         environment.processes.push_back(asNumber(pid, "pids", 1, largestPid));
-    for (const Json& kernel : arrayIn(value, "kernel_ids"))
+    for (const FarJson& kernel : arrayIn(value, "kernel_ids"))
         environment.kernels.push_back(asText(kernel, "kernel_ids"));
     return environment;
 }
 
-Snapshot::Device parseDevice(const Json& value) {
+Snapshot::Device parseDevice(const FarJson& value) {
     Snapshot::Device device;
     device.index = numberIn(value, "index", 0, largestIndex);
     device.totalMemory = asAmount(textIn(value, "total_memory"), "total_memory");
-    for (const Json& attachment : arrayIn(value, "attachments"))
+    for (const FarJson& attachment : arrayIn(value, "attachments"))
         device.attachments.push_back({textIn(attachment, "eid"),
                                       optionalAmountIn(attachment, "gpu_memory"),
                                       asMoment(textIn(attachment, "time"), "time")});
@@ -219,13 +220,13 @@ std::string written(const Json& json) {
 } // namespace
 
 Snapshot parseSnapshot(std::string_view text) {
-    const Json document = parseBounded(text);
+    const FarJson document = parseBounded(text);
     Snapshot snapshot;
-    for (const Json& process : collection(document, "processes"))
+    for (const FarJson& process : collection(document, "processes"))
         snapshot.processes.push_back(parseProcess(process));
-    for (const Json& environment : collection(document, "envs"))
+    for (const FarJson& environment : collection(document, "envs"))
         snapshot.environments.push_back(parseEnvironment(environment));
-    for (const Json& device : collection(document, "devices"))
+    for (const FarJson& device : collection(document, "devices"))
         snapshot.devices.push_back(parseDevice(device));
     requireDistinct(snapshot.processes, "a process",
                     [](const Snapshot::Process& process) { return process.pid; });

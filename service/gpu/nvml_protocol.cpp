@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu/nvml_protocol.hpp"
 
+#include "core/json_extent.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t largest32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t largestPid = std::numeric_limits<std::int32_t>::max();
 // An answer, its list, and an object in it.
-constexpr int deepest = 3;
+constexpr std::size_t deepest = 3;
 
 // Reads one object and insists on its members.
 class Object {
@@ -118,13 +119,10 @@ json orNull(const std::optional<core::Bytes>& value) {
 
 json parse(std::string_view line) {
     // The parser keeps its own stack, so only the depth of what it builds needs a bound.
-    const auto bounded = [](int depth, json::parse_event_t, const json&) {
-        if (depth > deepest)
-            throw ProtocolError("too deep");
-        return true;
-    };
+    if (core::extentOf(line).depth > deepest)
+        throw ProtocolError("too deep");
     try {
-        return json::parse(line, bounded);
+        return json::parse(line);
     } catch (const json::exception&) {
         // Its text quotes the line, which is foreign.
         throw ProtocolError("not JSON");

@@ -243,8 +243,8 @@ TEST(ObservedProcesses, LeaveDescriptorsForThoseWhoCall) {
     const rlimit before = limit;
     ObservedProcesses observed(0);
     const std::size_t idle = openDescriptors();
-    limit.rlim_cur = 2 * idle + 20;
-    const std::size_t share = limit.rlim_cur / 4;
+    limit.rlim_cur = 4 * idle + 20;
+    const std::size_t share = limit.rlim_cur / 2;
     std::deque<Child> children(share + 3);
     std::vector<core::Pid> pids;
     for (const Child& child : children)

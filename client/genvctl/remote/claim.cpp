@@ -2,6 +2,7 @@
 #include "client/genvctl/remote/claim.hpp"
 
 #include "client/genvctl/exit_status.hpp"
+#include "core/json_extent.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>
@@ -41,15 +42,7 @@ Pipe makePipe() {
 
 // An object with numbers and lists of them, and nothing deeper.
 FarJson shallowJson(const std::string& text) {
-    bool isDeep = false;
-    FarJson json = FarJson::parse(
-        text,
-        [&](int depth, FarJson::parse_event_t, FarJson&) {
-            isDeep = isDeep || depth > 2;
-            return !isDeep;
-        },
-        false);
-    return isDeep ? FarJson() : json;
+    return core::extentOf(text).depth > 2 ? FarJson() : FarJson::parse(text, nullptr, false);
 }
 
 bool isSmallNumber(const FarJson& json) {
