@@ -114,9 +114,9 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause) {
 }
 
 void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wait,
-                       const std::string* document) {
+                       const Environment* written) {
     unlockDetached(next);
-    if (document == nullptr || encodeState(next) != *document)
+    if (written == nullptr || next != *written)
         writeFact(next);
     commit(std::move(next), cause, wait);
 }

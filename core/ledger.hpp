@@ -142,9 +142,9 @@ class Ledger {
     /// The driver did not answer: what is known is stale, and stays.
     void driverFailed();
     /// An environment that was found in the store, its living processes pinned (core/recovery.hpp);
-    /// one without any is over, and only its document goes. `document` is what the store has of it:
-    /// it is written again only where it would say something else by now.
-    void restore(Environment environment, const std::string& document = {});
+    /// one without any is over, and only its document goes. `written` is what the store has of it:
+    /// it is written again only where it is something else by now.
+    void restore(Environment environment, const Environment* written = nullptr);
     /// Writes the documents that facts changed and that could not be written yet. Returns whether
     /// all are now.
     bool retryWrites();
@@ -160,9 +160,9 @@ class Ledger {
     void apply(std::vector<Environment> nexts, const Cause& cause);
     /// A wait that ends by itself: its ticket, and why.
     using EndedWait = std::optional<std::pair<std::uint64_t, Reason>>;
-    /// `document` is what is written of it, where that is known.
+    /// `written` is what is written of it, where that is known.
     void applyFact(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
-                   const std::string* document = nullptr);
+                   const Environment* written = nullptr);
     void write(const Environment& next);
     void writeFact(const Environment& next);
     void writeAllOrNone(const std::vector<Environment>& nexts);

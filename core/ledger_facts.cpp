@@ -22,7 +22,7 @@ void Ledger::processExited(const ProcessIdentity& process) {
     applyFact(std::move(next), Cause::fact(Reason::processExit()));
 }
 
-void Ledger::restore(Environment environment, const std::string& document) {
+void Ledger::restore(Environment environment, const Environment* written) {
     lastSequence_ = std::max(lastSequence_, environment.sequence);
     if (!environment.isAlive()) {
         writeFact(environment);
@@ -43,7 +43,7 @@ void Ledger::restore(Environment environment, const std::string& document) {
             tell(DeviceAdded{facts.index});
         }
     }
-    applyFact(std::move(environment), Cause::fact(Reason::user()), {}, &document);
+    applyFact(std::move(environment), Cause::fact(Reason::user()), {}, written);
 }
 
 void Ledger::takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause) {

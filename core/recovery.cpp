@@ -178,11 +178,12 @@ std::optional<Environment> read(const Store::Found& found, Store& store, Recover
 RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootTime now) {
     RecoveryReport report;
     std::vector<Environment> environments;
-    std::unordered_map<EnvironmentId, std::string> documents;
-    for (Store::Found& found : store.readAll()) {
+    std::unordered_map<EnvironmentId, Environment> written;
+    for (const Store::Found& found : store.readAll()) {
         std::optional<Environment> environment = read(found, store, report);
         if (!environment)
             continue;
+        written[environment->id] = *environment;
         keepLiving(*environment, processes);
         if (!environment->isAlive()) {
             ++report.ended;
@@ -191,7 +192,6 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         } else {
             endExpired(*environment, now, report);
         }
-        documents[environment->id] = std::move(found.text);
         environments.push_back(std::move(*environment));
     }
     std::stable_sort(
@@ -200,8 +200,8 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
     dropSharedProcesses(environments);
     renumberRepeated(environments);
     const auto restore = [&](Environment& environment) {
-        const std::string& document = documents.at(environment.id);
-        ledger.restore(std::move(environment), document);
+        const Environment* asWritten = &written.at(environment.id);
+        ledger.restore(std::move(environment), asWritten);
     };
     std::vector<Environment> living;
     for (Environment& environment : environments) {

@@ -55,9 +55,10 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
             ::read(file.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
         if (count < 0)
             return std::nullopt;
-        if (count == 0)
-            break;
         text.append(buffer.data(), static_cast<std::size_t>(count));
+        // /proc gives as much as there is room for, until there is no more.
+        if (static_cast<std::size_t>(count) < buffer.size())
+            break;
     }
     return text;
 }
