@@ -3,7 +3,11 @@
 
 #include "core/membership.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <string_view>
+#include <utility>
 
 namespace genv::core {
 
@@ -20,8 +24,29 @@ ordered_json memoryOrNull(const std::optional<Bytes>& amount) {
     return amount ? ordered_json(formatBytes(*amount)) : ordered_json(nullptr);
 }
 
-ordered_json processes(const Ledger& ledger, const Observation& observation) {
-    ordered_json list = ordered_json::array();
+// Writes a list element by element, so that ten thousand of them never exist as objects at once.
+class ListWriter {
+  public:
+    // A section of the document: {"NAME":{"NAME":[...]}}.
+    ListWriter(std::string& text, std::string_view section) : text_(text) {
+        text_ += fmt::format(R"({}"{}":{{"{}":[)", text_.empty() ? "{" : ",", section, section);
+    }
+    ListWriter(const ListWriter&) = delete;
+    ListWriter& operator=(const ListWriter&) = delete;
+    ~ListWriter() { text_ += "]}"; }
+
+    void add(const ordered_json& element) {
+        text_ += std::exchange(separator_, ",");
+        text_ += element.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    }
+
+  private:
+    std::string& text_;
+    const char* separator_ = "";
+};
+
+void writeProcesses(std::string& text, const Ledger& ledger, const Observation& observation) {
+    ListWriter list(text, "processes");
     const EnvironmentLookup lookup = lookupIn(ledger);
     for (const ComputeProcess& process : observation.processes) {
         ordered_json uses = ordered_json::array();
@@ -35,16 +60,15 @@ ordered_json processes(const Ledger& ledger, const Observation& observation) {
                                                : ordered_json(nullptr)}});
         }
         const Environment* environment = environmentOf(lookup, process);
-        list.push_back({{"pid", process.facts.identity.pid},
-                        {"used_gpu_memory", std::move(uses)},
-                        {"eid", environment != nullptr ? ordered_json(environment->id)
-                                                       : ordered_json(nullptr)}});
+        list.add({{"pid", process.facts.identity.pid},
+                  {"used_gpu_memory", std::move(uses)},
+                  {"eid", environment != nullptr ? ordered_json(environment->id)
+                                                 : ordered_json(nullptr)}});
     }
-    return {{"processes", std::move(list)}};
 }
 
-ordered_json environments(const Ledger& ledger) {
-    ordered_json list = ordered_json::array();
+void writeEnvironments(std::string& text, const Ledger& ledger) {
+    ListWriter list(text, "envs");
     for (const auto& [sequence, environment] : ledger.environments()) {
         ordered_json pids = ordered_json::array();
         for (const RootProcess& process : environment.processes)
@@ -53,42 +77,41 @@ ordered_json environments(const Ledger& ledger) {
         for (const Kernel& kernel : environment.kernels)
             kernels.push_back(kernel.id);
         const Configuration& configuration = environment.configuration;
-        list.push_back({{"eid", environment.id},
-                        {"uid", environment.uid},
-                        {"creation", formatLocalTime(environment.created)},
-                        {"username", environment.user},
-                        {"config",
-                         {{"name", orNull(configuration.name)},
-                          {"gpu_memory", memoryOrNull(configuration.gpuMemory)},
-                          {"gpus", orNull(configuration.gpus)}}},
-                        {"pids", std::move(pids)},
-                        {"kernel_ids", std::move(kernels)}});
+        list.add({{"eid", environment.id},
+                  {"uid", environment.uid},
+                  {"creation", formatLocalTime(environment.created)},
+                  {"username", environment.user},
+                  {"config",
+                   {{"name", orNull(configuration.name)},
+                    {"gpu_memory", memoryOrNull(configuration.gpuMemory)},
+                    {"gpus", orNull(configuration.gpus)}}},
+                  {"pids", std::move(pids)},
+                  {"kernel_ids", std::move(kernels)}});
     }
-    return {{"envs", std::move(list)}};
 }
 
-ordered_json devices(const Ledger& ledger) {
-    ordered_json list = ordered_json::array();
+void writeDevices(std::string& text, const Ledger& ledger) {
+    ListWriter list(text, "devices");
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         ordered_json attachments = ordered_json::array();
         for (const Claim& claim : device.claims)
             attachments.push_back({{"eid", claim.environment},
                                    {"gpu_memory", memoryOrNull(claim.attachment.share)},
                                    {"time", formatLocalTime(claim.attachment.since)}});
-        list.push_back({{"index", index},
-                        {"total_memory", formatMebibytes(device.facts.totalMemory)},
-                        {"attachments", std::move(attachments)}});
+        list.add({{"index", index},
+                  {"total_memory", formatMebibytes(device.facts.totalMemory)},
+                  {"attachments", std::move(attachments)}});
     }
-    return {{"devices", std::move(list)}};
 }
 
 } // namespace
 
 std::string snapshot(const Ledger& ledger, const Observation& observation) {
-    const ordered_json all = {{"processes", processes(ledger, observation)},
-                              {"envs", environments(ledger)},
-                              {"devices", devices(ledger)}};
-    return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    std::string text;
+    writeProcesses(text, ledger, observation);
+    writeEnvironments(text, ledger);
+    writeDevices(text, ledger);
+    return text + "}";
 }
 
 } // namespace genv::core

@@ -8,6 +8,8 @@
 #include "policy/actions.hpp"
 #include "tests/bus/support/processes.hpp"
 
+#include <array>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -17,15 +19,28 @@ namespace {
 
 constexpr const char* authority = "org.freedesktop.PolicyKit1";
 
+// What polkit's rules and its prompt are told of a call, too; with them polkit looks more up.
+using Details = std::map<std::string, std::string>;
+
 // Root asks polkit whether a client may.
-Operation question(tests::Client& root, const tests::Client& client, policy::Action action) {
-    const auto message = [&root, name = client.uniqueName(),
-                          id = std::string(policy::idOf(action))](const Turn&) {
+Operation question(tests::Client& root, const tests::Client& client, policy::Action action,
+                   const Details& details = {}) {
+    const auto message = [&root, name = client.uniqueName(), id = std::string(policy::idOf(action)),
+                          details](const Turn&) {
         tests::Message call =
             root.newCall(authority, "/org/freedesktop/PolicyKit1/Authority",
                          "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
-        if (sd_bus_message_append(call.get(), "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
-                                  name.c_str(), id.c_str(), 0, 0U, "") < 0)
+        int result = sd_bus_message_append(call.get(), "(sa{sv})s", "system-bus-name", 1, "name",
+                                           "s", name.c_str(), id.c_str());
+        if (result >= 0)
+            result = sd_bus_message_open_container(call.get(), 'a', "{ss}");
+        for (const auto& [key, value] : details) {
+            if (result >= 0)
+                result = sd_bus_message_append(call.get(), "{ss}", key.c_str(), value.c_str());
+        }
+        if (result >= 0)
+            result = sd_bus_message_close_container(call.get());
+        if (result < 0 || sd_bus_message_append(call.get(), "us", 0U, "") < 0)
             throw std::runtime_error("a question to polkit cannot be made");
         return call;
     };
@@ -56,6 +71,13 @@ class Authorization {
                  {endingAnothers()},
                  "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"},
                 {ping(bob_), question(root, bob_, policy::Action::ManageOthers)});
+        Operation detailed = question(root, alice_, policy::Action::ManageOwn,
+                                      {{"environment", ids_.front()},
+                                       {"owner", "alice"},
+                                       {"uid", std::to_string(tests::alice)},
+                                       {"polkit.message", "Authentication is required"}});
+        detailed.name = "CheckAuthorization with details";
+        measure(detailed, {question(root, alice_, policy::Action::ManageOwn)});
     }
 
   private:
@@ -87,9 +109,9 @@ class Authorization {
     }
 
     void measure(const Operation& call, const std::vector<Operation>& parts) {
-        const Operation reference = joined(parts.size() > 2 ? "two Pings and two CheckAuthorization"
-                                                            : "Ping and CheckAuthorization",
-                                           parts);
+        constexpr std::array names{"", "CheckAuthorization", "Ping and CheckAuthorization", "",
+                                   "two Pings and two CheckAuthorization"};
+        const Operation reference = joined(names.at(parts.size()), parts);
         for (const unsigned inFlight : {1U, mostAtOnce}) {
             const auto series =
                 scene_.measure({reference, call}, {plan_.calls, inFlight, 4 * plan_.mostPerCall()});

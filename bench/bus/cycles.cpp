@@ -79,6 +79,8 @@ class Cycles {
                        std::chrono::duration<double, std::micro>(each).count()});
         }
         measurePingMeanwhile();
+        constexpr double mebibyte = 1024.0 * 1024.0;
+        print({"memory after cycles", with(), "MiB", scene_.residentMemory() / mebibyte});
     }
 
   private:
