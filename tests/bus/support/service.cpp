@@ -93,32 +93,21 @@ void Service::launch() {
 void Service::start() {
     launch();
     Client client(root);
-    bool owned = false;
-    const Slot slot =
-        client.listen("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
-                      "arg0='dev.genv.Manager'",
-                      [&](sd_bus_message*) { owned = true; });
-    const auto isOwned = [&] {
+    // Not whether the name is owned: the bus may yet have to learn that the former service is gone.
+    const auto ownsItsName = [&] {
         if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
             pid_ = -1;
             throw std::runtime_error("genvd ended at its start:\n" + log());
         }
-        if (owned)
-            return true;
         Message query = client.newCall("org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                       "org.freedesktop.DBus", "NameHasOwner");
+                                       "org.freedesktop.DBus", "GetConnectionUnixProcessID");
         sd_bus_message_append(query.get(), "s", "dev.genv.Manager");
         const Answer answer = client.send(query);
-        int has = 0;
-        return answer.ok() && sd_bus_message_read(answer.message.get(), "b", &has) > 0 && has != 0;
+        std::uint32_t pid = 0;
+        return answer.ok() && sd_bus_message_read(answer.message.get(), "u", &pid) > 0 &&
+               pid == static_cast<std::uint32_t>(pid_);
     };
-    waitUntil(
-        [&] {
-            while (sd_bus_process(client.bus(), nullptr) > 0) {
-            }
-            return isOwned();
-        },
-        "genvd's name");
+    waitUntil(ownsItsName, "genvd's name");
 }
 
 // In the child: they are 3, 4, ..., and for this very process.
