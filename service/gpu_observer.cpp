@@ -17,7 +17,7 @@ core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes
     ObservedProcesses::Uses uses;
     for (core::DeviceUse& use : sample.uses)
         uses[use.pid].push_back({std::move(use.device), use.usedMemory});
-    observation.processes = processes.look(std::move(uses));
+    observation.processes = processes.look(uses);
     return observation;
 }
 

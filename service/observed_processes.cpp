@@ -36,7 +36,7 @@ bool readClaims(core::ComputeProcess& process, const core::ProcessPin& pin) {
 
 } // namespace
 
-std::vector<core::ComputeProcess> ObservedProcesses::look(Uses uses) {
+std::vector<core::ComputeProcess> ObservedProcesses::look(const Uses& uses) {
     forgetAllBut(uses);
     const bool areMany = uses.size() > mostToRead_;
     if (!areMany)
@@ -44,7 +44,7 @@ std::vector<core::ComputeProcess> ObservedProcesses::look(Uses uses) {
     const std::set<core::Pid> turns = takeTurns();
     std::vector<core::ComputeProcess> processes;
     processes.reserve(uses.size());
-    for (auto& [pid, list] : uses) {
+    for (const auto& [pid, list] : uses) {
         const core::ComputeProcess* process = known(pid, turns.contains(pid));
         std::optional<Known> seen;
         if (process == nullptr && (seen = read(pid)))
@@ -52,7 +52,7 @@ std::vector<core::ComputeProcess> ObservedProcesses::look(Uses uses) {
         if (process == nullptr)
             continue;
         processes.push_back(*process);
-        processes.back().uses = std::move(list);
+        processes.back().uses = list;
         if (seen && areMany)
             keep(*std::move(seen));
     }

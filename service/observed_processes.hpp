@@ -31,7 +31,7 @@ class ObservedProcesses {
     explicit ObservedProcesses(std::size_t mostToRead = mostRead) : mostToRead_(mostToRead) {}
 
     /// The processes as they are, by pid; without those that are gone.
-    std::vector<core::ComputeProcess> look(Uses uses);
+    std::vector<core::ComputeProcess> look(const Uses& uses);
 
   private:
     using Pins = std::vector<std::shared_ptr<const core::ProcessPin>>;
