@@ -316,6 +316,12 @@ uint32_t ManagerObject::EnvironmentCount() {
 }
 
 ManagerObject::Variants ManagerObject::Policy() {
+    if (!policy_)
+        policy_ = makePolicy();
+    return *policy_;
+}
+
+ManagerObject::Variants ManagerObject::makePolicy() const {
     const core::Settings& settings = context_.settings();
     const auto seconds = [](std::chrono::milliseconds time) {
         return sdbus::Variant{

@@ -11,6 +11,7 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class ManagerObject
 
     /// Tells that these properties changed.
     void emitChanged(const std::vector<std::string>& properties);
+
+    /// The configuration is another one.
+    void forgetPolicy() { policy_.reset(); }
 
     /// A connection is gone.
     void left(const std::string& busName) {
@@ -68,6 +72,7 @@ class ManagerObject
     uint32_t DeviceCount() override;
     uint32_t EnvironmentCount() override;
     Variants Policy() override;
+    [[nodiscard]] Variants makePolicy() const;
 
     // Runs a part of a handler with an observation that is fresh, counted among the caller's list
     // calls.
@@ -77,6 +82,7 @@ class ManagerObject
     const Context& context_;
     Enforcement enforcement_;
     Histories histories_;
+    std::optional<Variants> policy_; ///< once somebody asked; a variant is dear to make
 };
 
 } // namespace genv::dbus

@@ -50,6 +50,7 @@ void Publisher::onEvent(const core::Event& event) {
 }
 
 void Publisher::policyChanged() {
+    manager_.forgetPolicy();
     managerProperties_.insert("Policy");
     schedule();
 }
