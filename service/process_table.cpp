@@ -58,8 +58,10 @@ class ProcessTable::Pin : public core::ProcessPin {
     Pin(const Pin&) = delete;
     Pin& operator=(const Pin&) = delete;
     ~Pin() override {
+        // Closing the pidfd does not take it out of the epoll set where its owner has one, too.
+        stopWatching();
         watch_->pins.erase(ticket_);
-    } // closing the pidfd takes it out of the epoll set
+    }
 
     [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
 

@@ -75,6 +75,16 @@ TEST_F(ProcessTable, TellsNothingOfAPinThatIsGone) {
     EXPECT_EQ(exited[0].pid, other.pid());
 }
 
+// Who passed a descriptor keeps their own of it, and with it what the kernel would tell of.
+TEST_F(ProcessTable, IsNotKeptBusyByADescriptorThatItsOwnerKeeps) {
+    Child child;
+    const service::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
+    table.pinDescriptor(pidfd.get()).reset();
+    child.end();
+    pollfd idle{table.descriptor(), POLLIN, 0};
+    EXPECT_EQ(::poll(&idle, 1, 0), 0);
+}
+
 TEST_F(ProcessTable, PinsNothingThatIsNoLivingProcess) {
     for (const core::Pid pid : {0U, 4194305U, 2147483648U, 4294967295U})
         EXPECT_EQ(refusalOf([&] { table.pin(pid); }), ErrorCode::NoSuchProcess) << pid;
