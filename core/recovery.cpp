@@ -17,7 +17,7 @@ namespace {
 bool findAgain(RootProcess& process, Processes& processes) {
     try {
         auto pin = processes.pin(process.identity.pid);
-        if (pin->facts().identity != process.identity)
+        if (pin->identity() != process.identity)
             return false;
         process.pin = std::move(pin);
         return true;

@@ -8,10 +8,10 @@
 namespace genv::core {
 
 RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor) {
-    const Pid pid = pin->facts().identity.pid;
+    const Pid pid = pin->identity().pid;
     if (pid <= 1)
         fail(ErrorCode::InvalidArgs, "process {} cannot keep an environment alive", pid);
-    // Read again behind the pin: the process may have become another user since.
+    // Read behind the pin, so that it is of this process, and of what it has become.
     const std::optional<ProcessFacts> now = pin->now();
     if (!now || pin->hasExited())
         fail(ErrorCode::NoSuchProcess, "process {} has exited", pid);

@@ -91,7 +91,7 @@ void Terminator::terminate(Judged judged, Answer answer) {
         answer(TerminationOutcome::Gone);
         return;
     }
-    if (pin->facts().identity != judged.facts.identity) {
+    if (pin->identity() != judged.facts.identity) {
         answer(TerminationOutcome::Gone);
         return;
     }

@@ -144,7 +144,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     [[nodiscard]] core::ProcessIdentity rootIdentity() const {
-        return kernel_ ? kernel_->process.identity : pin_->facts().identity;
+        return kernel_ ? kernel_->process.identity : pin_->identity();
     }
 
     void claim() {

@@ -131,7 +131,7 @@ core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
                    "the kernel cannot be told; give the pid of the one it is",
                    found[0].pid, found[1].pid, kernel);
     auto pin = processes.pin(found.front().pid);
-    if (pin->facts().identity != found.front())
+    if (pin->identity() != found.front())
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
                    kernel);
     return {kernel, core::adopt(std::move(pin), owner, owner)};

@@ -27,7 +27,7 @@ std::size_t mostPins() {
 // What a process says of itself, and where; false when it is gone. Looked at last, so that what was
 // read is of the pinned process.
 bool readClaims(core::ComputeProcess& process, const core::ProcessPin& pin) {
-    const core::Pid pid = pin.facts().identity.pid;
+    const core::Pid pid = pin.identity().pid;
     process.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
     process.userNamespaceOwner = readUserNamespaceOwner(pid);
     process.isMpsServer = isMpsServer(pid);
@@ -67,7 +67,7 @@ void ObservedProcesses::forgetAllBut(const Uses& uses) {
         table_.dispatch();
     table_.onExit(nullptr);
     const auto hasExited = [&](const std::shared_ptr<const core::ProcessPin>& pin) {
-        return exited.contains(pin->facts().identity);
+        return exited.contains(pin->identity());
     };
     std::erase_if(known_, [&](const auto& entry) {
         const Pins& pins = entry.second.pins;
@@ -109,7 +109,7 @@ std::optional<ObservedProcesses::Known> ObservedProcesses::read(core::Pid pid) {
     try {
         const auto held = heldPin(pid); // as somebody's ancestor
         const auto pin = held ? held : table_.pin(pid);
-        const auto facts = held ? held->now() : pin->facts();
+        const auto facts = pin->now();
         if (!facts)
             return std::nullopt;
         Known seen{{}, {pin}};
@@ -130,11 +130,11 @@ void ObservedProcesses::keep(Known seen) {
         for (const core::ProcessIdentity& ancestor : seen.process.ancestors) {
             const auto held = heldPin(ancestor.pid);
             seen.pins.push_back(held ? held : table_.pin(ancestor.pid));
-            if (seen.pins.back()->facts().identity != ancestor)
+            if (seen.pins.back()->identity() != ancestor)
                 return;
         }
         for (const auto& pin : seen.pins)
-            pins_.insert_or_assign(pin->facts().identity.pid, pin);
+            pins_.insert_or_assign(pin->identity().pid, pin);
         const core::Pid pid = seen.process.facts.identity.pid;
         known_.emplace(pid, std::move(seen));
     } catch (const core::Error&) { // an ancestor is gone: it is read again the next time

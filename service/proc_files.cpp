@@ -63,6 +63,11 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
     return text;
 }
 
+std::optional<core::ProcessIdentity> readIdentity(core::Pid pid) {
+    const auto stat = readStat(pid);
+    return stat ? std::optional(core::ProcessIdentity{pid, stat->startTime}) : std::nullopt;
+}
+
 std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     const auto before = readStat(pid);
     const auto uids = readUids(pid);

@@ -18,8 +18,11 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
 /// A process as it is now; nothing when it is gone. Does not block.
 std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 
-/// The same of a process whose pidfd the caller has, and looks at afterwards: while that says it
-/// lives, what was read is of no other process. Two reads in place of three.
+/// Which process has a pid now; nothing when none has. Does not block.
+std::optional<core::ProcessIdentity> readIdentity(core::Pid pid);
+
+/// As readProcess(), of a process whose pidfd the caller has, and looks at afterwards: while that
+/// says it lives, what was read is of no other process. Two reads in place of three.
 std::optional<core::ProcessFacts> readPinnedProcess(core::Pid pid);
 
 /// The ancestors of a process, parent first and without pid 1, at most 512 of them.

@@ -45,14 +45,14 @@ struct ProcessTable::Watch {
 
 class ProcessTable::Pin : public core::ProcessPin {
   public:
-    Pin(Descriptor pidfd, core::ProcessFacts facts, std::shared_ptr<Watch> watch)
-        : pidfd_(std::move(pidfd)), facts_(facts), watch_(std::move(watch)),
+    Pin(Descriptor pidfd, core::ProcessIdentity identity, std::shared_ptr<Watch> watch)
+        : pidfd_(std::move(pidfd)), identity_(identity), watch_(std::move(watch)),
           ticket_(++watch_->lastTicket) {
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.u64 = ticket_;
         if (::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_ADD, pidfd_.get(), &event) < 0)
-            failForShortage(facts_.identity.pid, errno);
+            failForShortage(identity_.pid, errno);
         watch_->pins.emplace(ticket_, this);
     }
     Pin(const Pin&) = delete;
@@ -63,12 +63,12 @@ class ProcessTable::Pin : public core::ProcessPin {
         watch_->pins.erase(ticket_);
     }
 
-    [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
+    [[nodiscard]] const core::ProcessIdentity& identity() const override { return identity_; }
 
     [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
-        auto facts = readPinnedProcess(facts_.identity.pid);
+        auto facts = readPinnedProcess(identity_.pid);
         // While the pidfd says it lives, the pid is its own.
-        if (!facts || hasExited() || facts->identity != facts_.identity)
+        if (!facts || hasExited() || facts->identity != identity_)
             return std::nullopt;
         return facts;
     }
@@ -91,7 +91,7 @@ class ProcessTable::Pin : public core::ProcessPin {
 
   private:
     Descriptor pidfd_;
-    core::ProcessFacts facts_;
+    core::ProcessIdentity identity_;
     std::shared_ptr<Watch> watch_;
     std::uint64_t ticket_;
 };
@@ -116,12 +116,12 @@ std::shared_ptr<const core::ProcessPin> ProcessTable::pin(core::Pid pid) {
 
 std::shared_ptr<const core::ProcessPin> ProcessTable::adopt(Descriptor pidfd, core::Pid pid) {
     errno = 0;
-    const auto facts = readPinnedProcess(pid);
-    if (!facts && isShortage(errno))
+    const auto identity = readIdentity(pid);
+    if (!identity && isShortage(errno))
         failForShortage(pid, errno);
-    if (!facts)
+    if (!identity)
         core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
-    auto pin = std::make_shared<Pin>(std::move(pidfd), *facts, watch_);
+    auto pin = std::make_shared<Pin>(std::move(pidfd), *identity, watch_);
     // Still alive after reading, so that what was read is of the pinned process.
     if (pin->hasExited())
         core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited", pid);
@@ -173,7 +173,7 @@ void ProcessTable::dispatch() {
         if (found == watch_->pins.end())
             continue;
         found->second->stopWatching();
-        const core::ProcessIdentity identity = found->second->facts().identity;
+        const core::ProcessIdentity identity = found->second->identity();
         if (listener_)
             listener_(identity);
     }

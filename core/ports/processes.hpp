@@ -28,9 +28,9 @@ class ProcessPin {
     ProcessPin& operator=(const ProcessPin&) = delete;
     virtual ~ProcessPin() = default;
 
-    /// What the process was when it was pinned.
-    [[nodiscard]] virtual const ProcessFacts& facts() const = 0;
-    /// What it is now, under the same identity; nothing once it has exited.
+    /// Which process is pinned.
+    [[nodiscard]] virtual const ProcessIdentity& identity() const = 0;
+    /// What it is now; nothing once it has exited.
     [[nodiscard]] virtual std::optional<ProcessFacts> now() const = 0;
     /// Whether it has exited, reaped or not.
     [[nodiscard]] virtual bool hasExited() const = 0;
@@ -43,8 +43,8 @@ class Processes {
   public:
     virtual ~Processes() = default;
 
-    /// Pins a living process, then reads what it is. Throws Error(NoSuchProcess) when there is
-    /// none, Error(LimitsExceeded) when the service has no descriptor or memory left to find out.
+    /// Pins a living process. Throws Error(NoSuchProcess) when there is none,
+    /// Error(LimitsExceeded) when the service has no descriptor or memory left to find out.
     /// Its exit is told through onExit() once the pin exists, never before this returns.
     virtual std::shared_ptr<const ProcessPin> pin(Pid pid) = 0;
 

@@ -125,8 +125,8 @@ class FakeProcesses : public core::Processes {
     class Pin : public core::ProcessPin {
       public:
         explicit Pin(std::shared_ptr<State> state)
-            : state_(std::move(state)), facts_(state_->facts) {}
-        [[nodiscard]] const core::ProcessFacts& facts() const override { return facts_; }
+            : state_(std::move(state)), identity_(state_->facts.identity) {}
+        [[nodiscard]] const core::ProcessIdentity& identity() const override { return identity_; }
         [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
             return state_->exited ? std::nullopt : std::optional(state_->facts);
         }
@@ -140,7 +140,7 @@ class FakeProcesses : public core::Processes {
 
       private:
         std::shared_ptr<State> state_;
-        core::ProcessFacts facts_;
+        core::ProcessIdentity identity_;
     };
 
     std::map<core::Pid, std::shared_ptr<State>> processes_;

@@ -50,13 +50,16 @@ class ProcessTable : public ::testing::Test {
 TEST_F(ProcessTable, TellsAnExitOnceAndAtOnce) {
     Child child;
     const auto pin = table.pin(child.pid());
-    EXPECT_TRUE(pin->facts().uids.areAll(::getuid()));
-    EXPECT_EQ(pin->facts().parent, static_cast<core::Pid>(::getpid()));
+    const auto facts = pin->now();
+    ASSERT_TRUE(facts.has_value());
+    EXPECT_EQ(facts->identity, pin->identity());
+    EXPECT_TRUE(facts->uids.areAll(::getuid()));
+    EXPECT_EQ(facts->parent, static_cast<core::Pid>(::getpid()));
     EXPECT_FALSE(pin->hasExited());
     ::kill(static_cast<pid_t>(child.pid()), SIGKILL);
     dispatch();
     ASSERT_EQ(exited.size(), 1U);
-    EXPECT_EQ(exited[0], pin->facts().identity);
+    EXPECT_EQ(exited[0], pin->identity());
     EXPECT_TRUE(pin->hasExited()) << "an unreaped zombie has exited";
     EXPECT_FALSE(pin->now().has_value());
     pollfd idle{table.descriptor(), POLLIN, 0};
@@ -109,7 +112,7 @@ TEST_F(ProcessTable, SignalsTheVeryProcess) {
 TEST_F(ProcessTable, ResolvesADescriptorOfAProcess) {
     Child child;
     const service::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
-    EXPECT_EQ(table.pinDescriptor(pidfd.get())->facts().identity.pid, child.pid());
+    EXPECT_EQ(table.pinDescriptor(pidfd.get())->identity().pid, child.pid());
     child.end();
     EXPECT_EQ(refusalOf([&] { table.pinDescriptor(pidfd.get()); }), ErrorCode::NoSuchProcess);
     const service::Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -119,7 +122,7 @@ TEST_F(ProcessTable, ResolvesADescriptorOfAProcess) {
 
 TEST_F(ProcessTable, KnowsAncestorsParentFirst) {
     Child child;
-    const auto ancestors = table.ancestors(table.pin(child.pid())->facts());
+    const auto ancestors = table.ancestors(table.pin(child.pid())->now().value());
     ASSERT_FALSE(ancestors.empty());
     EXPECT_EQ(ancestors[0].pid, static_cast<core::Pid>(::getpid()));
     EXPECT_EQ(ancestors[0], service::readProcess(static_cast<core::Pid>(::getpid()))->identity);
