@@ -26,8 +26,7 @@ struct EnvironmentRemoved {
     EnvironmentId environment;
     Uid owner = 0;
     Cause cause;
-    const Environment* former =
-        nullptr; ///< the environment as it was; valid while the event is told
+    const Environment* former; ///< the environment as it was; valid while the event is told
 };
 
 /// The part of an environment that changed.
@@ -52,8 +51,7 @@ struct Detached {
     Uid owner = 0;
     Attachment attachment;
     Cause cause;
-    const Environment* former =
-        nullptr; ///< the environment as it was; valid while the event is told
+    const Environment* former; ///< the environment as it was; valid while the event is told
 };
 
 struct DeviceAdded {
@@ -131,8 +129,7 @@ struct WaitEnded {
     std::size_t count = 0; ///< how many devices were missing
     WallTime since;
     std::chrono::microseconds waited{0};
-    const Environment* former =
-        nullptr; ///< the environment as it was; valid while the event is told
+    const Environment* former; ///< the environment as it was; valid while the event is told
 };
 
 /// An attachment is in use now, and was idle or not known before.

@@ -38,8 +38,8 @@ Ledger::Ledger(Store& store, const Clock& clock, const EventHub& events)
     : store_(store), clock_(clock), events_(events) {}
 
 const Environment* Ledger::find(const EnvironmentId& id) const {
-    const auto sequence = sequences_.find(id);
-    return sequence == sequences_.end() ? nullptr : &environments_.at(sequence->second);
+    const auto known = byId_.find(id);
+    return known == byId_.end() ? nullptr : known->second;
 }
 
 const Environment& Ledger::get(const EnvironmentId& id) const {
@@ -157,30 +157,38 @@ void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait)
     Environment before;
     before.id = next.id;
     before.uid = next.uid;
-    if (const auto known = sequences_.find(next.id); known != sequences_.end()) {
-        before = std::move(environments_.extract(known->second).mapped());
-        index(before, false);
+    // In place, since an environment keeps its address.
+    const auto known = byId_.find(next.id);
+    Environment* stored = known == byId_.end() ? nullptr : known->second;
+    if (stored != nullptr) {
+        index(*stored, false);
+        before = std::move(*stored);
     }
     Environment ended;
     ended.id = next.id;
     ended.uid = next.uid;
     const Environment* after = &ended;
     if (next.isAlive()) {
-        index(next, true);
-        after = &environments_.insert_or_assign(next.sequence, std::move(next)).first->second;
+        if (stored == nullptr)
+            stored = &environments_[next.sequence];
+        *stored = std::move(next);
+        index(*stored, true);
+        after = stored;
+    } else if (stored != nullptr) {
+        environments_.erase(before.sequence);
     }
     tellDifference(before, *after, cause, wait);
 }
 
-void Ledger::index(const Environment& environment, bool present) {
+void Ledger::index(Environment& environment, bool present) {
     OfUser& user = users_[environment.uid];
     const std::size_t processes = environment.processes.size() + environment.kernels.size();
     if (present) {
-        sequences_[environment.id] = environment.sequence;
+        byId_[environment.id] = &environment;
         user.environments.insert(environment.sequence);
         user.processes += processes;
     } else {
-        sequences_.erase(environment.id);
+        byId_.erase(environment.id);
         user.environments.erase(environment.sequence);
         user.processes -= processes;
         if (user.environments.empty())

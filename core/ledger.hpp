@@ -64,7 +64,8 @@ class Ledger {
 
     // -- reading
 
-    /// The environment with this id, or null. Valid until the next change.
+    /// The environment with this id, or null. Its address is the same until it has ended, which
+    /// EnvironmentRemoved tells.
     [[nodiscard]] const Environment* find(const EnvironmentId& id) const;
     /// The environment with this id. Throws Error(NoSuchEnvironment).
     [[nodiscard]] const Environment& get(const EnvironmentId& id) const;
@@ -167,7 +168,7 @@ class Ledger {
     void writeFact(const Environment& next);
     void writeAllOrNone(const std::vector<Environment>& nexts);
     void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt);
-    void index(const Environment& environment, bool present);
+    void index(Environment& environment, bool present);
     void tellDifference(const Environment& before, const Environment& after, const Cause& cause,
                         const EndedWait& wait);
     void tellWaits(const Environment& before, const Environment& after, const Cause& cause,
@@ -211,7 +212,7 @@ class Ledger {
     std::uint64_t lastSequence_ = 0;
 
     // Derived from environments_, so that nothing is searched for.
-    std::unordered_map<EnvironmentId, std::uint64_t> sequences_;
+    std::unordered_map<EnvironmentId, Environment*> byId_;
     std::map<ProcessIdentity, EnvironmentId> roots_;
     std::map<std::uint64_t, EnvironmentId> waits_;
     std::map<std::uint64_t, EnvironmentId> locks_;
