@@ -32,6 +32,10 @@ DeviceObject::~DeviceObject() {
     unregisterAdaptor();
 }
 
+void DeviceObject::write(ManagedObjectsWriter& writer) {
+    writer.write<DeviceProperties>(Device_adaptor::INTERFACE_NAME, *this);
+}
+
 void DeviceObject::emitAdded() {
     emitInterfacesAddedSignal({Device_adaptor::INTERFACE_NAME});
 }

@@ -5,6 +5,8 @@
 
 #include "dbus/context.hpp"
 #include "dbus/device_adaptor.hpp"
+#include "dbus/managed_objects.hpp"
+#include "dbus/properties.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -22,12 +24,18 @@ class DeviceObject
     DeviceObject(const DeviceObject&) = delete;
     DeviceObject& operator=(const DeviceObject&) = delete;
 
+    /// Writes the object with all its properties.
+    void write(ManagedObjectsWriter& writer);
+
     /// Tells that the object is there, that it goes, or that these of its properties changed.
     void emitAdded();
     void emitRemoved();
     void emitChanged(const std::vector<std::string>& properties);
 
   private:
+    friend DeviceProperties;
+    friend ManagedObjectsWriter;
+
     void Detach(sdbus::Result<>&& result, std::string environment) override;
 
     uint32_t Index() override { return index_; }

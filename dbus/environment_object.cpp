@@ -62,9 +62,8 @@ void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
 
 EnvironmentObject::EnvironmentObject(sdbus::IConnection& connection, const Context& context,
                                      core::EnvironmentId id)
-    : AdaptorInterfaces(connection, environmentPath(id)), context_(context), id_(std::move(id)) {
-    registerAdaptor();
-}
+    : AdaptorInterfaces(connection, environmentPath(id)), context_(context), id_(std::move(id)),
+      seen_(&context.ledger.get(id_)) {}
 
 EnvironmentObject::~EnvironmentObject() {
     unregisterAdaptor();
@@ -72,9 +71,22 @@ EnvironmentObject::~EnvironmentObject() {
 
 void EnvironmentObject::retire(const core::Environment& former) {
     former_ = former;
+    seen_ = &*former_;
+}
+
+void EnvironmentObject::ensureRegistered() {
+    if (isRegistered_)
+        return;
+    registerAdaptor();
+    isRegistered_ = true;
+}
+
+void EnvironmentObject::write(ManagedObjectsWriter& writer) {
+    writer.write<EnvironmentProperties>(Environment_adaptor::INTERFACE_NAME, *this);
 }
 
 void EnvironmentObject::emitAdded() {
+    ensureRegistered();
     emitInterfacesAddedSignal({Environment_adaptor::INTERFACE_NAME});
 }
 
@@ -83,6 +95,7 @@ void EnvironmentObject::emitRemoved() {
 }
 
 void EnvironmentObject::emitChanged(const std::vector<std::string>& properties) {
+    ensureRegistered();
     emitPropertiesChangedSignal(Environment_adaptor::INTERFACE_NAME, properties);
 }
 

@@ -5,6 +5,8 @@
 
 #include "dbus/context.hpp"
 #include "dbus/environment_adaptor.hpp"
+#include "dbus/managed_objects.hpp"
+#include "dbus/properties.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -19,6 +21,7 @@ class EnvironmentObject
     : public sdbus::AdaptorInterfaces<dev::genv::Environment_adaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
+    /// Of an environment that the ledger has. Whoever makes it calls retire() when it ends.
     EnvironmentObject(sdbus::IConnection& connection, const Context& context,
                       core::EnvironmentId id);
     virtual ~EnvironmentObject();
@@ -29,12 +32,21 @@ class EnvironmentObject
     /// gets those.
     void retire(const core::Environment& former);
 
+    /// Registers the object with sd-bus, unless it is.
+    void ensureRegistered();
+
+    /// Writes the object with all its properties.
+    void write(ManagedObjectsWriter& writer);
+
     /// Tells that the object is there, that it goes, or that these of its properties changed.
     void emitAdded();
     void emitRemoved();
     void emitChanged(const std::vector<std::string>& properties);
 
   private:
+    friend EnvironmentProperties;
+    friend ManagedObjectsWriter;
+
     void Attach(sdbus::Result<std::vector<uint32_t>>&& result,
                 std::map<std::string, sdbus::Variant> options) override;
     void Detach(sdbus::Result<std::vector<uint32_t>>&& result,
@@ -63,7 +75,7 @@ class EnvironmentObject
     [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
 
     // What the properties tell.
-    [[nodiscard]] const core::Environment& seen() const { return former_ ? *former_ : self(); }
+    [[nodiscard]] const core::Environment& seen() const { return *seen_; }
 
     // Asks whether the caller may manage this environment, then acts on it if it still is the same
     // one.
@@ -73,6 +85,8 @@ class EnvironmentObject
     const Context& context_;
     const core::EnvironmentId id_;
     std::optional<core::Environment> former_;
+    bool isRegistered_ = false;
+    const core::Environment* seen_; ///< the ledger's, then former_
 };
 
 } // namespace genv::dbus

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Generates from the interface XML what sdbus-c++-xml2cpp does not: the list of methods that the
-authorisation table is checked against, and the reference: a page to read in a browser, and the manual page
+authorisation table is checked against; each interface's properties, for who reads all of them; and the reference: a page to read in a browser, and the manual page
 dev.genv.Manager(5).
 
 Refuses writable properties: a property setter is answered at once, so no question to polkit could guard it.
@@ -34,6 +34,21 @@ inline constexpr std::array methods{
 FOOTER = """};
 
 } // namespace genv::dbus
+"""
+
+PROPERTIES_HEADER = """// Generated from the interface XML by dbus/generate.py; do not edit.
+#pragma once
+
+namespace genv::dbus {
+"""
+
+PROPERTIES = """
+/// The properties of {interface}, read from an object that implements it; it names this a friend.
+struct {name}Properties {{
+    template <typename Object, typename Visitor>
+    static void visit(Object& object, Visitor&& visitor) {{
+{visits}    }}
+}};
 """
 
 PREFACE = """# D-Bus interface of genv
@@ -79,6 +94,16 @@ def members(interfaces):
         for method in interface.findall("method")
     ]
     return HEADER + "".join(lines) + FOOTER
+
+
+def properties(interfaces):
+    parts = [PROPERTIES_HEADER]
+    for interface in interfaces:
+        name = interface.get("name")
+        visits = "".join(f'        visitor("{prop.get("name")}", object.{prop.get("name")}());\n'
+                         for prop in interface.findall("property"))
+        parts.append(PROPERTIES.format(interface=name, name=name.rpartition(".")[2], visits=visits))
+    return "".join(parts) + "\n} // namespace genv::dbus\n"
 
 
 def signature(member):
@@ -185,6 +210,7 @@ def manual(interfaces):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=pathlib.Path, required=True)
+    parser.add_argument("--properties", type=pathlib.Path, required=True)
     parser.add_argument("--reference", type=pathlib.Path, required=True)
     parser.add_argument("--manual", type=pathlib.Path, required=True)
     parser.add_argument("xml", type=pathlib.Path, nargs="+")
@@ -194,6 +220,7 @@ def main():
         check(interface)
     arguments.members.parent.mkdir(parents=True, exist_ok=True)
     arguments.members.write_text(members(interfaces), encoding="utf-8")
+    arguments.properties.write_text(properties(interfaces), encoding="utf-8")
     arguments.reference.write_text(reference(interfaces), encoding="utf-8")
     arguments.manual.write_text(manual(interfaces), encoding="utf-8")
 

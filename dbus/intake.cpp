@@ -4,7 +4,6 @@
 #include "core/caps.hpp"
 #include "core/error.hpp"
 #include "dbus/contract/names.hpp"
-#include "dbus/raw_message.hpp"
 
 #include <fmt/format.h>
 #include <linux/sockios.h>
@@ -36,13 +35,6 @@ constexpr int refusedPerTurn = 8;
 
 // How often a user's flood is written to the log at most.
 constexpr std::chrono::minutes floodNews{1};
-
-sd_bus* busOf(sdbus::IConnection& connection) {
-    // sdbus-c++ keeps the bus to itself, but a message knows its bus.
-    const auto object = sdbus::createObject(connection, contract::managerPath);
-    return sd_bus_message_get_bus(
-        RawMessage::of(object->createSignal(contract::busName, "QueueChanged")));
-}
 
 struct Size {
     std::size_t values = 0;
@@ -112,14 +104,6 @@ Measured measure(sd_bus_message* message, Size& size) {
 }
 
 } // namespace
-
-void Intake::Free::operator()(sd_bus_message* message) const {
-    sd_bus_message_unref(message);
-}
-
-void Intake::Free::operator()(sd_bus_slot* slot) const {
-    sd_bus_slot_unref(slot);
-}
 
 Intake::Intake(sdbus::IConnection& connection, Callers& callers, const core::Clock& clock,
                core::Log& log)
@@ -251,7 +235,7 @@ bool Intake::add(Line& line, sd_bus_message* message, std::size_t size) {
         (!line.calls.empty() && line.size + size > core::caps::bytesPerCall))
         return false;
     line.calls.push_back(
-        {Message(sd_bus_message_ref(message)), sd_bus_message_get_sender(message), size});
+        {OwnedMessage(sd_bus_message_ref(message)), sd_bus_message_get_sender(message), size});
     line.size += size;
     return true;
 }
@@ -324,7 +308,7 @@ void Intake::left(const std::string& busName) {
             size -= gone ? held.size : 0;
             return gone;
         });
-        std::erase_if(excess, [&](const Message& message) {
+        std::erase_if(excess, [&](const OwnedMessage& message) {
             return sd_bus_message_get_sender(message.get()) == busName;
         });
         line = calls.empty() && excess.empty() ? lines_.erase(line) : std::next(line);

@@ -13,6 +13,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "dbus/callers.hpp"
+#include "dbus/raw_bus.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 #include <systemd/sd-bus.h>
@@ -57,20 +58,15 @@ class Intake {
     void left(const std::string& busName);
 
   private:
-    struct Free {
-        void operator()(sd_bus_message* message) const;
-        void operator()(sd_bus_slot* slot) const;
-    };
-    using Message = std::unique_ptr<sd_bus_message, Free>;
     struct Held {
-        Message message;
+        OwnedMessage message;
         std::string sender;
         std::size_t size = 0;
     };
     struct Line {
         std::deque<Held> calls;
-        std::size_t size = 0;       ///< bytes of arguments, about
-        std::deque<Message> excess; ///< to be refused, as the bus takes it
+        std::size_t size = 0;            ///< bytes of arguments, about
+        std::deque<OwnedMessage> excess; ///< to be refused, as the bus takes it
     };
 
     /// The calls of a connection while the bus is asked whose it is.
@@ -78,7 +74,7 @@ class Intake {
         Intake* intake = nullptr;
         std::string name;
         Line line;
-        std::unique_ptr<sd_bus_slot, Free> question;
+        OwnedSlot question;
     };
 
     static int onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* error);
@@ -109,7 +105,7 @@ class Intake {
     core::BootTime windowEnd_{};
     std::size_t passed_ = 0; ///< calls that were not put in line since it was idle
     std::map<core::Uid, core::BootTime> toldOf_;
-    std::unique_ptr<sd_bus_slot, Free> slot_; ///< last: nothing comes in once it is gone
+    OwnedSlot slot_; ///< last: nothing comes in once it is gone
 };
 
 } // namespace genv::dbus

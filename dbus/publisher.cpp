@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/publisher.hpp"
 
+#include "dbus/contract/names.hpp"
 #include "dbus/paths.hpp"
 
 #include <utility>
@@ -38,11 +39,40 @@ void emitChanged(Object& object, const std::set<std::string>& names) {
 } // namespace
 
 Publisher::Publisher(sdbus::IConnection& connection, const Context& context, ManagerObject& manager)
-    : connection_(connection), context_(context), manager_(manager) {
+    : connection_(connection), context_(context), manager_(manager),
+      environmentsOnDemand_(
+          connection, contract::environmentPathPrefix,
+          [this](const std::string& path) { return registerEnvironment(path); },
+          [this] { return environmentPaths(); }),
+      managedObjects_(connection, [this](ManagedObjectsWriter& writer) { writeAll(writer); }) {
     for (const auto& [index, device] : context_.ledger.devices().byIndex())
         addDevice(index);
     for (const auto& [sequence, environment] : context_.ledger.environments())
         addEnvironment(environment.id);
+}
+
+bool Publisher::registerEnvironment(const std::string& path) {
+    const auto id = environmentIdOf(path);
+    const auto object = id ? environments_.find(*id) : environments_.end();
+    // An id may be written as a path in several ways, of which one is right.
+    if (object == environments_.end() || environmentPath(*id) != path)
+        return false;
+    object->second->ensureRegistered();
+    return true;
+}
+
+std::vector<std::string> Publisher::environmentPaths() const {
+    std::vector<std::string> paths;
+    for (const auto& [id, environment] : environments_)
+        paths.push_back(environmentPath(id));
+    return paths;
+}
+
+void Publisher::writeAll(ManagedObjectsWriter& writer) const {
+    for (const auto& [index, device] : devices_)
+        device->write(writer);
+    for (const auto& [id, environment] : environments_)
+        environment->write(writer);
 }
 
 void Publisher::onEvent(const core::Event& event) {
@@ -83,10 +113,8 @@ void Publisher::on(const core::EnvironmentRemoved& event) {
     environmentProperties_.erase(event.environment);
     managerProperties_.insert("EnvironmentCount");
     const std::shared_ptr<EnvironmentObject> object = std::move(node.mapped());
-    // It stays on its path until the end of this turn, and one object without values would fail
-    // GetManagedObjects for all.
-    if (event.former != nullptr)
-        object->retire(*event.former);
+    // It stays on its path until the end of this turn, and has values until then.
+    object->retire(*event.former);
     retired_.push_back(object);
     later([this, object, id = event.environment] {
         object->emitRemoved();

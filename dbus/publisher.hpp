@@ -3,15 +3,18 @@
 // happens in one turn of the loop is told together at its end, after the replies and with one
 // PropertiesChanged per object.
 //
-// An object is registered at once, so that a path in a reply works, but it is destroyed only at the
-// end of the turn: it may be the one whose handler is running.
+// An object is there at once, so that a path in a reply works, but it is destroyed only at the end
+// of the turn: it may be the one whose handler is running. An environment's is registered with
+// sd-bus when it is first called or told of.
 #pragma once
 
 #include "core/events.hpp"
 #include "dbus/context.hpp"
 #include "dbus/device_object.hpp"
 #include "dbus/environment_object.hpp"
+#include "dbus/managed_objects.hpp"
 #include "dbus/manager_object.hpp"
+#include "dbus/objects_on_demand.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -49,6 +52,9 @@ class Publisher {
     template <typename NoticeOnly>
     void on(const NoticeOnly& /*event*/) {} // told to one person
 
+    bool registerEnvironment(const std::string& path);
+    [[nodiscard]] std::vector<std::string> environmentPaths() const;
+    void writeAll(ManagedObjectsWriter& writer) const;
     void addEnvironment(const core::EnvironmentId& id);
     void addDevice(core::DeviceIndex index);
     void later(std::function<void()> signal);
@@ -69,6 +75,10 @@ class Publisher {
     std::map<core::EnvironmentId, std::set<std::string>> environmentProperties_;
     std::map<core::DeviceIndex, std::set<std::string>> deviceProperties_;
     std::vector<std::shared_ptr<void>> retired_;
+
+    // Last, since they show the others.
+    ObjectsOnDemand environmentsOnDemand_;
+    ManagedObjects managedObjects_;
 };
 
 } // namespace genv::dbus

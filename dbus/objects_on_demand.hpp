@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Objects that are registered with sd-bus only once somebody calls them. There may be thousands,
+// and to register them all would be most of a start.
+#pragma once
+
+#include "dbus/raw_bus.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+class ObjectsOnDemand {
+  public:
+    /// Registers the object with a path, unless it is; false when there is none.
+    using Register = std::function<bool(const std::string& path)>;
+    /// The paths of all objects, for who introspects what is below the prefix.
+    using List = std::function<std::vector<std::string>()>;
+
+    /// The objects below a prefix of paths. The connection outlives this.
+    ObjectsOnDemand(sdbus::IConnection& connection, const char* prefix, Register registerObject,
+                    List list);
+
+  private:
+    static int onCall(sd_bus_message* message, void* self, sd_bus_error* error);
+    static int onEnumeration(sd_bus* bus, const char* prefix, void* self, char*** paths,
+                             sd_bus_error* error);
+
+    std::string prefix_;
+    Register register_;
+    List list_;
+    OwnedSlot calls_;
+    OwnedSlot enumerations_; ///< last, like the other: nothing comes in once they are gone
+};
+
+} // namespace genv::dbus

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The sd_bus(3) of a connection of sdbus-c++, for what sdbus-c++ 1 does not offer, and its messages
+// and slots as they are owned.
+#pragma once
+
+#include <sdbus-c++/sdbus-c++.h>
+#include <systemd/sd-bus.h>
+
+#include <memory>
+
+namespace genv::dbus {
+
+/// Borrowed: valid for as long as the connection.
+sd_bus* busOf(sdbus::IConnection& connection);
+
+struct Unreference {
+    void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
+    void operator()(sd_bus_slot* slot) const { sd_bus_slot_unref(slot); }
+};
+
+using OwnedMessage = std::unique_ptr<sd_bus_message, Unreference>;
+/// What it registered ends with it.
+using OwnedSlot = std::unique_ptr<sd_bus_slot, Unreference>;
+
+} // namespace genv::dbus

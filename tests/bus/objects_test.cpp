@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The objects on the bus as a whole: what lists them says what each says of itself, and they are
+// there whether or not anybody ever called them.
+#include "tests/bus/support/fixture.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <regex>
+#include <set>
+
+namespace genv::tests {
+namespace {
+
+constexpr const char* objectManager = "org.freedesktop.DBus.ObjectManager";
+constexpr const char* properties = "org.freedesktop.DBus.Properties";
+constexpr const char* below = "/dev/genv/Manager/environment";
+constexpr const char* unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
+
+// The values up to the end of the container that the message is in, with their types; those of a
+// dictionary in the order of their text, since it has none.
+std::string textOf(sd_bus_message* message) {
+    std::vector<std::string> values;
+    bool isDictionary = false;
+    char type = 0;
+    const char* contents = nullptr;
+    while (sd_bus_message_peek_type(message, &type, &contents) > 0) {
+        isDictionary = type == SD_BUS_TYPE_DICT_ENTRY;
+        if (contents != nullptr) {
+            const std::string inside = contents;
+            sd_bus_message_enter_container(message, type, contents);
+            values.push_back(type + inside + "{" + textOf(message) + "}");
+            sd_bus_message_exit_container(message);
+            continue;
+        }
+        union {
+            const char* text;
+            std::uint64_t number;
+        } value{};
+        sd_bus_message_read_basic(message, type, &value);
+        const bool isText = std::string("sog").find(type) != std::string::npos;
+        values.push_back(type + (isText ? value.text : std::to_string(value.number)) + " ");
+    }
+    if (isDictionary)
+        std::sort(values.begin(), values.end());
+    return std::accumulate(values.begin(), values.end(), std::string());
+}
+
+class Objects : public BusTest {
+  protected:
+    Objects() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "3"}}) {}
+
+    void restart() {
+        service.end(SIGKILL);
+        service.start();
+    }
+
+    /// Path and interface, and the properties as text.
+    std::map<std::pair<std::string, std::string>, std::string> listed() {
+        std::map<std::pair<std::string, std::string>, std::string> objects;
+        const Answer answer = asBob->call(managerPath, objectManager, "GetManagedObjects");
+        EXPECT_TRUE(answer.ok()) << answer.text;
+        sd_bus_message* message = answer.message.get();
+        sd_bus_message_enter_container(message, 'a', "{oa{sa{sv}}}");
+        while (sd_bus_message_enter_container(message, 'e', "oa{sa{sv}}") > 0) {
+            const char* path = nullptr;
+            sd_bus_message_read(message, "o", &path);
+            sd_bus_message_enter_container(message, 'a', "{sa{sv}}");
+            while (sd_bus_message_enter_container(message, 'e', "sa{sv}") > 0) {
+                const char* interface = nullptr;
+                sd_bus_message_read(message, "s", &interface);
+                objects[{path, interface}] = textOf(message);
+                sd_bus_message_exit_container(message);
+            }
+            sd_bus_message_exit_container(message);
+            sd_bus_message_exit_container(message);
+        }
+        return objects;
+    }
+    std::string propertiesOf(const std::string& path, const std::string& interface) {
+        const Answer answer = asBob->call(path, properties, "GetAll", "s", interface.c_str());
+        return answer.ok() ? textOf(answer.message.get()) : answer.error;
+    }
+    /// The paths of the environments, as who introspects finds them.
+    std::set<std::string> introspected() {
+        const std::string xml =
+            asBob->call(below, "org.freedesktop.DBus.Introspectable", "Introspect").readString();
+        const std::regex node("<node name=\"([^\"]+)\"");
+        std::set<std::string> paths;
+        for (auto i = std::sregex_iterator(xml.begin(), xml.end(), node);
+             i != std::sregex_iterator(); ++i)
+            paths.insert(below + ("/" + (*i)[1].str()));
+        return paths;
+    }
+};
+
+TEST_F(Objects, AreListedWithWhatEachSaysOfItself) {
+    const UserProcess alices(alice);
+    const UserProcess bobs(bob);
+    const std::string hers = asAlice
+                                 ->manager("Activate", "a{sv}", 5, "pid", "u", alices.pid(), "gpus",
+                                           "u", 2U, "gpu-memory", "s", "4g", "name", "s",
+                                           "Norwegian Wood", "lifetime", "t", std::uint64_t{3600})
+                                 .readString();
+    const std::string his = activate(*asBob, bobs);
+    const Answer lock = asAlice->environment(hers, "Lock");
+    ASSERT_TRUE(lock.ok()) << lock.text;
+
+    using Names = std::set<std::pair<std::string, std::string>>;
+    const Names expected = {{environmentPath(hers), environmentInterface},
+                            {environmentPath(his), environmentInterface},
+                            {devicePath(0), deviceInterface},
+                            {devicePath(1), deviceInterface},
+                            {devicePath(2), deviceInterface}};
+    for (const bool isRestarted : {false, true}) {
+        if (isRestarted)
+            restart();
+        Names names;
+        for (const auto& [object, text] : listed()) {
+            names.insert(object);
+            // The devices are looked at anew while this compares.
+            waitUntil(
+                [&, object = object] {
+                    return listed()[object] == propertiesOf(object.first, object.second);
+                },
+                "the same from both");
+            EXPECT_NE(text, "a{sv}{}") << object.first;
+        }
+        EXPECT_EQ(names, expected);
+    }
+}
+
+TEST_F(Objects, AreListedForNobodyWhoPassesArguments) {
+    EXPECT_EQ(asBob->call(managerPath, objectManager, "GetManagedObjects", "s", "all").error,
+              error::invalidArgs);
+}
+
+TEST_F(Objects, AreFoundAndChangeThoughNobodyCalledThemSinceARestart) {
+    const UserProcess alices(alice);
+    UserProcess bobs(bob);
+    const std::string hers = activate(*asAlice, alices, 1);
+    const std::string his = activate(*asBob, bobs, 1);
+    restart();
+    EXPECT_EQ(introspected(), (std::set<std::string>{environmentPath(hers), environmentPath(his)}));
+
+    bool changed = false;
+    const Slot changes = asBob->listen("type='signal',interface='org.freedesktop.DBus.Properties',"
+                                       "path='" +
+                                           environmentPath(hers) + "'",
+                                       [&](sd_bus_message*) { changed = true; });
+    bool removed = false;
+    const Slot removals =
+        asBob->listen("type='signal',interface='org.freedesktop.DBus.ObjectManager',member="
+                      "'InterfacesRemoved',arg0path='" +
+                          environmentPath(his) + "'",
+                      [&](sd_bus_message*) { removed = true; });
+    ASSERT_TRUE(asRoot->call(devicePath(0), deviceInterface, "Detach", "s", hers.c_str()).ok());
+    asBob->processUntil([&] { return changed; }, "the change of what nobody called");
+    bobs.kill(SIGKILL);
+    bobs.wait();
+    asBob->processUntil([&] { return removed; }, "the end of what nobody called");
+    EXPECT_EQ(introspected(), std::set<std::string>{environmentPath(hers)});
+
+    restart();
+    EXPECT_TRUE(asAlice->environment(hers, "Deactivate").ok()) << "the first call of all";
+    EXPECT_EQ(environmentCount(), "0");
+}
+
+TEST_F(Objects, AreUnknownUnderAnyOtherPath) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell);
+    restart();
+    for (const std::string& path :
+         {environmentPath("nobody"), below + ("/" + id), // its first digit is not escaped
+          environmentPath(id) + "/more", std::string("/dev/genv/nothing")}) {
+        EXPECT_EQ(propertiesOf(path, environmentInterface), unknownObject) << path;
+        EXPECT_EQ(asAlice->call(path, environmentInterface, "Deactivate").error, unknownObject)
+            << path;
+    }
+    EXPECT_EQ(asAlice->environment(id, "Nothing").error,
+              "org.freedesktop.DBus.Error.UnknownMethod");
+    EXPECT_EQ(environmentCount(), "1");
+}
+
+} // namespace
+} // namespace genv::tests
