@@ -23,7 +23,7 @@ client::ManagedObjects Client::Implementation::managedObjects(client::StartsServ
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
     connection_.call(Patience::Usual, [&] {
-        noticeSubscription_ = std::make_unique<client::ServiceSignals>(
+        noticeSubscription_ = std::make_unique<client::RareServiceSignals>(
             connection_,
             std::string("interface='") + client::ManagerProxy::INTERFACE_NAME + "',member='Notice'",
             [this, uid](sdbus::Message& signal) {

@@ -111,7 +111,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     std::unique_ptr<sdbus::IProxy> managerObject_;
     client::ManagerProxy manager_;
     std::vector<Notice> notices_;
-    std::unique_ptr<client::ServiceSignals> noticeSubscription_;
+    std::unique_ptr<client::RareServiceSignals> noticeSubscription_;
     std::unique_ptr<client::EventStream> events_;
     std::unique_ptr<client::RepeatedEnforcement> repeatedEnforcement_;
 };

@@ -40,6 +40,11 @@ std::string currentOwner(Connection& connection) {
     return owner;
 }
 
+// The rule for signals of the service; `which` is the rest of it.
+std::string ruleFor(const std::string& which) {
+    return std::string("type='signal',sender='") + contract::busName + "'," + which;
+}
+
 } // namespace
 
 ServiceSignals::ServiceSignals(Connection& connection, const std::string& which, Heard heard,
@@ -51,9 +56,7 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
             "',member='NameOwnerChanged',arg0='" + contract::busName + "'",
         guarded([this](sdbus::Message& message) { changeOwner(message); }));
     if (!which.empty())
-        signals_ = connection.addMatch(std::string("type='signal',sender='") + contract::busName +
-                                           "'," + which,
-                                       guarded([this](sdbus::Message& message) {
+        signals_ = connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
                                            if (!owner_.empty() && message.getSender() == owner_)
                                                heard_(message);
                                        }));
@@ -76,6 +79,20 @@ void ServiceSignals::changeOwner(sdbus::Message& message) {
     if (wasThere && !after.empty())
         ownerChanged_(false);
     ownerChanged_(!after.empty());
+}
+
+RareServiceSignals::RareServiceSignals(Connection& connection, const std::string& which,
+                                       ServiceSignals::Heard heard)
+    : connection_(connection), heard_(std::move(heard)),
+      signals_(connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
+                                       if (isService(message.getSender()))
+                                           heard_(message);
+                                   }))) {}
+
+bool RareServiceSignals::isService(const std::string& sender) {
+    if (sender != service_ && sender == currentOwner(connection_))
+        service_ = sender;
+    return sender == service_;
 }
 
 } // namespace genv::client

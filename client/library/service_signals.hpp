@@ -41,4 +41,24 @@ class ServiceSignals {
     sdbus::Slot signals_;
 };
 
+/// The same for who hears of the service now and then: the bus is asked who owns the name only once
+/// there is a signal, so that a command that hears none need not wait for that. A signal of a
+/// service that had not been heard before, and has ended meanwhile, is passed over.
+class RareServiceSignals {
+  public:
+    /// Throws sdbus::Error.
+    RareServiceSignals(Connection& connection, const std::string& which,
+                       ServiceSignals::Heard heard);
+    RareServiceSignals(const RareServiceSignals&) = delete;
+    RareServiceSignals& operator=(const RareServiceSignals&) = delete;
+
+  private:
+    bool isService(const std::string& sender);
+
+    Connection& connection_;
+    ServiceSignals::Heard heard_;
+    std::string service_; ///< the unique name of the last that was found to be the service
+    sdbus::Slot signals_; ///< last, so that nothing is heard any more when the rest goes
+};
+
 } // namespace genv::client
