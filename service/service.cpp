@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/recovery.hpp"
 #include "dbus/contract/names.hpp"
+#include "service/former_service.hpp"
 #include "service/settings_file.hpp"
 #include "service/settings_keys.hpp"
 
@@ -19,6 +20,9 @@ namespace {
 // How long the first look at the GPUs may hold up the start; a driver that hangs must not keep
 // people from their shells.
 constexpr std::chrono::seconds patienceAtStart{5};
+
+// How long the bus may take to learn that a service has ended which another one follows.
+constexpr std::chrono::seconds patienceForFormer{5};
 
 constexpr std::chrono::seconds writeRetryInterval{1};
 
@@ -50,6 +54,7 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
       refusals_(ledger_, loop, log, records_),
       shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
       shellNews_(ledger_, clock_, loop, shellFiles_), gate_(authorizer_), context_(makeContext()) {
+    awaitFormerService(*connection_, log_, patienceForFormer);
     recover();
     manager_.emplace(*connection_, context_);
     publisher_.emplace(*connection_, context_, *manager_);

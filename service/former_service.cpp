@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/former_service.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace genv::service {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* busDriver = "org.freedesktop.DBus";
+
+bool hasOwner(sdbus::IConnection& connection, const char* name) {
+    bool isOwned = false;
+    sdbus::createProxy(connection, busDriver, "/org/freedesktop/DBus")
+        ->callMethod("NameHasOwner")
+        .onInterface(busDriver)
+        .withArguments(name)
+        .storeResultsTo(isOwned);
+    return isOwned;
+}
+
+// False when nothing came in time.
+bool awaitMessage(const sdbus::IConnection& connection, Clock::duration longest) {
+    const auto data = connection.getEventLoopPollData();
+    pollfd arrivals{data.fd, data.events, 0};
+    const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
+    return ::poll(&arrivals, 1, static_cast<int>(timeout)) != 0;
+}
+
+} // namespace
+
+void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
+                        std::chrono::milliseconds patience) {
+    const char* const name = dbus::contract::busName;
+    bool hasLeft = false;
+    // Before it is asked whether somebody is there, so that nobody leaves unseen.
+    const auto leaving = connection.addMatch(
+        fmt::format("type='signal',sender='{0}',interface='{0}',member='NameOwnerChanged',"
+                    "arg0='{1}',arg2=''",
+                    busDriver, name),
+        [&](sdbus::Message& message) { hasLeft = hasLeft || message.getSender() == busDriver; });
+    if (!hasOwner(connection, name))
+        return;
+    log.notice("another service owns {} on the bus; waiting until it has left", name);
+    const auto until = Clock::now() + patience;
+    for (;;) {
+        // First, since what came with the answer has been read already.
+        while (connection.processPendingRequest()) {
+        }
+        if (hasLeft)
+            return;
+        const auto left = until - Clock::now();
+        if (left <= Clock::duration::zero() || !awaitMessage(connection, left))
+            throw std::runtime_error(fmt::format(
+                "another service owns {} on the bus; stop that one first (systemctl stop genvd)",
+                name));
+    }
+}
+
+} // namespace genv::service
