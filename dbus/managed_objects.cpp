@@ -9,15 +9,6 @@
 
 namespace genv::dbus {
 
-namespace {
-
-void require(int result) {
-    if (result < 0)
-        throw sdbus::createError(-result, "the objects cannot be listed");
-}
-
-} // namespace
-
 void ManagedObjectsWriter::writeBasic(char type, const void* value) {
     require(sd_bus_message_append_basic(answer_, type, value));
 }

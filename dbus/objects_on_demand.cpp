@@ -12,12 +12,6 @@ namespace genv::dbus {
 
 namespace {
 
-OwnedSlot own(int result, sd_bus_slot* slot) {
-    if (result < 0)
-        throw sdbus::createError(-result, "objects cannot be registered");
-    return OwnedSlot(slot);
-}
-
 /// A null-terminated array of strings, each of them malloc(3)ed, as sd-bus takes them.
 class StringArray {
   public:
@@ -57,8 +51,10 @@ ObjectsOnDemand::ObjectsOnDemand(sdbus::IConnection& connection, const char* pre
     : prefix_(prefix), register_(std::move(registerObject)), list_(std::move(list)) {
     sd_bus* const bus = busOf(connection);
     sd_bus_slot* slot = nullptr;
-    calls_ = own(sd_bus_add_fallback(bus, &slot, prefix, onCall, this), slot);
-    enumerations_ = own(sd_bus_add_node_enumerator(bus, &slot, prefix, onEnumeration, this), slot);
+    require(sd_bus_add_fallback(bus, &slot, prefix, onCall, this));
+    calls_.reset(slot);
+    require(sd_bus_add_node_enumerator(bus, &slot, prefix, onEnumeration, this));
+    enumerations_.reset(slot);
 }
 
 // Called by sd-bus, through which nothing may be thrown, when no object is registered with the

@@ -13,4 +13,9 @@ sd_bus* busOf(sdbus::IConnection& connection) {
         RawMessage::of(object->createSignal(contract::busName, "QueueChanged")));
 }
 
+void require(int result) {
+    if (result < 0)
+        throw sdbus::createError(-result, "sd-bus failed");
+}
+
 } // namespace genv::dbus

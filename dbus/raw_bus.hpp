@@ -13,6 +13,9 @@ namespace genv::dbus {
 /// Borrowed: valid for as long as the connection.
 sd_bus* busOf(sdbus::IConnection& connection);
 
+/// Throws sdbus::Error where the result of a function of sd-bus is a failure.
+void require(int result);
+
 struct Unreference {
     void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
     void operator()(sd_bus_slot* slot) const { sd_bus_slot_unref(slot); }
