@@ -52,13 +52,13 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
     log.notice("another service owns {} on the bus; waiting until it has left", name);
     const auto until = Clock::now() + patience;
     for (;;) {
-        // First, since what came with the answer has been read already.
-        while (connection.processPendingRequest()) {
-        }
+        // First, since what came with the answer has been read already. One at a time, since
+        // somebody may send without end.
+        const bool wasThere = connection.processPendingRequest();
         if (hasLeft)
             return;
         const auto left = until - Clock::now();
-        if (left <= Clock::duration::zero() || !awaitMessage(connection, left))
+        if (left <= Clock::duration::zero() || (!wasThere && !awaitMessage(connection, left)))
             throw std::runtime_error(fmt::format(
                 "another service owns {} on the bus; stop that one first (systemctl stop genvd)",
                 name));
