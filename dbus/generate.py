@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Generates from the interface XML what sdbus-c++-xml2cpp does not: the list of methods that the
-authorisation table is checked against; each interface's properties, for who reads all of them; and the reference: a page to read in a browser, and the manual page
-dev.genv.Manager(5).
+"""Generates from the interface XML what sdbus-c++-xml2cpp does not: the list of methods that the authorisation table is
+checked against; each interface's properties, for who reads all of them; and the reference: a page to read in a browser,
+and the manual page dev.genv.Manager(5).
 
 Refuses writable properties: a property setter is answered at once, so no question to polkit could guard it.
 """
