@@ -53,9 +53,11 @@ Publisher::Publisher(sdbus::IConnection& connection, const Context& context, Man
 
 bool Publisher::registerEnvironment(const std::string& path) {
     const auto id = environmentIdOf(path);
-    const auto object = id ? environments_.find(*id) : environments_.end();
     // An id may be written as a path in several ways, of which one is right.
-    if (object == environments_.end() || environmentPath(*id) != path)
+    if (!id || environmentPath(*id) != path)
+        return false;
+    const auto object = environments_.find(*id);
+    if (object == environments_.end())
         return false;
     object->second->ensureRegistered();
     return true;
