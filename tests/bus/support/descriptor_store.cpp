@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
@@ -42,15 +43,19 @@ SharedDescriptor own(int fd) {
             }};
 }
 
+// A name of the kernel's choice: tests that run side by side may have the same pid, each in its
+// namespace.
 DescriptorStore::DescriptorStore()
-    : address_("@genv-test-notify-" + std::to_string(::getpid())),
-      socket_(own(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))) {
+    : socket_(own(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, address_.data() + 1, address_.size() - 1);
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
+    socklen_t length = sizeof(sa_family_t);
     if (::bind(*socket_, reinterpret_cast<const sockaddr*>(&address), length) < 0)
         throw std::runtime_error("the socket of the descriptor store");
+    length = sizeof(address);
+    ::getsockname(*socket_, reinterpret_cast<sockaddr*>(&address), &length);
+    const std::size_t nameBegin = offsetof(sockaddr_un, sun_path) + 1; // a zero comes first
+    address_ = "@" + std::string(address.sun_path + 1, length - nameBegin);
 }
 
 bool DescriptorStore::receive() {
