@@ -90,41 +90,6 @@ TEST_F(Recovery, EndsWhatEndedWhileItWasAway) {
     EXPECT_EQ(held.size(), 1U);
 }
 
-// The bus may learn late that a service has ended.
-TEST_F(Recovery, BeginsOnceTheFormerServiceHasLeftTheBus) {
-    const UserProcess shell(alice);
-    const std::string id = activate(*asAlice, shell, 1);
-    service.end(SIGKILL);
-    waitUntil([&] { return sd_bus_request_name(asRoot->bus(), "dev.genv.Manager", 0) > 0; },
-              "the name");
-    service.launch();
-    service.waitForLog("waiting until it has left");
-    ASSERT_GE(sd_bus_release_name(asRoot->bus(), "dev.genv.Manager"), 0);
-    waitUntil([&] { return devicesOf(id) == "0"; }, "the service with what it had");
-}
-
-TEST_F(Recovery, TouchesNothingWhileAnotherServiceIsThere) {
-    UserProcess shell(alice);
-    const std::string id = activate(*asAlice, shell, 1);
-    const auto documents = [] {
-        std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(Service::stateFolder()))
-            names.push_back(entry.path().filename());
-        return names;
-    };
-    const auto before = documents();
-    ASSERT_EQ(before.size(), 1U);
-    // What the first, which is stopped, does not see ended would be gone for the second.
-    ASSERT_EQ(::kill(service.pid(), SIGSTOP), 0);
-    shell.kill(SIGKILL);
-    shell.wait();
-    const int status = std::system("timeout 30 " GENV_TEST_GENVD " 2>/dev/null");
-    EXPECT_EQ(WEXITSTATUS(status), EXIT_FAILURE);
-    EXPECT_EQ(documents(), before);
-    ASSERT_EQ(::kill(service.pid(), SIGCONT), 0);
-    waitUntil([&] { return environmentCount() == "0"; }, "the end of the environment");
-}
-
 // Alice and bob attach and detach without a pause while the service is killed at any instant, fifty
 // times. What a call answered "yes" to before the kill must be so after it; a call that was cut off
 // may have happened or not.
@@ -232,11 +197,6 @@ TEST_F(Recovery, EndsWithAFailureWhenItsBusGoes) {
     EXPECT_EQ(service.wait(), 1) << "so that it is started again";
     EXPECT_NE(service.log().find("the connection to the bus was lost"), std::string::npos);
     service.start();
-}
-
-TEST_F(Recovery, ASecondServiceDoesNotTakeOver) {
-    EXPECT_NE(runAs(root, {GENV_TEST_GENVD}).status, 0);
-    EXPECT_TRUE(asAlice->manager("ListDevices").ok());
 }
 
 // -- the driver
