@@ -163,9 +163,9 @@ bool Intake::ask(sd_bus_message* message, const std::string& sender, std::size_t
         stranger.intake = this;
         stranger.name = sender;
         sd_bus_slot* slot = nullptr;
-        if (sd_bus_call_method_async(bus_, &slot, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                     "org.freedesktop.DBus", "GetConnectionCredentials",
-                                     onCredentials, &stranger, "s", sender.c_str()) < 0) {
+        if (sd_bus_call_method_async(bus_, &slot, contract::busDriver, contract::busDriverPath,
+                                     contract::busDriver, "GetConnectionCredentials", onCredentials,
+                                     &stranger, "s", sender.c_str()) < 0) {
             strangers_.erase(found);
             return refuse(message, contract::error::accessDenied,
                           "the bus cannot be asked who sent this call");

@@ -108,8 +108,7 @@ void EventLog::on(const core::EnvironmentRemoved& event) {
                               describe(event.cause)));
     addEnvironment(record, event.environment, event.former);
     add(record, event.cause);
-    if (event.former != nullptr)
-        record.add(field::since, core::toMicroseconds(event.former->created));
+    record.add(field::since, core::toMicroseconds(event.former->created));
     records_.push(std::move(record), event.owner, event.cause.actor);
 }
 

@@ -13,15 +13,14 @@ namespace genv::service {
 
 namespace {
 
+namespace contract = dbus::contract;
 using Clock = std::chrono::steady_clock;
-
-constexpr const char* busDriver = "org.freedesktop.DBus";
 
 bool hasOwner(sdbus::IConnection& connection, const char* name) {
     bool isOwned = false;
-    sdbus::createProxy(connection, busDriver, "/org/freedesktop/DBus")
+    sdbus::createProxy(connection, contract::busDriver, contract::busDriverPath)
         ->callMethod("NameHasOwner")
-        .onInterface(busDriver)
+        .onInterface(contract::busDriver)
         .withArguments(name)
         .storeResultsTo(isOwned);
     return isOwned;
@@ -39,14 +38,16 @@ bool awaitMessage(const sdbus::IConnection& connection, Clock::duration longest)
 
 void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
                         std::chrono::milliseconds patience) {
-    const char* const name = dbus::contract::busName;
+    const char* const name = contract::busName;
     bool hasLeft = false;
     // Before it is asked whether somebody is there, so that nobody leaves unseen.
     const auto leaving = connection.addMatch(
         fmt::format("type='signal',sender='{0}',interface='{0}',member='NameOwnerChanged',"
                     "arg0='{1}',arg2=''",
-                    busDriver, name),
-        [&](sdbus::Message& message) { hasLeft = hasLeft || message.getSender() == busDriver; });
+                    contract::busDriver, name),
+        [&](sdbus::Message& message) {
+            hasLeft = hasLeft || message.getSender() == contract::busDriver;
+        });
     if (!hasOwner(connection, name))
         return;
     log.notice("another service owns {} on the bus; waiting until it has left", name);

@@ -32,8 +32,6 @@ constexpr const char* disconnections =
     "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
     "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
 
-constexpr const char* busDriver = "org.freedesktop.DBus";
-
 } // namespace
 
 Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
@@ -160,7 +158,7 @@ void Service::watchClients() {
     clientsLeaving_ = connection_->addMatch(disconnections, [this](sdbus::Message& message) {
         // A rule filters what the bus broadcasts; what somebody sends to this connection alone
         // comes past the bus, and nobody but the bus says who has left.
-        if (message.getSender() != busDriver)
+        if (message.getSender() != dbus::contract::busDriver)
             return;
         std::string name;
         message >> name;

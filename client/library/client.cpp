@@ -65,10 +65,10 @@ void Client::allowInteraction(bool allow) {
 std::uint32_t Client::uid() {
     client::Connection& connection = implementation_->connection();
     return connection.call(Patience::Usual, [&] {
-        const auto bus = connection.proxy("org.freedesktop.DBus", "/org/freedesktop/DBus");
+        const auto bus = connection.proxy(contract::busDriver, contract::busDriverPath);
         std::uint32_t uid = 0;
         bus->callMethod("GetConnectionUnixUser")
-            .onInterface("org.freedesktop.DBus")
+            .onInterface(contract::busDriver)
             .withArguments(connection.uniqueName())
             .storeResultsTo(uid);
         return uid;

@@ -50,16 +50,17 @@ bool Client::Implementation::serviceIsThere() {
 }
 
 bool Client::Implementation::serviceIsInstalled() {
-    constexpr const char* bus = "org.freedesktop.DBus";
     std::vector<std::string> names;
     connection_.call(Patience::Usual, [&] {
-        const auto driver = connection_.proxy(bus, "/org/freedesktop/DBus");
-        driver->callMethod("ListActivatableNames").onInterface(bus).storeResultsTo(names);
+        const auto driver = connection_.proxy(contract::busDriver, contract::busDriverPath);
+        driver->callMethod("ListActivatableNames")
+            .onInterface(contract::busDriver)
+            .storeResultsTo(names);
         if (std::ranges::find(names, contract::busName) != names.end())
             return;
         bool isThere = false;
         driver->callMethod("NameHasOwner")
-            .onInterface(bus)
+            .onInterface(contract::busDriver)
             .withArguments(contract::busName)
             .storeResultsTo(isThere);
         if (isThere)

@@ -12,25 +12,23 @@ namespace contract = dbus::contract;
 
 namespace {
 
-constexpr const char* busDriver = "org.freedesktop.DBus";
-
 std::string ownerOfTheService(Connection& connection) {
     // Any call starts a service that is not running; asking for its owner does not.
     connection.proxy(contract::managerPath)
         ->callMethod("Ping")
         .onInterface("org.freedesktop.DBus.Peer");
     std::string owner;
-    connection.proxy(busDriver, "/org/freedesktop/DBus")
+    connection.proxy(contract::busDriver, contract::busDriverPath)
         ->callMethod("GetNameOwner")
-        .onInterface(busDriver)
+        .onInterface(contract::busDriver)
         .withArguments(contract::busName)
         .storeResultsTo(owner);
     return owner;
 }
 
 std::string ruleForTheEndOf(const std::string& owner) {
-    return std::string("type='signal',sender='") + busDriver + "',interface='" + busDriver +
-           "',member='NameOwnerChanged',arg0='" + owner + "'";
+    return std::string("type='signal',sender='") + contract::busDriver + "',interface='" +
+           contract::busDriver + "',member='NameOwnerChanged',arg0='" + owner + "'";
 }
 
 } // namespace
@@ -41,7 +39,7 @@ RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
     ownerChanges_ = connection_.addMatch(ruleForTheEndOf(owner_), [this](sdbus::Message& message) {
         // A rule is the bus' filter for what it broadcasts; what somebody sends to this connection
         // alone comes past it.
-        if (message.getSender() == busDriver)
+        if (message.getSender() == contract::busDriver)
             ended_ = true;
     });
     manager_->uponSignal("Enforced")

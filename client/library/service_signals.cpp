@@ -12,8 +12,6 @@ namespace contract = dbus::contract;
 
 namespace {
 
-constexpr const char* busDriver = "org.freedesktop.DBus";
-
 // sd-bus is C: no exception may come out of a handler. What cannot be read is nobody's message.
 template <typename Handler>
 sdbus::message_handler guarded(Handler handler) {
@@ -28,9 +26,9 @@ sdbus::message_handler guarded(Handler handler) {
 std::string currentOwner(Connection& connection) {
     std::string owner;
     try {
-        connection.proxy(busDriver, "/org/freedesktop/DBus")
+        connection.proxy(contract::busDriver, contract::busDriverPath)
             ->callMethod("GetNameOwner")
-            .onInterface(busDriver)
+            .onInterface(contract::busDriver)
             .withArguments(contract::busName)
             .storeResultsTo(owner);
     } catch (const sdbus::Error& error) {
@@ -52,8 +50,8 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
     : heard_(std::move(heard)), ownerChanged_(std::move(ownerChanged)) {
     // In this order no change of the owner and no signal of the one found is missed.
     ownerChanges_ = connection.addMatch(
-        std::string("type='signal',sender='") + busDriver + "',interface='" + busDriver +
-            "',member='NameOwnerChanged',arg0='" + contract::busName + "'",
+        std::string("type='signal',sender='") + contract::busDriver + "',interface='" +
+            contract::busDriver + "',member='NameOwnerChanged',arg0='" + contract::busName + "'",
         guarded([this](sdbus::Message& message) { changeOwner(message); }));
     if (!which.empty())
         signals_ = connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
@@ -64,7 +62,7 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
 }
 
 void ServiceSignals::changeOwner(sdbus::Message& message) {
-    if (message.getSender() != busDriver)
+    if (message.getSender() != contract::busDriver)
         return;
     std::string name;
     std::string before;

@@ -9,6 +9,10 @@ inline constexpr const char* managerPath = "/dev/genv/Manager";
 inline constexpr const char* environmentPathPrefix = "/dev/genv/Manager/environment";
 inline constexpr const char* devicePathPrefix = "/dev/genv/Manager/device";
 
+/// The bus itself, and its interface, which has the same name.
+inline constexpr const char* busDriver = "org.freedesktop.DBus";
+inline constexpr const char* busDriverPath = "/org/freedesktop/DBus";
+
 /// Error names: dev.genv.Error.* are genv's own, the others D-Bus's. The reference says what each
 /// means.
 namespace error {
