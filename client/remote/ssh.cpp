@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -76,8 +77,8 @@ struct Start {
     itimerval deadline;
 };
 
-// Returns once there is a first byte: an ssh that ends before it would make sd_bus_start(3) fail,
-// which makes sdbus-c++ 1.2 forget the sd_bus. What becomes of it later is found by reading.
+// Returns once there is a first byte: sd_bus_start(3) has done its part then, and what becomes of
+// this end later is found by reading.
 void awaitFirstByte(int connection) {
     pollfd first{connection, POLLIN, 0};
     while (poll(&first, 1, -1) < 0 && errno == EINTR) {
@@ -104,14 +105,29 @@ int acceptParent(int listening, pid_t parent) {
     }
 }
 
+/// Holds back every signal to this thread; what it forks meanwhile begins so, too.
+class HeldSignals {
+  public:
+    HeldSignals() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+    ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_{};
+};
+
+// Begins with all signals held back: what asks it to end waits until it has its connection, or the
+// parent's attempt at that would fail, which makes sdbus-c++ 1.2 forget the sd_bus.
 [[noreturn]] void become(const Start& start) {
     // It ends with the thread that started it, also where a host that hangs would keep it.
-    if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != start.parent)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != start.parent)
         _exit(sshFailed);
     setsid(); // no terminal to ask on, and Ctrl-C is for the one that started it
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD})
         ::signal(signal, SIG_DFL);
     // The kernel ends it at its deadline, whatever anybody waits for.
@@ -126,10 +142,22 @@ int acceptParent(int listening, pid_t parent) {
         _exit(sshFailed);
     for (const int copy : {in, out, err})
         close(copy);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // so that it takes leave
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
     execvpe(start.words.front(), start.words.data(), start.variables.data());
     const char* why = strerrordesc_np(errno);
     dprintf(STDERR_FILENO, "ssh cannot be run: %s\n", why != nullptr ? why : "");
     _exit(sshFailed);
+}
+
+pid_t forkToBecome(const Start& start) {
+    const HeldSignals held;
+    const pid_t pid = fork();
+    if (pid == 0)
+        become(start);
+    return pid;
 }
 
 itimerval timer(const std::optional<std::chrono::milliseconds>& deadline) {
@@ -232,9 +260,7 @@ SshChild::SshChild(const std::vector<std::string>& words, int input, int output,
     const Start start{pointers(words), pointers(variables),   input,
                       output,          writeEnd.number(),     accepts,
                       getpid(),        timer(bounds.deadline)};
-    pid_ = fork();
-    if (pid_ == 0)
-        become(start);
+    pid_ = forkToBecome(start);
     if (pid_ > 0)
         pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     if (pidfd_ < 0) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An ssh that is to accept its connection from here does so, whatever ends it meanwhile: one that
+// cannot be made is lost to sdbus-c++ 1.2, with its memory.
+#include "client/remote/ssh.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <csignal>
+
+namespace genv::remote {
+namespace {
+
+using std::chrono::milliseconds;
+
+class SshThatAccepts : public testing::Test {
+  protected:
+    SshThatAccepts() {
+        address_.sun_family = AF_UNIX; // the kernel chooses the name
+        EXPECT_EQ(bind(listening_.number(), address(), sizeof address_.sun_family), 0);
+        size_ = sizeof address_;
+        EXPECT_EQ(getsockname(listening_.number(), address(), &size_), 0);
+        EXPECT_EQ(listen(listening_.number(), 1), 0);
+    }
+
+    /// Starts one that is ended at once, closes the socket here, and then connects.
+    int statusOf(const SshBounds& bounds) {
+        SshChild child({"true"}, listening_.number(), listening_.number(), bounds, true);
+        EXPECT_GE(dup2(connection_.number(), listening_.number()), 0);
+        EXPECT_FALSE(child.endsWithin(milliseconds{100})) << "before the connection";
+        EXPECT_EQ(connect(connection_.number(), address(), size_), 0);
+        EXPECT_EQ(send(connection_.number(), "", 1, MSG_NOSIGNAL), 1);
+        return child.wait();
+    }
+
+  private:
+    sockaddr* address() { return reinterpret_cast<sockaddr*>(&address_); }
+
+    client::Descriptor listening_{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    client::Descriptor connection_{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_un address_{};
+    socklen_t size_ = 0;
+};
+
+TEST_F(SshThatAccepts, DoesSoAlthoughItIsCancelled) {
+    Cancellation cancellation;
+    cancellation.cancel();
+    EXPECT_EQ(statusOf({std::nullopt, &cancellation}), 128 + SIGTERM);
+}
+
+TEST_F(SshThatAccepts, DoesSoAlthoughItsTimeIsUp) {
+    EXPECT_EQ(statusOf({milliseconds{1}}), 128 + SIGALRM);
+}
+
+} // namespace
+} // namespace genv::remote
