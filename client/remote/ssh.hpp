@@ -72,7 +72,9 @@ class SshChild {
   public:
     /// Starts ssh. Its standard input and output are these descriptors, which stay the caller's;
     /// with `accepts`, they are instead the first connection that `input`, a listening Unix socket,
-    /// gets from this process. Throws std::system_error.
+    /// gets from this process, which is to make it at once: until its first byte has come, neither
+    /// the bounds nor kill() end what becomes ssh, and the destructor takes a second for that.
+    /// Throws std::system_error.
     SshChild(const std::vector<std::string>& words, int input, int output, const SshBounds& bounds,
              bool accepts = false);
     SshChild(const SshChild&) = delete;
