@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/server.hpp"
 
+#include "client/monitor/connections.hpp"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <microhttpd.h>
@@ -15,11 +17,19 @@
 
 namespace genv::monitor {
 
+struct Server::Served {
+    Served(Scrape how, std::size_t max) : scrape(std::move(how)), connections(max) {}
+
+    Scrape scrape;
+    Connections connections;
+};
+
 namespace {
 
 // Prometheus is one client; the rest is for curious people, and against those who only connect.
-constexpr unsigned mostConnections = 32;
-constexpr unsigned mostConnectionsOfOne = 8;
+constexpr unsigned maxConnections = 32;
+// libmicrohttpd accepts more, so that one that is ended for another may take its time to go.
+constexpr unsigned maxAccepted = 2 * maxConnections;
 constexpr unsigned idleSeconds = 10;
 constexpr std::size_t connectionMemory = 32 * std::size_t{1024};
 
@@ -76,9 +86,11 @@ MHD_Result reply(MHD_Connection* connection, unsigned status, std::string_view t
     return result;
 }
 
-MHD_Result answer(void* scrape, MHD_Connection* connection, const char* path, const char* method,
+MHD_Result answer(void* daemon, MHD_Connection* connection, const char* path, const char* method,
                   const char* /*version*/, const char* /*body*/, std::size_t* bodySize,
                   void** /*state*/) noexcept {
+    auto& [scrape, connections] = *static_cast<Server::Served*>(daemon);
+    connections.beginRequest(connection);
     if (*bodySize != 0) // nobody has anything to send here
         return MHD_NO;
     if (std::string_view(path) != "/metrics")
@@ -87,8 +99,7 @@ MHD_Result answer(void* scrape, MHD_Connection* connection, const char* path, co
         std::string_view(method) != MHD_HTTP_METHOD_HEAD)
         return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET.\n", textType);
     try {
-        return reply(connection, MHD_HTTP_OK, (*static_cast<Server::Scrape*>(scrape))(),
-                     metricsType);
+        return reply(connection, MHD_HTTP_OK, scrape(), metricsType);
     } catch (const std::exception&) { // such as no memory; no exception may pass through C
         return reply(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "", textType);
     }
@@ -124,14 +135,15 @@ Server::~Server() {
 }
 
 void Server::start(Scrape scrape) {
-    scrape_ = std::move(scrape);
+    served_ = std::make_unique<Served>(std::move(scrape), maxConnections);
     daemon_.reset(MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
             MHD_USE_ITC,
-        0, nullptr, nullptr, answer, &scrape_, MHD_OPTION_LISTEN_SOCKET, socket_,
-        MHD_OPTION_CONNECTION_LIMIT, mostConnections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        mostConnectionsOfOne, MHD_OPTION_CONNECTION_TIMEOUT, idleSeconds,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, connectionMemory, MHD_OPTION_END));
+        0, nullptr, nullptr, answer, served_.get(), MHD_OPTION_LISTEN_SOCKET, socket_,
+        MHD_OPTION_CONNECTION_LIMIT, maxAccepted, MHD_OPTION_CONNECTION_TIMEOUT, idleSeconds,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, connectionMemory, MHD_OPTION_NOTIFY_CONNECTION,
+        Connections::onConnection, &served_->connections, MHD_OPTION_NOTIFY_COMPLETED,
+        Connections::onRequestOver, &served_->connections, MHD_OPTION_END));
     if (!daemon_)
         throw std::runtime_error("the web server cannot be started");
 }

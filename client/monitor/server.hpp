@@ -30,6 +30,8 @@ class Server {
     /// Begins to answer. Throws std::runtime_error.
     void start(Scrape scrape);
 
+    struct Served; ///< what the daemon's threads use
+
   private:
     struct Stopped {
         void operator()(MHD_Daemon* daemon) const noexcept;
@@ -37,7 +39,7 @@ class Server {
 
     int socket_;
     std::uint16_t port_ = 0;
-    Scrape scrape_;
+    std::unique_ptr<Served> served_;
     std::unique_ptr<MHD_Daemon, Stopped> daemon_; ///< owns the socket once it is there
 };
 
