@@ -2,11 +2,13 @@
 // genvd: reads where it is to work from its environment, as systemd sets it, and runs the service
 // until it is told to stop.
 #include "core/error.hpp"
+#include "service/glib_log.hpp"
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
 #include "service/logger.hpp"
 #include "service/service.hpp"
 #include "service/settings_file.hpp"
+#include "service/system_clock.hpp"
 
 #include <CLI/CLI.hpp>
 #include <signal.h>
@@ -144,6 +146,9 @@ int main(int argc, char** argv) {
     std::set_new_handler(endWithoutMemory);
     raiseDescriptorLimit();
     service::Logger log;
+    const service::SystemClock clock;
+    const service::GlibLog complaints(log, clock);
+    complaints.install();
     try {
         return serve(nvmlSocket, log);
     } catch (const core::Error& error) {

@@ -120,5 +120,34 @@ TEST_F(Stale, WhoeverLeavesTakesTheQuestionAlong) {
     EXPECT_EQ(devicesOf(id), "0");
 }
 
+// libpolkit complains of each question that it cannot take back, since its subject is gone.
+TEST_F(Stale, WhoeverLeavesFillsNoLog) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 1);
+    // As many at a time as a user may ask polkit.
+    for (int round = 0; round < 5; ++round) {
+        signalDaemon("polkitd", SIGSTOP);
+        for (int i = 0; i < 8; ++i) {
+            Client leaving(alice);
+            leaving.start(environmentPath(id), environmentInterface, "Deactivate");
+            leaving.ping();
+            EXPECT_TRUE(asRoot->manager("ListDevices").ok()) << "the service has asked polkit";
+        }
+        EXPECT_TRUE(asRoot->manager("ListDevices").ok());
+        signalDaemon("polkitd", SIGCONT);
+        EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 0, 0).ok())
+            << "polkit has answered all that were asked before";
+    }
+    service.end(SIGTERM);
+    const std::string log = service.log();
+    const std::string complaint = "Error cancelling authorization check";
+    std::size_t lines = 0;
+    for (std::size_t at = log.find(complaint); at != std::string::npos;
+         at = log.find(complaint, at + 1))
+        ++lines;
+    EXPECT_EQ(lines, 10U) << log;
+    EXPECT_NE(log.find("30 more lines of GLib were left out"), std::string::npos) << log;
+}
+
 } // namespace
 } // namespace genv::tests
