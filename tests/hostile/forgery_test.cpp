@@ -4,6 +4,9 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <string_view>
+
 namespace genv::tests {
 namespace {
 
@@ -30,6 +33,36 @@ class Forgery : public BusTest {
         client.ping();
     }
 };
+
+// Whoever owns the name meets what the bus lets through to the service.
+TEST_F(Forgery, OfSignalsToTheServiceAloneIsNotDelivered) {
+    const std::string broadcast = "type='signal',interface='org.example.Broadcast'";
+    service.end(SIGTERM);
+    ASSERT_GE(sd_bus_request_name(asRoot->bus(), "dev.genv.Manager", 0), 0);
+    std::vector<std::string> heard;
+    const auto note = [](sd_bus_message* message, void* list, sd_bus_error*) {
+        const char* interface = sd_bus_message_get_interface(message);
+        const char* member = sd_bus_message_get_member(message);
+        if (interface != nullptr &&
+            !std::string_view(interface).starts_with("org.freedesktop.DBus.Local") &&
+            std::string_view(member) != "NameAcquired")
+            static_cast<std::vector<std::string>*>(list)->emplace_back(member);
+        return 0;
+    };
+    sd_bus_slot* filter = nullptr;
+    ASSERT_GE(sd_bus_add_filter(asRoot->bus(), &filter, note, &heard), 0);
+    const Slot filterSlot(filter);
+    const Slot match = asRoot->listen(broadcast, [](sd_bus_message*) {});
+    heard.clear();
+    for (const std::string& target : {std::string("dev.genv.Manager"), asRoot->uniqueName()})
+        forge(*asAlice, target, "/x", "org.example.Storm", "Storm", "");
+    sd_bus_emit_signal(asAlice->bus(), "/x", "org.example.Broadcast", "Everybody", "");
+    const auto ping = asAlice->start(managerPath, "org.freedesktop.DBus.Peer", "Ping");
+    asRoot->processUntil(
+        [&] { return std::find(heard.begin(), heard.end(), "Ping") != heard.end(); },
+        "the call that was sent last");
+    EXPECT_EQ(heard, (std::vector<std::string>{"Everybody", "Ping"}));
+}
 
 TEST_F(Forgery, OfALeavingClientCutsNobodyOff) {
     const UserProcess shell(bob);
