@@ -50,13 +50,17 @@ struct ConfigurationChange {
     std::optional<std::optional<std::string>> name;
     std::optional<std::optional<std::uint32_t>> gpus;
     std::optional<std::optional<Bytes>> gpuMemory;
-    /// From now. Leases that run are extended to it, never shortened; without any, the environment
-    /// gets one. Unset: no lease any more.
+    /// From now. Leases that run are extended to it, never shortened; an environment without any is
+    /// refused (requireLease()). Unset: no lease any more.
     std::optional<std::optional<std::chrono::seconds>> lifetime = std::nullopt;
 };
 
 /// Throws Error(NotAttached) unless the environment holds every one of these devices.
 void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices);
+
+/// Throws Error(InvalidArgs) where neither the environment nor one of its attachments has a lease:
+/// an extension must never give an end to what had none.
+void requireLease(const Environment& environment);
 
 class Ledger {
   public:

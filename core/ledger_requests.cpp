@@ -30,6 +30,13 @@ void requireAttached(const Environment& environment, const std::vector<DeviceInd
     }
 }
 
+void requireLease(const Environment& environment) {
+    if (!environment.firstLease())
+        fail(ErrorCode::InvalidArgs,
+             "environment {} has no lease: it does not end by itself, so there is nothing to extend",
+             environment.id);
+}
+
 void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments,
                          std::size_t processes) const {
     if (actor == 0)
@@ -184,20 +191,15 @@ void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>&
 }
 
 void Ledger::extend(Environment& environment, std::chrono::seconds lifetime) const {
+    requireLease(environment);
     const Lease lease = leaseFor(lifetime);
-    bool hasAny = false;
     const auto extendOne = [&](std::optional<Lease>& running) {
-        if (!running)
-            return;
-        hasAny = true;
-        if (running->until < lease.until)
+        if (running && running->until < lease.until)
             running = lease;
     };
     extendOne(environment.lease);
     for (Attachment& attachment : environment.attachments)
         extendOne(attachment.lease);
-    if (!hasAny)
-        environment.lease = lease;
 }
 
 void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,

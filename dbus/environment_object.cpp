@@ -139,6 +139,8 @@ void EnvironmentObject::Configure(sdbus::Result<>&& result,
     handle<interface, "Configure">(
         context_, getObject(), std::move(result), [&](const auto& reply) {
             const core::ConfigurationChange change = readConfigurationChange(std::move(set), unset);
+            if (change.lifetime && *change.lifetime)
+                core::requireLease(self()); // refused before anybody is asked
             manage(reply, {},
                    [&context = context_, reply, change](const core::Environment& environment) {
                        configure(context, reply, change, environment);

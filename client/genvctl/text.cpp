@@ -68,9 +68,9 @@ std::string relativeTime(Time then, Time now) {
 }
 
 std::string relativeFuture(Time then, Time now) {
-    // What is left counts, so it is told more closely than what has passed.
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(then - now);
-    return "in " + core::formatDuration(std::max(left, std::chrono::milliseconds{0}));
+    // Rounded up, so that a lease of 2h that was granted a moment ago still reads "2h".
+    const auto left = std::chrono::ceil<std::chrono::seconds>(then - now);
+    return "in " + core::formatDuration(std::max(left, std::chrono::seconds{0}));
 }
 
 Time currentTime() {

@@ -86,12 +86,18 @@ TEST_F(Leases, AreExtendedAndNeverCutShort) {
     EXPECT_EQ(expires(id), 0);
 }
 
-TEST_F(Leases, AreGivenToAnEnvironmentWithoutByConfigure) {
+TEST_F(Leases, AreNeverGivenByAnExtension) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
-    const std::int64_t before = now();
-    EXPECT_TRUE(extend(*asAlice, id, hour).ok());
-    expectLifetime(id, hour, before);
+    for (Client* caller : {asAlice.get(), asRoot.get(), asBob.get()}) {
+        const Answer refused = extend(*caller, id, 1);
+        EXPECT_EQ(refused.error, error::invalidArgs);
+        EXPECT_NE(refused.text.find("has no lease"), std::string::npos) << refused.text;
+    }
+    EXPECT_EQ(expires(id), 0);
+    // Lifting a lease that is not there changes nothing, either.
+    EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 0, 1, "lifetime").ok());
+    EXPECT_EQ(expires(id), 0);
 }
 
 TEST_F(Leases, BeginWhenAWaitIsOver) {

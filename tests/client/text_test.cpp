@@ -67,6 +67,8 @@ TEST(ParseNumber, TakesWholeNumbersOnly) {
 
 TEST(RelativeFuture, IsInTheLargestUnitThatFits) {
     EXPECT_EQ(relativeFuture(now + std::chrono::hours{2}, now), "in 2h");
+    EXPECT_EQ(relativeFuture(now + std::chrono::hours{2} - std::chrono::milliseconds{10}, now),
+              "in 2h");
     EXPECT_EQ(relativeFuture(now + std::chrono::minutes{119}, now), "in 1h 59min");
     EXPECT_EQ(relativeFuture(now + std::chrono::seconds{1}, now), "in 1s");
     EXPECT_EQ(relativeFuture(now - std::chrono::hours{1}, now), "in 0s");

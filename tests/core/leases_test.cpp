@@ -120,15 +120,14 @@ TEST_F(Leasing, IsExtendedAndNeverShortened) {
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 
-TEST_F(Leasing, IsGivenToAnEnvironmentWithoutAny) {
+TEST_F(Leasing, IsNeverGivenByAnExtension) {
     activate("10", alice);
+    attachCount("10", 1);
     told.clear();
-    extend("10", hours{1});
-    const auto changes = toldOf<core::EnvironmentChanged>();
-    ASSERT_EQ(changes.size(), 1U);
-    EXPECT_EQ(changes[0].field, core::EnvironmentField::Expires);
+    EXPECT_EQ(codeOf([&] { extend("10", hours{1}); }), core::ErrorCode::InvalidArgs);
+    EXPECT_TRUE(told.empty());
     pass(hours{1});
-    EXPECT_EQ(ledger.find("10"), nullptr);
+    EXPECT_EQ(devicesOf("10"), Indices{0});
 }
 
 TEST_F(Leasing, IsLifted) {

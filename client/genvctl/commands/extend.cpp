@@ -29,11 +29,15 @@ struct ExtendArguments {
 ConfigurationChange wantedChange(Client& client, const std::string& id,
                                  const std::optional<std::string>& typed) {
     ConfigurationChange change;
-    if (typed) {
+    if (typed)
         change.lifetime = readLifetime("TIME", *typed);
-        return change;
-    }
     const Environment environment = client.environment(id);
+    if (!environment.expires)
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("Environment {} has no lease; it was not changed", id),
+                      "It ends only with its processes, so there is nothing to extend.");
+    if (typed)
+        return change;
     const auto limits = client.limits(environment.uid);
     const auto limit = limits.find(lifetimeLimit);
     std::optional<std::chrono::seconds> longest;
@@ -64,7 +68,7 @@ void extend(Context& context, const std::string& id, const ExtendArguments& argu
 } // namespace
 
 void addExtend(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("extend", "Let an environment end later");
+    CLI::App* command = app.add_subcommand("extend", "Extend the lease of an environment");
     const auto arguments = std::make_shared<ExtendArguments>();
     command
         ->add_option("TIME", arguments->lifetime,
@@ -72,7 +76,7 @@ void addExtend(CLI::App& app, Context& context) {
         ->type_name("");
     command->add_option("--id,--eid", arguments->id, "That environment, not this shell's")
         ->type_name("ID");
-    command->footer("Never ends it earlier than it would. \"genvctl status\" shows what is left.");
+    command->footer("Never shortens a lease. An environment without a lease is left as it is.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] {
             if (arguments->id) {
