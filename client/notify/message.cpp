@@ -80,6 +80,10 @@ struct Group {
     [[nodiscard]] bool isRule() const {
         return std::string_view(reason).substr(0, rulePrefix.size()) == rulePrefix;
     }
+    /// The rule that was the reason; empty when it was none.
+    [[nodiscard]] std::string_view rule() const {
+        return isRule() ? std::string_view(reason).substr(rulePrefix.size()) : std::string_view();
+    }
     [[nodiscard]] core::WallTime end() const {
         return last.when + std::chrono::seconds(Details(last.notice).number("left"));
     }
@@ -108,11 +112,22 @@ std::string capitalised(std::string text) {
     return text;
 }
 
+// What keeps a rule from acting again. A rule that is not here enforces a limit of the user's.
+std::string adviceOn(std::string_view rule) {
+    if (rule == "non-env-processes")
+        return "Run it in an environment: \"genvctl run --gpus 1 -- COMMAND\"";
+    if (rule == "env-devices")
+        return "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" takes another";
+    if (rule == "env-memory")
+        return "Use less GPU memory, or take a larger share with --gpu-memory";
+    return "\"genvctl limits\" shows your limits";
+}
+
 std::string whoKnows(const Group& group, const char* next) {
     if (group.reason == "admin")
         return fmt::format("Ask {} why; {}.", group.actor, next);
     if (group.isRule())
-        return fmt::format("\"genvctl limits\" shows your limits; {}.", next);
+        return fmt::format("{}; {}.", adviceOn(group.rule()), next);
     return capitalised(next) + ".";
 }
 
@@ -163,7 +178,7 @@ Part sayTerminated(const Group& group) {
                                     pids.size() == 1 ? "was" : "were")),
             core::sayTermination(pids, group.indices(), group.reason, group.actor),
             group.reason == "admin" ? fmt::format("Ask {} why.", group.actor)
-            : group.isRule()        ? "\"genvctl limits\" shows your limits."
+            : group.isRule()        ? adviceOn(group.rule()) + "."
                                     : "",
             std::nullopt};
 }
@@ -201,12 +216,13 @@ Part sayExpiring(const Group& group) {
 
 Part sayWarned(const Group& group) {
     const Details details(group.last.notice);
-    return {Urgency::Normal,
-            "x-genv.rule.warning",
-            fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
-            core::sayWarning(details.text("message"), details.text("rule"), group.end()),
-            "Nothing happens if that is over by then.",
-            std::nullopt};
+    return {
+        Urgency::Normal,
+        "x-genv.rule.warning",
+        fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
+        core::sayWarning(details.text("message"), details.text("rule"), group.end()),
+        fmt::format("Nothing happens if that is over by then. {}.", adviceOn(details.text("rule"))),
+        std::nullopt};
 }
 
 Part sayMemory(const Group& group) {

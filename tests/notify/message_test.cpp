@@ -135,6 +135,20 @@ TEST(Message, SaysTheOtherKinds) {
     EXPECT_FALSE(subjectOf(notice("something-new", {})));
 }
 
+TEST(Message, AdvisesOnTheRuleThatActed) {
+    const auto hint = [](const std::string& rule) {
+        return messageOf({notice("process-terminated",
+                                 {{"pid", "9"}, {"devices", "0"}, {"reason", "rule:" + rule}})})
+            .hint;
+    };
+    EXPECT_EQ(hint("non-env-processes"),
+              "Run it in an environment: \"genvctl run --gpus 1 -- COMMAND\".");
+    EXPECT_EQ(hint("env-devices"),
+              "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" takes another.");
+    EXPECT_EQ(hint("env-memory"), "Use less GPU memory, or take a larger share with --gpu-memory.");
+    EXPECT_EQ(hint("max-processes-per-user"), "\"genvctl limits\" shows your limits.");
+}
+
 TEST(Message, SaysWhichGpusOthersStillUse) {
     const auto occupied = [](const std::string& device) {
         return notice("device-occupied", {{"device", device}, {"uuid", "GPU-" + device}});

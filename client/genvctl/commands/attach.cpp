@@ -5,10 +5,14 @@
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/status_file.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -23,9 +27,22 @@ struct AttachArguments {
     bool refresh = false;
 };
 
+// A shell without genv's function, such as the "sh -c" of a command of "run", keeps its variables:
+// nobody can change those of a process from outside.
+void warnOfUnchangedVariables(const std::string& visible) {
+    const char* now = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (now == nullptr || now != visible)
+        warn(fmt::format("the variables of this shell are unchanged: CUDA_VISIBLE_DEVICES is {}",
+                         now == nullptr ? "not set" : core::escaped(now)),
+             fmt::format("To use what is attached now: export CUDA_VISIBLE_DEVICES={}", visible));
+}
+
 void tellDevices(Context& context, const std::vector<std::uint32_t>& attached,
                  ShellCode code = {}) {
-    code.set(deviceVariables(visibleDevices(context.client(), attached)));
+    const std::string visible = visibleDevices(context.client(), attached);
+    if (!context.shell)
+        warnOfUnchangedVariables(visible);
+    code.set(deviceVariables(visible));
     context.tellShell(code);
 }
 

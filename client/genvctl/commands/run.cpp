@@ -6,6 +6,7 @@
 #include "client/genvctl/commands/holding.hpp"
 #include "client/genvctl/commands/own_environment.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/ending_reporter.hpp"
 #include "client/genvctl/execution.hpp"
 #include "client/genvctl/login_shell.hpp"
 #include "client/genvctl/remote/placement.hpp"
@@ -26,6 +27,7 @@ struct RunArguments {
     bool login = false;
     bool noPrompt = false;
     bool hold = false;
+    bool report = false;
 
     void check() const {
         if (login && hold)
@@ -52,6 +54,7 @@ void enter(Context& context, const RunArguments& arguments) {
     }
     if (arguments.login)
         LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context);
+    startEndingReporter(id);
     setOwnVariables(context, id, arguments.wanted.nvmlFilter);
 }
 
@@ -66,6 +69,10 @@ void runOnHost(const Context& context, const RunArguments& arguments,
 
 void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
     arguments.check();
+    if (arguments.report) {
+        reportEndings(context, arguments.id.value_or(""));
+        return;
+    }
     if (context.options.host) {
         runOnHost(context, arguments, words);
         return;
@@ -91,6 +98,8 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
                      "Run nothing: print what was taken, and keep it until standard input ends");
     // Of "remote": the process that has claimed the environment and leaves it now.
     command.add_option("--take-over", arguments.predecessor)->group("");
+    // Of startEndingReporter().
+    command.add_flag("--report", arguments.report)->group("");
 }
 
 } // namespace
@@ -104,7 +113,7 @@ void addRun(CLI::App& app, Context& context) {
         "an active environment the command gets one of its own, with its own GPUs.");
     takeEverythingFromTheCommandOn(*command);
     command->callback([&context, arguments, command] {
-        const bool needsNone = arguments->login || arguments->hold;
+        const bool needsNone = arguments->login || arguments->hold || arguments->report;
         const std::vector<std::string> words =
             needsNone ? noCommandWords(*command) : commandWords(*command);
         context.command = [&context, arguments, words] { run(context, *arguments, words); };
