@@ -2,6 +2,7 @@
 #include "core/state_schema.hpp"
 
 #include "core/error.hpp"
+#include "core/state_upgrades.hpp"
 #include "core/text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -108,7 +109,7 @@ bool flag(const json& object, const char* name) {
     return field(object, name, json::value_t::boolean).get<bool>();
 }
 
-// What documents of earlier versions do not have.
+// What earlier documents of the same version do not have.
 bool flagIfAny(const json& object, const char* name) {
     return object.contains(name) && flag(object, name);
 }
@@ -227,11 +228,8 @@ Configuration decodeConfiguration(const json& value) {
     return configuration;
 }
 
+// Of the newest version: state_upgrades.hpp says how to add a key or a version.
 Environment decodeEnvironment(const json& document) {
-    requireObject(document, "the document");
-    if (const auto version = number(document, "version"); version != stateVersion)
-        throw StateError(fmt::format("it has version {}, and this service reads version {}",
-                                     version, stateVersion));
     Environment environment;
     environment.id = text(document, "id");
     requireIdentifier(environment.id, "id");
@@ -304,10 +302,11 @@ std::string encodeState(const Environment& environment) {
 
 Environment decodeState(std::string_view document) {
     // The parser's own message quotes the document, which may be hostile.
-    const json parsed = json::parse(document, nullptr, false);
+    json parsed = json::parse(document, nullptr, false);
     if (parsed.is_discarded())
         throw StateError("it is not JSON");
     try {
+        upgradeDocument(parsed, stateUpgrades);
         return decodeEnvironment(parsed);
     } catch (const Error& error) {
         throw StateError(error.what());

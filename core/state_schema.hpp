@@ -12,7 +12,8 @@
 
 namespace genv::core {
 
-/// The version that encodeState() writes. Older ones are read; newer ones are refused.
+/// The version that encodeState() writes. Older ones are read (state_upgrades.hpp); newer ones are
+/// refused.
 inline constexpr int stateVersion = 1;
 
 /// Why a document is not one.

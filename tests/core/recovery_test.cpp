@@ -316,37 +316,6 @@ TEST(StateSchema, ReadsWhatItWrites) {
     EXPECT_EQ(read, environment);
 }
 
-// The document of schema version 1 as the first release wrote it: later ones must read it.
-constexpr const char* firstDocument =
-    R"({"version":1,"id":"1573","uid":1004,"user":"paul","created":1600000000000000,"sequence":3,)"
-    R"("configuration":{"name":"Yesterday","gpus":2,"gpu_memory":4000000000},)"
-    R"("processes":[{"pid":1573,"start_time":77}],"kernels":[{"id":"k","pid":1600,"start_time":78}],)"
-    R"("attachments":[{"device":"GPU-1","index":1,"kind":"gpu","model":"NVIDIA A100","total_memory":16000000000,)"
-    R"("share":4000000000,"over_subscribed":true,"since":1600000000000001,"sequence":4}]})";
-
-TEST(StateSchema, ReadsTheFirstDocuments) {
-    const core::Environment read = core::decodeState(firstDocument);
-    EXPECT_EQ(read.id, "1573");
-    EXPECT_EQ(read.configuration, (core::Configuration{"Yesterday", 2, gigabytes(4)}));
-    EXPECT_FALSE(read.exempt);
-    ASSERT_EQ(read.attachments.size(), 1U);
-    EXPECT_EQ(read.attachments[0].share, gigabytes(4));
-    EXPECT_TRUE(read.attachments[0].overSubscribed);
-    EXPECT_FALSE(read.attachments[0].exempt);
-    EXPECT_FALSE(read.lease || read.attachments[0].lease);
-}
-
-TEST(StateSchema, ReadsDocumentsWithLimitsAndWithoutLeases) {
-    nlohmann::json document = json::parse(firstDocument);
-    document["began"] = 5;
-    document["exempt"] = true;
-    document["attachments"][0]["exempt"] = true;
-    const core::Environment read = core::decodeState(document.dump());
-    EXPECT_EQ(read.began, core::BootTime{std::chrono::microseconds{5}});
-    EXPECT_TRUE(read.exempt);
-    EXPECT_TRUE(read.attachments[0].exempt);
-}
-
 TEST_F(Recovery, TakesAnEnvironmentThatDoesNotSayWhenItBeganForNew) {
     activate("10", alice);
     change("10", [](json& d) { d.erase("began"); });

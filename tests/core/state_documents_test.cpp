@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// State documents of every form that a genv ever wrote, each written by that very genv: a service
+// that starts after an upgrade reads them all. state_upgrades.hpp says what belongs there.
+#include "core/state_schema.hpp"
+#include "core/state_upgrades.hpp"
+#include "tests/core/fakes.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace genv::tests {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* newest = "version-1-leases.json";
+
+std::string documentIn(const std::string& file) {
+    std::ifstream in(std::filesystem::path(GENV_STATE_DOCUMENTS) / file);
+    EXPECT_TRUE(in) << file;
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+core::Environment read(const std::string& file) {
+    return core::decodeState(documentIn(file));
+}
+
+core::BootTime atSecond(std::int64_t second) {
+    return core::BootTime{std::chrono::seconds{second}};
+}
+
+TEST(StateDocuments, OfTheFirstGenvAreRead) {
+    const core::Environment environment = read("version-1-first.json");
+    EXPECT_EQ(environment.id, "1573");
+    EXPECT_EQ(environment.uid, alice);
+    EXPECT_EQ(environment.user, "alice");
+    EXPECT_EQ(environment.created, core::fromMicroseconds(1795000000000001));
+    EXPECT_EQ(environment.sequence, 1U);
+    EXPECT_EQ(environment.configuration, (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
+    ASSERT_EQ(environment.processes.size(), 2U);
+    EXPECT_EQ(environment.processes[1].identity, (core::ProcessIdentity{1580, 7701}));
+    ASSERT_EQ(environment.kernels.size(), 1U);
+    EXPECT_EQ(environment.kernels[0].id, "kernel-1");
+    EXPECT_EQ(environment.kernels[0].process.identity, (core::ProcessIdentity{1600, 7800}));
+    ASSERT_EQ(environment.attachments.size(), 2U);
+    EXPECT_EQ(environment.attachments[0].share, gigabytes(4));
+    EXPECT_FALSE(environment.attachments[0].overSubscribed);
+    EXPECT_TRUE(environment.attachments[1].overSubscribed);
+    EXPECT_FALSE(environment.exempt || environment.attachments[0].exempt);
+    EXPECT_FALSE(environment.lease || environment.attachments[0].lease);
+    EXPECT_TRUE(environment.waits.empty() && environment.locks.empty());
+}
+
+TEST(StateDocuments, OfTheGenvThatFirstHadLimitsAreRead) {
+    const core::Environment environment = read("version-1-limits.json");
+    EXPECT_EQ(environment.began, atSecond(90));
+    EXPECT_TRUE(environment.exempt);
+    ASSERT_EQ(environment.attachments.size(), 1U);
+    EXPECT_TRUE(environment.attachments[0].exempt);
+    EXPECT_FALSE(environment.attachments[0].share) << "the whole device";
+}
+
+TEST(StateDocuments, OfTheGenvThatFirstHadLeasesAndWaitsAreRead) {
+    const core::Environment environment = read(newest);
+    EXPECT_EQ(environment.lease, (core::Lease{atSecond(100), atSecond(40'000'000)}));
+    ASSERT_EQ(environment.attachments.size(), 1U);
+    EXPECT_EQ(environment.attachments[0].lease, (core::Lease{atSecond(110), atSecond(30'000'000)}));
+    ASSERT_EQ(environment.waits.size(), 3U);
+    EXPECT_EQ(environment.waits[0].request,
+              (core::AttachRequest{core::CountWanted{3}, "RTX", gigabytes(2), false}));
+    EXPECT_EQ(environment.waits[0].lifetime, std::chrono::hours{1});
+    EXPECT_EQ(environment.waits[1].request.wanted,
+              (std::variant<core::CountWanted, core::IndicesWanted, core::UuidWanted>{
+                  core::IndicesWanted{{0, 1}}}));
+    EXPECT_TRUE(environment.waits[1].exempt);
+    EXPECT_TRUE(std::holds_alternative<core::UuidWanted>(environment.waits[2].request.wanted));
+    ASSERT_EQ(environment.locks.size(), 1U);
+    EXPECT_EQ(environment.locks[0].number, 11U);
+}
+
+// Fails where the form changed, and a document of the new one is not kept yet.
+TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
+    EXPECT_EQ(json::parse(core::encodeState(read(newest))), json::parse(documentIn(newest)));
+}
+
+TEST(StateDocuments, AreKeptOfEveryVersionAndAllOfThemAreRead) {
+    std::set<int> versions;
+    for (const auto& entry : std::filesystem::directory_iterator(GENV_STATE_DOCUMENTS)) {
+        const std::string file = entry.path().filename();
+        EXPECT_NO_THROW(read(file)) << file;
+        versions.insert(json::parse(documentIn(file))["version"].get<int>());
+    }
+    std::set<int> all;
+    for (int version = 1; version <= core::stateVersion; ++version)
+        all.insert(version);
+    EXPECT_EQ(versions, all);
+}
+
+TEST(StateDocuments, WithKeysThatALaterGenvAddedAreReadWithoutThem) {
+    json document = json::parse(documentIn(newest));
+    document["a-later-key"] = {1, 2};
+    document["attachments"][0]["another"] = nullptr;
+    EXPECT_EQ(core::decodeState(document.dump()), read(newest));
+}
+
+TEST(StateDocuments, OfALaterVersionAreRefusedWithWhatToDo) {
+    json document = json::parse(documentIn(newest));
+    document["version"] = core::stateVersion + 1;
+    try {
+        core::decodeState(document.dump());
+        FAIL() << "it was read";
+    } catch (const core::StateError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "a newer genv wrote it (version 2; this one reads versions up to 1): install "
+                  "that genv again, move the file back to environments/ and restart genvd");
+    }
+}
+
+// -- the steps, with versions that there are not
+
+void renameHolder(json& document) {
+    document["user"] = document.at("holder");
+    document.erase("holder");
+}
+
+void addUnits(json& document) {
+    document["units"] = document.at("user").get<std::string>() + "s";
+}
+
+constexpr std::array<core::StateUpgrade, 2> steps{renameHolder, addUnits};
+
+TEST(StateUpgrades, AreTakenOneAfterTheOtherFromTheVersionOfTheDocument) {
+    json oldest{{"version", 1U}, {"holder", "alice"}};
+    core::upgradeDocument(oldest, steps);
+    EXPECT_EQ(oldest, (json{{"version", 3U}, {"user", "alice"}, {"units", "alices"}}));
+    json older{{"version", 2U}, {"user", "bob"}};
+    core::upgradeDocument(older, steps);
+    EXPECT_EQ(older, (json{{"version", 3U}, {"user", "bob"}, {"units", "bobs"}}));
+    const json newestForm{{"version", 3U}, {"user", "carol"}, {"units", "many"}};
+    json untouched = newestForm;
+    core::upgradeDocument(untouched, steps);
+    EXPECT_EQ(untouched, newestForm);
+}
+
+TEST(StateUpgrades, RefuseWhatIsNotADocumentOfItsVersion) {
+    for (json document :
+         {json(7), json::array(), json::object(), json{{"version", 0U}}, json{{"version", -1}},
+          json{{"version", "1"}}, json{{"version", 4U}}, json{{"version", 1U}},
+          json{{"version", 1U}, {"holder", 7}}, json{{"version", 2U}, {"user", nullptr}}})
+        EXPECT_THROW(core::upgradeDocument(document, steps), core::StateError) << document;
+}
+
+} // namespace
+} // namespace genv::tests
