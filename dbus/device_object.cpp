@@ -53,10 +53,12 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
         policy::Target target;
         target.devices = {index_};
         std::optional<core::EnvironmentId> wanted;
+        std::uint64_t sequence = 0;
         if (!id.empty()) {
             const core::Environment& environment = context_.ledger.get(id);
             core::requireAttached(environment, {index_});
             wanted = environment.id;
+            sequence = environment.sequence;
             target.environment = environment.id;
             target.owner = environment.uid;
             target.ownerName = environment.user;
@@ -64,10 +66,10 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
         // The index may mean another device, and the id another environment, by the time of the
         // answer.
         context_.gate.pass(reply, target,
-                           [&ledger = context_.ledger, reply, index = index_, wanted,
-                            owner = target.owner, uuid = self().facts.uuid] {
+                           [&ledger = context_.ledger, reply, index = index_, wanted, sequence,
+                            uuid = self().facts.uuid] {
                                if (ledger.device(index).facts.uuid != uuid ||
-                                   (wanted && ledger.get(*wanted).uid != owner))
+                                   (wanted && ledger.get(*wanted).sequence != sequence))
                                    core::fail(core::ErrorCode::NoSuchDevice,
                                               "device {} or its environment changed while "
                                               "authorisation was given; try again",

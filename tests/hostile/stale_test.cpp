@@ -98,6 +98,21 @@ TEST_F(Stale, ADeviceIsTakenFromNobodyWhoWasNotAskedAbout) {
     EXPECT_EQ(devicesOf(id), "0") << "carol keeps hers";
 }
 
+TEST_F(Stale, ADeviceIsNotTakenFromAnotherEnvironmentOfTheSameOwner) {
+    const Rule rule("alice-manages",
+                    R"(action.id == "dev.genv.manager.manage-others" && subject.user == "alice")");
+    const UserProcess first(bob);
+    const UserProcess second(bob);
+    const std::string id = activateAs(bob, first, "held", 1);
+    signalDaemon("polkitd", SIGSTOP);
+    const auto pending = ask(devicePath(0), deviceInterface, "Detach", "s", id.c_str());
+    EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
+    activateAs(bob, second, id, 1);
+    signalDaemon("polkitd", SIGCONT);
+    EXPECT_EQ(asAlice->finish(*pending).error, error::noSuchDevice);
+    EXPECT_EQ(devicesOf(id), "0") << "it is another one, though bob's, too";
+}
+
 TEST_F(Stale, WhoeverLeavesTakesTheQuestionAlong) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
