@@ -37,6 +37,9 @@ namespace {
 
 } // namespace
 
+// PIDFD_THREAD, of Linux 6.9: which headers need not have, and earlier kernels give to nobody.
+constexpr int threadFlag = O_EXCL;
+
 struct ProcessTable::Watch {
     Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
     std::unordered_map<std::uint64_t, const Pin*> pins; ///< by ticket, which an event carries
@@ -139,6 +142,11 @@ std::shared_ptr<const core::ProcessPin> ProcessTable::pinDescriptor(int pidfd) {
     if (pid == 0)
         core::fail(core::ErrorCode::InvalidArgs,
                    "the descriptor is not one of a process (pidfd_open)");
+    // It hangs up when its thread ends, which says nothing of the process.
+    if ((::fcntl(pidfd, F_GETFL) & threadFlag) != 0)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "the descriptor is one of a thread: expected one of a process (pidfd_open "
+                   "without PIDFD_THREAD)");
     if (pid < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");
     Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));

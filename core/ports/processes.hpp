@@ -49,7 +49,8 @@ class Processes {
     virtual std::shared_ptr<const ProcessPin> pin(Pid pid) = 0;
 
     /// The same for the process that a descriptor from pidfd_open(2) refers to; the descriptor
-    /// stays the caller's. Throws Error(InvalidArgs) for another kind of descriptor.
+    /// stays the caller's. Throws Error(InvalidArgs) for another kind of descriptor, a thread's
+    /// among them.
     virtual std::shared_ptr<const ProcessPin> pinDescriptor(int pidfd) = 0;
 
     /// The ancestors of a process, parent first, without pid 1; cut where a chain is absurdly long.

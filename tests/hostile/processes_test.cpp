@@ -3,6 +3,7 @@
 // are in another namespace, descriptors that are none of a process, uids that are mixed, and a root
 // that is one only in its own user namespace.
 #include "tests/bus/support/fixture.hpp"
+#include "tests/hostile/made.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -15,52 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 #include <thread>
 
 namespace genv::tests {
 namespace {
-
-// A child that runs a function, which says a number when it is ready and then waits for its end.
-class Made {
-  public:
-    using Say = std::function<void(long)>;
-
-    explicit Made(const std::function<void(const Say&)>& body) {
-        int ready[2];
-        if (::pipe2(ready, O_CLOEXEC) != 0)
-            throw std::runtime_error("pipe");
-        pid_ = ::fork();
-        if (pid_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            body([&](long number) {
-                if (::write(ready[1], &number, sizeof(number)) != sizeof(number))
-                    ::_exit(1);
-            });
-            for (;;)
-                ::pause();
-        }
-        ::close(ready[1]);
-        if (::read(ready[0], &said_, sizeof(said_)) != sizeof(said_))
-            said_ = -1;
-        ::close(ready[0]);
-    }
-    Made(const Made&) = delete;
-    Made& operator=(const Made&) = delete;
-    ~Made() {
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-    }
-    [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
-    [[nodiscard]] long said() const { return said_; }
-
-  private:
-    pid_t pid_ = -1;
-    long said_ = -1;
-};
 
 std::size_t descriptorsOf(pid_t pid) {
     std::size_t count = 0;
@@ -123,6 +86,15 @@ TEST_F(Processes, ThatAreNoneAreRefused) {
         }).join();
     });
     EXPECT_EQ(add(static_cast<core::Pid>(threaded.said())).error, error::noSuchProcess);
+    // Nor by a descriptor of it (PIDFD_THREAD, Linux 6.9), which hangs up with the thread alone.
+    for (const long task : {threaded.said(), static_cast<long>(threaded.pid())}) {
+        const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, task, O_EXCL));
+        if (descriptor < 0 && errno == EINVAL)
+            continue; // the kernel gives none
+        EXPECT_EQ(activateBy(descriptor).error, error::invalidArgs) << task;
+        ::close(descriptor);
+    }
+    EXPECT_EQ(environmentCount(), "1");
     // One that has exited and is not reaped.
     const pid_t zombie = ::fork();
     if (zombie == 0)

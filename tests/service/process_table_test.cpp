@@ -10,6 +10,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <future>
+#include <thread>
 
 extern "C" {
 #include <sys/pidfd.h>
@@ -118,6 +123,31 @@ TEST_F(ProcessTable, ResolvesADescriptorOfAProcess) {
     const service::Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     EXPECT_EQ(refusalOf([&] { table.pinDescriptor(file.get()); }), ErrorCode::InvalidArgs);
     EXPECT_EQ(refusalOf([&] { table.pinDescriptor(-1); }), ErrorCode::InvalidArgs);
+}
+
+TEST_F(ProcessTable, RefusesADescriptorOfAThread) {
+    constexpr unsigned threadFlag = O_EXCL; // PIDFD_THREAD, which headers need not have
+    std::promise<pid_t> started;
+    std::promise<void> over;
+    std::thread thread([&] {
+        started.set_value(::gettid());
+        over.get_future().wait();
+    });
+    const pid_t follower = started.get_future().get();
+    // Also the first thread's: it hangs up with that thread, and not with the process.
+    for (const pid_t task : {follower, ::getpid()}) {
+        const service::Descriptor pidfd(::pidfd_open(task, threadFlag));
+        if (pidfd.get() < 0 && errno == EINVAL) {
+            over.set_value();
+            thread.join();
+            GTEST_SKIP() << "this kernel has no descriptors of threads (Linux 6.9)";
+        }
+        EXPECT_EQ(refusalOf([&] { table.pinDescriptor(pidfd.get()); }), ErrorCode::InvalidArgs);
+    }
+    EXPECT_EQ(refusalOf([&] { table.pin(static_cast<core::Pid>(follower)); }),
+              ErrorCode::NoSuchProcess);
+    over.set_value();
+    thread.join();
 }
 
 TEST_F(ProcessTable, KnowsAncestorsParentFirst) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A process that a test makes what it wants it to be: of any uids, in any namespaces.
+#pragma once
+
+#include "core/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <stdexcept>
+
+namespace genv::tests {
+
+// A child that runs a function, which says a number when it is ready and then waits for its end.
+class Made {
+  public:
+    using Say = std::function<void(long)>;
+
+    explicit Made(const std::function<void(const Say&)>& body) {
+        int ready[2];
+        if (::pipe2(ready, O_CLOEXEC) != 0)
+            throw std::runtime_error("pipe");
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            body([&](long number) {
+                if (::write(ready[1], &number, sizeof(number)) != sizeof(number))
+                    ::_exit(1);
+            });
+            for (;;)
+                ::pause();
+        }
+        ::close(ready[1]);
+        if (::read(ready[0], &said_, sizeof(said_)) != sizeof(said_))
+            said_ = -1;
+        ::close(ready[0]);
+    }
+    Made(const Made&) = delete;
+    Made& operator=(const Made&) = delete;
+    ~Made() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
+    [[nodiscard]] long said() const { return said_; }
+
+  private:
+    pid_t pid_ = -1;
+    long said_ = -1;
+};
+
+} // namespace genv::tests
