@@ -5,34 +5,80 @@
 
 namespace genv::core {
 
-Limits LimitTable::of(const UserInfo& user) const {
-    if (user.uid == 0)
-        return {};
-    Limits result = general;
-    const auto own = users.find(user.name);
-    const auto choose = [&](auto Limits::*limit) {
-        std::remove_reference_t<decltype(result.*limit)> ofGroups;
-        for (const std::string& name : user.groups) {
-            const auto group = groups.find(name);
-            if (group != groups.end() && group->second.*limit)
-                ofGroups = std::max(ofGroups, group->second.*limit);
-        }
-        if (own != users.end() && own->second.*limit)
-            result.*limit = own->second.*limit;
-        else if (ofGroups)
-            result.*limit = ofGroups;
+namespace {
+
+// Makes Limits of a choice for each of them.
+template <typename Choose>
+Limits choose(const Choose& choice) {
+    Limits result;
+    const auto set = [&](auto Limits::*limit) {
+        result.*limit = choice(limit);
         using Value = typename std::remove_reference_t<decltype(result.*limit)>::value_type;
         if (result.*limit == infinite<Value>())
             (result.*limit).reset();
     };
-    choose(&Limits::maxDevices);
-    choose(&Limits::maxEnvironments);
-    choose(&Limits::maxProcesses);
-    choose(&Limits::maxGpuMemory);
-    choose(&Limits::maxGpuMemoryPerDevice);
-    choose(&Limits::maxLifetime);
-    choose(&Limits::idleTimeout);
+    set(&Limits::maxDevices);
+    set(&Limits::maxEnvironments);
+    set(&Limits::maxProcesses);
+    set(&Limits::maxGpuMemory);
+    set(&Limits::maxGpuMemoryPerDevice);
+    set(&Limits::maxLifetime);
+    set(&Limits::idleTimeout);
     return result;
+}
+
+// Calls a function with every value of a limit that a section for users or groups sets.
+template <typename Limit, typename Use>
+void forEachSection(const LimitTable& table, Limit limit, const Use& use) {
+    for (const auto* sections : {&table.users, &table.groups}) {
+        for (const auto& [name, limits] : *sections) {
+            if (limits.*limit)
+                use(limits.*limit);
+        }
+    }
+}
+
+Limits strictest(const LimitTable& table) {
+    return choose([&](auto limit) {
+        auto least = table.general.*limit;
+        forEachSection(table, limit,
+                       [&](const auto& value) { least = least ? std::min(least, value) : value; });
+        return least;
+    });
+}
+
+Limits mostGenerous(const LimitTable& table) {
+    return choose([&](auto limit) {
+        auto most = table.general.*limit;
+        if (most) // without a general one somebody has none
+            forEachSection(table, limit, [&](const auto& value) { most = std::max(most, value); });
+        return most;
+    });
+}
+
+} // namespace
+
+Limits LimitTable::of(const UserInfo& user) const {
+    if (user.uid == 0)
+        return {};
+    if (user.isUnknown)
+        return strictest(*this);
+    const auto own = users.find(user.name);
+    return choose([&](auto limit) {
+        if (own != users.end() && own->second.*limit)
+            return own->second.*limit;
+        std::remove_cvref_t<decltype(general.*limit)> ofGroups;
+        for (const std::string& name : user.groups) {
+            const auto group = groups.find(name);
+            if (group != groups.end())
+                ofGroups = std::max(ofGroups, group->second.*limit);
+        }
+        return ofGroups ? ofGroups : general.*limit;
+    });
+}
+
+Limits LimitTable::enforcedOn(const UserInfo& user) const {
+    return user.isUnknown && user.uid != 0 ? mostGenerous(*this) : of(user);
 }
 
 } // namespace genv::core

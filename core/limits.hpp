@@ -22,6 +22,7 @@ struct UserInfo {
     Uid uid = 0;
     std::string name; ///< the uid as text where the database has none
     std::vector<std::string> groups;
+    bool isUnknown = false; ///< the database did not answer: nothing is known but the uid
 };
 
 /// What a user may have at most; what is unset is unlimited, and what is infinite() is unlimited
@@ -55,9 +56,14 @@ struct LimitTable {
     std::map<std::string, Limits> users;  ///< by user name
     std::map<std::string, Limits> groups; ///< by group name
 
-    /// What applies to a user: each limit from the user's own section, else the most generous of
-    /// the groups' that set it, else the general one. Root has none.
+    /// What a request of a user is compared with: each limit from the user's own section, else the
+    /// most generous of the groups' that set it, else the general one. Root has none. Of an unknown
+    /// user the strictest that anybody has: the user may be the one it was set for.
     [[nodiscard]] Limits of(const UserInfo& user) const;
+
+    /// What rules end a user's work for: the same, but of an unknown user the most generous that
+    /// anybody has, since nobody's work ends for a limit that may be another's.
+    [[nodiscard]] Limits enforcedOn(const UserInfo& user) const;
 
     friend bool operator==(const LimitTable&, const LimitTable&) = default;
 };

@@ -72,7 +72,7 @@ Enforcement::Wanted Enforcement::read(VariantMap values, core::Uid caller) {
     wanted.rules.envDevices = options.take<bool>("env-devices").value_or(true);
     wanted.rules.envMemory = options.take<bool>("env-memory").value_or(true);
     wanted.rules.limitsOf = [table = takeLimits(options)](const core::UserInfo& user) {
-        return table.of(user);
+        return table.enforcedOn(user);
     };
     wanted.options.dryRun = options.takeFlag("dry-run");
     wanted.options.terminate = options.take<bool>("terminate").value_or(true);

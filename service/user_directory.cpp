@@ -6,22 +6,30 @@
 #include <grp.h>
 #include <pwd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace genv::service {
 
 namespace {
 
-// More users than any machine has at once; beyond, everything is forgotten and learnt again.
+// More users than any machine has at once; beyond, those asked about longest ago are forgotten.
 constexpr std::size_t mostKnown = 10'000;
 
 constexpr int mostGroups = 1024;
 
+// What getpwuid_r(3) and getgrgid_r(3) return where the database works and has no such entry; other
+// errors say that it does not work.
+bool saysThatThereIsNone(int error) {
+    return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+}
+
 } // namespace
 
-UserDirectory::UserDirectory(const core::Clock& clock, core::Scheduler& scheduler,
+UserDirectory::UserDirectory(const core::Clock& clock, core::Scheduler& scheduler, core::Log& log,
                              Worker::Post post, Lookup lookup)
-    : clock_(clock), scheduler_(scheduler), lookup_(std::move(lookup)),
+    : clock_(clock), scheduler_(scheduler), log_(log), lookup_(std::move(lookup)),
       worker_("genvd-users", std::move(post)) {}
 
 void UserDirectory::describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) {
@@ -37,26 +45,55 @@ void UserDirectory::describeFor(core::Uid asking, core::Uid uid,
     }
     Asked& asked = asked_[uid];
     asked.waiting.push_back(std::move(answer));
-    if (!asked.deadline)
-        asked.deadline = scheduler_.after(patience, [this, uid] {
-            answerAll({uid, std::to_string(uid), {}});
-        });
     if (!asked.askers.insert(asking).second)
         return; // asked already
-    worker_.run<core::UserInfo>(
+    // Anew for everybody who asks, so that nobody's time runs out by whoever asked before.
+    asked.deadline = scheduler_.after(patience, [this, uid] { answerWithoutDatabase(uid); });
+    worker_.run<std::optional<core::UserInfo>>(
         asking, [lookup = lookup_, uid] { return lookup(uid); },
-        [this, uid](const core::UserInfo& found) { learn(uid, found); },
+        [this, uid](const std::optional<core::UserInfo>& found) { learn(uid, found); },
         [this, uid] { return asked_.contains(uid); });
 }
 
-void UserDirectory::learn(core::Uid uid, core::UserInfo user) {
+core::UserInfo UserDirectory::newest(const core::UserInfo& user) const {
+    const auto known = known_.find(user.uid);
+    return known != known_.end() ? known->second.user : user;
+}
+
+void UserDirectory::learn(core::Uid uid, const std::optional<core::UserInfo>& found) {
+    if (!found) {
+        answerWithoutDatabase(uid);
+        return;
+    }
+    // Somebody who was there and is no more: a server that is down looks the same to the name
+    // service, so what was known holds.
+    core::UserInfo user = found->name.empty() ? newest({uid, std::to_string(uid), {}}) : *found;
     user.uid = uid;
-    if (user.name.empty())
-        user.name = std::to_string(uid);
-    if (known_.size() >= mostKnown)
-        known_.clear();
-    known_[uid] = {user, clock_.bootNow() + keptFor};
+    keep(user);
     answerAll(user);
+}
+
+void UserDirectory::keep(core::UserInfo user) {
+    if (known_.size() >= mostKnown && !known_.contains(user.uid))
+        known_.erase(
+            std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
+                return a.second.until < b.second.until;
+            }));
+    const core::Uid uid = user.uid;
+    known_[uid] = {std::move(user), clock_.bootNow() + keptFor};
+}
+
+void UserDirectory::answerWithoutDatabase(core::Uid uid) {
+    if (!asked_.contains(uid))
+        return; // answered by the deadline before
+    if (const core::BootTime now = clock_.bootNow(); now >= nextWarning_) {
+        nextWarning_ = now + keptFor;
+        log_.warning("the user database does not answer (asked about uid {}): what it said last "
+                     "holds, and of users it said nothing about requests are held to the strictest "
+                     "limits",
+                     uid);
+    }
+    answerAll(newest({uid, std::to_string(uid), {}, true}));
 }
 
 void UserDirectory::answerAll(const core::UserInfo& user) {
@@ -67,12 +104,13 @@ void UserDirectory::answerAll(const core::UserInfo& user) {
         answer(user);
 }
 
-core::UserInfo UserDirectory::lookUpSystem(core::Uid uid) {
+std::optional<core::UserInfo> UserDirectory::lookUpSystem(core::Uid uid) {
     std::vector<char> buffer(16384);
     passwd entry{};
     passwd* found = nullptr;
-    if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
-        return {};
+    if (const int error = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+        found == nullptr)
+        return saysThatThereIsNone(error) ? std::optional(core::UserInfo{}) : std::nullopt;
     // A directory server may hold anything; names reach terminals and logs.
     core::UserInfo user{uid, core::escaped(found->pw_name, core::longestName), {}};
     int count = mostGroups;
@@ -84,10 +122,12 @@ core::UserInfo UserDirectory::lookUpSystem(core::Uid uid) {
         group groupEntry{};
         group* foundGroup = nullptr;
         std::vector<char> groupBuffer(65536);
-        if (::getgrgid_r(gid, &groupEntry, groupBuffer.data(), groupBuffer.size(), &foundGroup) ==
-                0 &&
-            foundGroup != nullptr)
+        const int error =
+            ::getgrgid_r(gid, &groupEntry, groupBuffer.data(), groupBuffer.size(), &foundGroup);
+        if (foundGroup != nullptr)
             user.groups.emplace_back(foundGroup->gr_name);
+        else if (!saysThatThereIsNone(error))
+            return std::nullopt;
     }
     return user;
 }

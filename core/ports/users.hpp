@@ -17,9 +17,9 @@ class Users {
   public:
     virtual ~Users() = default;
 
-    /// Tells who a user is; the uid as text and no groups where the database does not know them or
-    /// does not answer in time. Always answers; at once where they are known. Called on the loop's
-    /// thread only.
+    /// Tells who a user is; the uid as text and no groups where the database does not know them.
+    /// Where it does not answer in time, what it said last; an unknown user where it said nothing.
+    /// Always answers; at once where they are known. Called on the loop's thread only.
     virtual void describe(Uid uid, std::function<void(const UserInfo&)> answer) = 0;
 
     /// The same for somebody who wants to know about another user: it never holds up what others

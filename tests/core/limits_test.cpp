@@ -81,6 +81,41 @@ TEST(Limits, ForAUserWithoutANameGoByTheUidAsText) {
               devices(1));
 }
 
+// -- while the user database does not answer
+
+const UserInfo unknown{alice, "1001", {}, true};
+
+// Everybody but alice and the staff has 4; those have 1 and 9.
+const LimitTable tableWithSections{devices(4), {{"alice", devices(1)}}, {{"staff", devices(9)}}};
+
+TEST(Limits, OfAnUnknownUserAreTheStrictestThatAnybodyHas) {
+    EXPECT_EQ(tableWithSections.of(unknown), devices(1));
+    EXPECT_EQ((LimitTable{devices(4), {}, {{"students", devices(2)}}}.of(unknown)), devices(2));
+    EXPECT_EQ((LimitTable{devices(4), {}, {{"staff", devices(9)}}}.of(unknown)), devices(4));
+    EXPECT_EQ((LimitTable{{}, {{"bob", devices(3)}}, {}}.of(unknown)), devices(3))
+        << "who knows that it is not bob";
+    EXPECT_EQ((LimitTable{devices(core::infinite<std::uint32_t>()), {{"bob", devices(3)}}, {}}.of(
+                  unknown)),
+              devices(3));
+    EXPECT_EQ((LimitTable{{}, {{"bob", devices(core::infinite<std::uint32_t>())}}, {}}.of(unknown)),
+              Limits{});
+    EXPECT_EQ(LimitTable{}.of(unknown), Limits{});
+    EXPECT_EQ(tableWithSections.of({root, "0", {}, true}), Limits{}) << "root needs no database";
+}
+
+TEST(Limits, EndNobodysWorkThatMayBeAnothers) {
+    EXPECT_EQ(tableWithSections.enforcedOn(unknown), devices(9));
+    EXPECT_EQ((LimitTable{devices(4), {{"bob", devices(0)}}, {}}.enforcedOn(unknown)), devices(4));
+    EXPECT_EQ(
+        (LimitTable{devices(4), {{"bob", devices(core::infinite<std::uint32_t>())}}, {}}.enforcedOn(
+            unknown)),
+        Limits{});
+    EXPECT_EQ((LimitTable{{}, {{"bob", devices(3)}}, {}}.enforcedOn(unknown)), Limits{})
+        << "most have none";
+    EXPECT_EQ(tableWithSections.enforcedOn(student), devices(1)) << "she is known";
+    EXPECT_EQ(tableWithSections.enforcedOn({root, "0", {}, true}), Limits{});
+}
+
 TEST(Users, AreDescribedAllAtOnceWhenTheLastIsKnown) {
     FakeUsers users;
     users.add(alice, "alice", {"students"});

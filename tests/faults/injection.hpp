@@ -42,4 +42,7 @@ struct Injection {
 
 inline constexpr const char* injectionVariable = "GENV_TEST_INJECTION";
 
+/// Where the test makes a named pipe for the user database to hang at.
+inline constexpr const char* userDatabaseVariable = "GENV_TEST_USER_DATABASE";
+
 } // namespace genv::tests

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Loaded into genvd by LD_PRELOAD: makes the system call that a test chose go wrong, and shifts its
-// clocks (injection.hpp). Programs that genvd starts inherit it and are left alone. Nothing here
-// allocates, and calls go straight to the kernel.
+// clocks (injection.hpp), and lets it hang the user database. Programs that genvd starts inherit it
+// and are left alone. Nothing here allocates, and calls go straight to the kernel.
 #include "tests/faults/injection.hpp"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -31,6 +32,7 @@ Injection* injection = nullptr;
 constexpr int mostTracked = 4096;
 bool tracked[mostTracked]; // descriptors of files in the runtime directory
 const char* runtimeDirectory = "";
+const char* userDatabase = ""; // a named pipe while it hangs: until somebody opens its other end
 
 __attribute__((constructor)) void attach() {
     const char* path = std::getenv(genv::tests::injectionVariable);
@@ -39,6 +41,8 @@ __attribute__((constructor)) void attach() {
         std::strcmp(program_invocation_short_name, "genvd") != 0)
         return;
     runtimeDirectory = runtime;
+    if (const char* gate = std::getenv(genv::tests::userDatabaseVariable))
+        userDatabase = gate;
     const long fd = ::syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
     if (fd < 0)
         return;
@@ -184,6 +188,15 @@ ssize_t read(int fd, void* data, std::size_t size) {
         return -1;
     }
     return ::syscall(SYS_read, fd, data, size);
+}
+
+int getpwuid_r(uid_t uid, passwd* entry, char* buffer, std::size_t size, passwd** found) {
+    const long gate = ::syscall(SYS_openat, AT_FDCWD, userDatabase, O_RDONLY | O_CLOEXEC, 0);
+    if (gate >= 0)
+        ::syscall(SYS_close, gate);
+    static const auto real =
+        reinterpret_cast<decltype(&getpwuid_r)>(::dlsym(RTLD_NEXT, "getpwuid_r"));
+    return real(uid, entry, buffer, size, found);
 }
 
 // A close that fails has closed all the same.

@@ -182,8 +182,9 @@ TEST(UserDirectory, AsksOncePerUserAndKeepsTheName) {
     Mailbox mailbox;
     FakeClock clock;
     FakeScheduler scheduler;
+    SilentLog log;
     std::atomic<int> lookups{0};
-    service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid uid) {
+    service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid uid) {
         ++lookups;
         return uid == alice ? core::UserInfo{uid, "alice", {"students"}} : core::UserInfo{};
     });
@@ -208,10 +209,11 @@ TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
     Mailbox mailbox;
     FakeClock clock;
     FakeScheduler scheduler;
+    SilentLog log;
     std::binary_semaphore release{0};
     std::vector<std::string> names;
     {
-        service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid) {
+        service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid) {
             release.acquire();
             return core::UserInfo{alice, "alice", {}};
         });
@@ -226,14 +228,129 @@ TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
     EXPECT_EQ(names, (std::vector<std::string>{"1001", "alice"}));
 }
 
+// Answers as the test says: after a permit, and nothing where the database fails.
+struct SlowDatabase {
+    std::counting_semaphore<64> permits{0};
+    std::atomic<bool> fails{false};
+
+    service::UserDirectory::Lookup lookup() {
+        return [this](core::Uid uid) -> std::optional<core::UserInfo> {
+            permits.acquire();
+            if (fails)
+                return std::nullopt;
+            return core::UserInfo{uid, "user" + std::to_string(uid), {"students"}};
+        };
+    }
+};
+
+TEST(UserDirectory, KeepsToWhatADatabaseSaidThatIsSlowNow) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    SilentLog log;
+    SlowDatabase database;
+    service::UserDirectory users(clock, scheduler, log, mailbox.post(), database.lookup());
+    std::vector<core::UserInfo> told;
+    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    database.permits.release();
+    users.describe(alice, keep);
+    mailbox.take();
+    clock.pass(24h);
+    users.describe(alice, keep);
+    users.describe(bob, keep);
+    scheduler.pass(service::UserDirectory::patience);
+    database.permits.release(2);
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_EQ(told[1].name, "user1001");
+    EXPECT_EQ(told[1].groups, std::vector<std::string>{"students"});
+    EXPECT_FALSE(told[1].isUnknown);
+    EXPECT_EQ(told[2].name, "1002") << "of bob it said nothing yet";
+    EXPECT_TRUE(told[2].isUnknown);
+    EXPECT_EQ(users.newest({alice, "1001", {}, true}).name, "user1001");
+    EXPECT_TRUE(users.newest({1003U, "1003", {}, true}).isUnknown);
+}
+
+TEST(UserDirectory, TellsADatabaseThatFailsFromOneThatHasNoSuchUser) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    SilentLog log;
+    SlowDatabase database;
+    database.permits.release(64);
+    service::UserDirectory users(clock, scheduler, log, mailbox.post(), database.lookup());
+    std::vector<core::UserInfo> told;
+    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    database.fails = true;
+    users.describe(alice, keep);
+    mailbox.take();
+    ASSERT_EQ(told.size(), 1U) << "at once, and not at the deadline";
+    EXPECT_TRUE(told[0].isUnknown);
+    database.fails = false;
+    users.describe(alice, keep);
+    mailbox.take();
+    ASSERT_EQ(told.size(), 2U) << "a failure is not kept";
+    EXPECT_FALSE(told[1].isUnknown);
+    database.fails = true;
+    clock.pass(11min);
+    users.describe(alice, keep);
+    mailbox.take();
+    EXPECT_EQ(told.back().name, "user1001");
+}
+
+// The name service says the same of a server that is down.
+TEST(UserDirectory, KeepsToWhatItKnowsOfAUserWhoIsThereNoMore) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    SilentLog log;
+    std::atomic<bool> isDown{false};
+    service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid uid) {
+        return isDown ? core::UserInfo{} : core::UserInfo{uid, "alice", {"students"}};
+    });
+    std::vector<core::UserInfo> told;
+    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    users.describe(alice, keep);
+    mailbox.take();
+    isDown = true;
+    clock.pass(11min);
+    users.describe(alice, keep);
+    mailbox.take();
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[1].name, "alice");
+    EXPECT_EQ(told[1].groups, std::vector<std::string>{"students"});
+}
+
+// Whoever asks about somebody a moment before they come themselves takes none of their time.
+TEST(UserDirectory, GivesEverybodyWhoAsksTheWholeTime) {
+    Mailbox mailbox;
+    FakeClock clock;
+    FakeScheduler scheduler;
+    SilentLog log;
+    SlowDatabase database;
+    service::UserDirectory users(clock, scheduler, log, mailbox.post(), database.lookup());
+    std::vector<core::UserInfo> told;
+    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    users.describeFor(alice, bob, keep);
+    scheduler.pass(service::UserDirectory::patience - 1ms);
+    users.describe(bob, keep);
+    users.describeFor(alice, bob, keep); // again: it wins no more time
+    scheduler.pass(1ms);
+    EXPECT_TRUE(told.empty());
+    database.permits.release(2);
+    mailbox.take();
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_FALSE(told[1].isUnknown);
+}
+
 TEST(UserDirectory, LooksUpAUserBeforeTheManyThatAnotherAsksAbout) {
     Mailbox mailbox;
     FakeClock clock;
     FakeScheduler scheduler;
+    SilentLog log;
     std::counting_semaphore<64> release{0};
     std::vector<core::Uid> lookups;
     std::vector<std::string> names;
-    service::UserDirectory users(clock, scheduler, mailbox.post(), [&](core::Uid uid) {
+    service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid uid) {
         release.acquire();
         lookups.push_back(uid);
         return core::UserInfo{uid, "user" + std::to_string(uid), {}};

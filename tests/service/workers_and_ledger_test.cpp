@@ -110,7 +110,7 @@ TEST_F(Workers, AllAnswerIntoOneLedger) {
         log.write(core::Severity::Debug, std::to_string(event.index()));
     });
     {
-        service::UserDirectory users(clock, scheduler, post(), [&](core::Uid uid) {
+        service::UserDirectory users(clock, scheduler, log, post(), [&](core::Uid uid) {
             ++lookups;
             return core::UserInfo{uid, "user" + std::to_string(uid), {}};
         });

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The user database hangs, as a directory server far away does: no limit of a user is dropped for
+// it.
+#include "tests/faults/fixture.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace genv::tests {
+namespace {
+
+class UserDatabase : public FaultTest {
+  protected:
+    UserDatabase() {
+        std::ofstream(Service::configurationFolder() / "genvd.conf")
+            << "[Limits]\nMaxDevicesPerUser=4\n"
+               "[Group students]\nMaxDevicesPerUser=1\n"
+               "[User carol]\nMaxDevicesPerUser=2\n";
+        service.set(userDatabaseVariable, pipe_);
+        startAgain();
+    }
+    ~UserDatabase() override { answer(); }
+
+    void startAgain() { service.restart(SIGTERM); }
+    /// It answers nobody from here on.
+    void hang() const {
+        if (::mkfifo(pipe_.c_str(), 0600) != 0)
+            throw std::runtime_error("mkfifo");
+    }
+    /// It answers whoever asked, and whoever asks.
+    void answer() const {
+        const int end = ::open(pipe_.c_str(), O_RDWR | O_CLOEXEC);
+        std::filesystem::remove(pipe_);
+        ::close(end);
+    }
+    static Answer attach(Client& client, const std::string& id, std::uint32_t count) {
+        return client.environment(id, "Attach", "a{sv}", 1, "count", "u", count);
+    }
+
+  private:
+    const std::string pipe_ = (Service::configurationFolder() / "user-database").string();
+};
+
+TEST_F(UserDatabase, ThatHangsDropsNoLimitOfAUserOfWhomItSpokeBefore) {
+    const UserProcess shell(bob);
+    const std::string id = activate(*asBob, shell, 1);
+    hang();
+    injector.setBoot(std::chrono::hours{1}); // what it said is out of date by then
+    EXPECT_EQ(attach(*asBob, id, 2).error, error::quotaExceeded) << "he is a student";
+    EXPECT_EQ(devicesOf(id), "0");
+    service.waitForLog("the user database does not answer");
+}
+
+TEST_F(UserDatabase, ThatHangsFromTheStartHoldsEverybodyToTheStrictestLimits) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell);
+    hang();
+    startAgain();
+    EXPECT_EQ(attach(*asAlice, id, 2).error, error::quotaExceeded) << "she might be a student";
+    EXPECT_TRUE(attach(*asAlice, id, 1).ok());
+    answer();
+    waitUntil([&] { return attach(*asAlice, id, 4).ok(); }, "the general limit to hold again");
+}
+
+// A rule ends nobody's work for a limit that may not be theirs.
+TEST_F(UserDatabase, ThatHangsEndsNobodysWork) {
+    const UserProcess shell(carol);
+    const std::string id = activate(*asCarol, shell, 2);
+    hang();
+    startAgain();
+    EXPECT_TRUE(asRoot
+                    ->manager("Enforce", "a{sv}", 2, "max-devices-per-user", "u", 1U,
+                              "max-devices-for-user", "a{su}", 1, "carol", 2U)
+                    .ok());
+    EXPECT_EQ(devicesOf(id), "0,1") << "she may have two, though nobody can tell that it is she";
+}
+
+} // namespace
+} // namespace genv::tests
