@@ -41,9 +41,12 @@ void Evictor::carryOut(const Batch& batch, const Observation& observation) {
                 });
             if (!uses || environmentOf(lookup, process) != eviction.former.get())
                 continue;
-            terminator_.terminate(
-                {process.facts, {eviction.device.uuid}, eviction.former->id, eviction.cause},
-                [](TerminationOutcome) {});
+            terminator_.terminate({process.facts,
+                                   process.user(),
+                                   {eviction.device.uuid},
+                                   eviction.former->id,
+                                   eviction.cause},
+                                  [](TerminationOutcome) {});
         }
     }
 }

@@ -33,7 +33,7 @@ std::uint64_t computeProcesses(const Ledger& ledger, Uid user, const Observation
     return static_cast<std::uint64_t>(std::count_if(
         last->processes.begin(), last->processes.end(), [&](const ComputeProcess& process) {
             const Environment* environment = environmentOf(lookup, process);
-            return (environment != nullptr ? environment->uid : process.facts.uids.real) == user;
+            return (environment != nullptr ? environment->uid : process.user()) == user;
         }));
 }
 

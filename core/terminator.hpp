@@ -22,6 +22,7 @@ namespace genv::core {
 /// A process that is to end, as it was judged.
 struct Judged {
     ProcessFacts facts;
+    Uid user = 0;                    ///< whose it is
     std::vector<DeviceUuid> devices; ///< it must still use one of them
     std::optional<EnvironmentId> environment;
     Cause cause;

@@ -36,9 +36,9 @@ core::Judged judge(const core::ComputeProcess& process, const core::Environment*
     std::vector<core::DeviceUuid> devices;
     for (const core::ComputeUse& use : process.uses)
         devices.push_back(use.device);
-    return {process.facts, std::move(devices),
+    return {process.facts, process.user(), std::move(devices),
             environment != nullptr ? std::optional(environment->id) : std::nullopt,
-            core::Cause::request(actor, process.facts.uids.real)};
+            core::Cause::request(actor, process.user())};
 }
 
 void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
@@ -160,7 +160,7 @@ void ManagerObject::ListProcesses(sdbus::Result<ProcessRows>&& result) {
                                                       : std::numeric_limits<uint64_t>::max());
                         }
                         const core::Environment* environment = core::environmentOf(lookup, process);
-                        rows.emplace_back(process.facts.identity.pid, process.facts.uids.real,
+                        rows.emplace_back(process.facts.identity.pid, process.user(),
                                           environment != nullptr ? environment->id : "",
                                           std::move(uses));
                     }
@@ -246,6 +246,7 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
             withObservation(reply, [&context = context_, reply,
                                     pid](const core::Observation& observation) {
                 const core::ComputeProcess& process = findComputeProcess(observation, pid);
+                const core::Uid caller = reply.caller().uid;
                 if (context.terminator.isProtected(process))
                     requireSignalled(core::TerminationOutcome::Protected, pid);
                 const core::Environment* environment =
@@ -254,8 +255,7 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
                 target.pid = pid;
                 if (environment != nullptr)
                     target.environment = environment->id;
-                const core::Uid caller = reply.caller().uid;
-                target.owner = process.facts.uids.ownerFor(caller);
+                target.owner = process.ownerFor(caller);
                 const core::Judged judged = judge(process, environment, caller);
                 target.devices = context.ledger.devices().indicesOf(judged.devices);
                 context.users.describe(

@@ -30,6 +30,19 @@ struct ComputeProcess {
     std::optional<Uid> userNamespaceOwner; ///< whose it lives in; unset in the service's own
     bool isMpsServer = false;              ///< the MPS server, run from a file of root's
     std::vector<ComputeUse> uses;
+
+    /// Whose it is where it is in no environment: its real uid, but in a user namespace the user
+    /// who made that, since uids in a rootless container are subordinate ones of that user, whom
+    /// the kernel lets end everything there. A process with a uid of root's is never another's.
+    [[nodiscard]] Uid user() const {
+        return userNamespaceOwner && !facts.uids.hasRoot() ? *userNamespaceOwner : facts.uids.real;
+    }
+    /// The same as somebody asks who may own it: theirs also where every uid is.
+    [[nodiscard]] Uid ownerFor(Uid viewer) const {
+        if (userNamespaceOwner && !facts.uids.hasRoot() && !facts.uids.areAll(viewer))
+            return *userNamespaceOwner;
+        return facts.uids.ownerFor(viewer);
+    }
 };
 
 /// The GPUs and their processes at one moment.

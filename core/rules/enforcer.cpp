@@ -18,7 +18,7 @@ std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
     for (const auto& [sequence, environment] : ledger.environments())
         uids.insert(environment.uid);
     for (const ComputeProcess& process : observation.processes)
-        uids.insert(process.facts.uids.real);
+        uids.insert(process.user());
     return uids;
 }
 
@@ -257,7 +257,7 @@ void Enforcer::end(const Finding& finding, const std::shared_ptr<Round>& round) 
         const Cause cause{reasonFor(finding), round->options.actor};
         ++round->unanswered;
         parts_.terminator.terminate(
-            {ending.process, ending.devices, ending.environment, cause},
+            {ending.process, ending.user, ending.devices, ending.environment, cause},
             [round, action = std::move(action), pid](TerminationOutcome outcome) mutable {
                 if (outcome != TerminationOutcome::Signalled) {
                     action.kind = EnforcementAction::Kind::Failed;

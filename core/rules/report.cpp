@@ -133,8 +133,8 @@ std::vector<Finding> matchReport(const EnforcementReport& report, const Observat
             continue;
         }
         running.erase(found); // named twice, it is gone the second time
-        finding.user = process->facts.uids.real;
-        finding.endings.push_back({process->facts, devicesOf(*process), id});
+        finding.user = process->user();
+        finding.endings.push_back({process->facts, process->user(), devicesOf(*process), id});
     }
     for (const auto& [index, named] : report.detach) {
         const std::set<EnvironmentId> environments(named.begin(), named.end());

@@ -60,6 +60,7 @@ struct Situation {
 /// A compute process that must end.
 struct Ending {
     ProcessFacts process;
+    Uid user = 0;                    ///< whose it is
     std::vector<DeviceUuid> devices; ///< all it uses
     std::optional<EnvironmentId> environment;
 };

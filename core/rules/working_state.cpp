@@ -32,7 +32,7 @@ WorkingState::WorkingState(const Situation& seen) : situation(seen) {
         if (situation.isProtected(process))
             continue;
         const Environment* environment = environmentOf(lookup, process);
-        const Uid user = environment != nullptr ? environment->uid : process.facts.uids.real;
+        const Uid user = environment != nullptr ? environment->uid : process.user();
         if (environment != nullptr)
             members_[environment].push_back(processes.size());
         processes.push_back({&process, environment, user, false});
@@ -58,7 +58,7 @@ void WorkingState::end(RunningProcess& process) {
     for (const ComputeUse& use : process.process->uses)
         devices.push_back(use.device);
     findings.back().endings.push_back(
-        {process.process->facts, std::move(devices),
+        {process.process->facts, process.process->user(), std::move(devices),
          process.environment != nullptr ? std::optional(process.environment->id) : std::nullopt});
 }
 

@@ -73,6 +73,14 @@ TEST_F(LimitUses, CountTheProcessesInOnesEnvironmentsAndOnesOwnInNone) {
     EXPECT_EQ(of("MaxProcessesPerUser", bob).used, 1U);
 }
 
+TEST_F(LimitUses, CountTheProcessesInOnesRootlessContainers) {
+    run(500, 100'004, {{0, gigabytes(1)}}).userNamespaceOwner = alice;
+    run(501, root, {{0, gigabytes(1)}}).userNamespaceOwner = alice;
+    run(502, alice, {{0, gigabytes(1)}}).userNamespaceOwner = alice;
+    EXPECT_EQ(of("MaxProcessesPerUser").used, 2U) << "root's stay root's";
+    EXPECT_EQ(of("MaxProcessesPerUser", 100'004).used, 0U);
+}
+
 TEST_F(LimitUses, TakeTheOldestEnvironmentAndTheLongestIdleness) {
     activate("20", alice);
     attachIndices("20", {0});

@@ -120,5 +120,43 @@ TEST(ProcessUids, BelongToSomebodyOnlyWhenAllAreTheirs) {
     }
 }
 
+core::ComputeProcess inNamespaceOf(core::Uid owner, const core::ProcessUids& uids) {
+    core::ComputeProcess process;
+    process.facts.uids = uids;
+    process.userNamespaceOwner = owner;
+    return process;
+}
+
+TEST(ComputeProcesses, AreTheirsWhoMadeTheUserNamespaceWhateverTheUidThere) {
+    constexpr core::Uid subordinate = 100'004;
+    for (const core::ProcessUids& uids :
+         {core::ProcessUids{subordinate, subordinate, subordinate, subordinate},
+          core::ProcessUids{alice, subordinate, subordinate, alice}}) {
+        const core::ComputeProcess process = inNamespaceOf(alice, uids);
+        EXPECT_EQ(process.user(), alice);
+        EXPECT_EQ(process.ownerFor(alice), alice);
+        EXPECT_EQ(process.ownerFor(bob), alice) << "who is asked about is a person with a name";
+    }
+    core::ComputeProcess elsewhere;
+    elsewhere.facts.uids = {subordinate, subordinate, subordinate, subordinate};
+    EXPECT_EQ(elsewhere.user(), subordinate);
+    EXPECT_EQ(elsewhere.ownerFor(alice), subordinate);
+}
+
+TEST(ComputeProcesses, WithAUidOfRootsAreNobodyElsesByTheirUserNamespace) {
+    for (const core::ProcessUids& uids :
+         {core::ProcessUids{0, 0, 0, 0}, core::ProcessUids{alice, alice, 0, alice}}) {
+        const core::ComputeProcess process = inNamespaceOf(alice, uids);
+        EXPECT_EQ(process.user(), uids.real);
+        EXPECT_EQ(process.ownerFor(alice), 0U);
+    }
+}
+
+TEST(ComputeProcesses, StayTheirsWhoseUidsTheyHave) {
+    const core::ComputeProcess process = inNamespaceOf(bob, {alice, alice, alice, alice});
+    EXPECT_EQ(process.ownerFor(alice), alice);
+    EXPECT_EQ(process.ownerFor(bob), bob) << "the kernel lets bob end it, too";
+}
+
 } // namespace
 } // namespace genv::tests

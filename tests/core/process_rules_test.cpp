@@ -58,6 +58,15 @@ TEST_F(NonEnvRule, SparesAProcessOfWhichAnyUidIsRoots) {
     }
 }
 
+// A process of a rootless container has a subordinate uid, which is nobody's name.
+TEST_F(NonEnvRule, WarnsWhoMadeTheUserNamespace) {
+    run(500, 100'004, {{0, gigabytes(1)}}).userNamespaceOwner = alice;
+    const auto found = finding();
+    EXPECT_EQ(found.user, alice);
+    ASSERT_EQ(pidsOf(found), Pids{500});
+    EXPECT_EQ(found.endings[0].user, alice);
+}
+
 TEST_F(NonEnvRule, SparesProtectedProcessesAndIsOffUnlessAskedFor) {
     run(500, alice, {{0, gigabytes(1)}});
     shielded = {500};

@@ -20,7 +20,7 @@ class Termination : public LedgerTest {
     Termination() : process(processes.add(victim, bob)) { haveGpus(2); }
 
     core::Judged judged() {
-        return {process->facts, {"GPU-0"}, "20", {core::Reason::admin(), root}};
+        return {process->facts, bob, {"GPU-0"}, "20", {core::Reason::admin(), root}};
     }
     static core::Observation busy(std::vector<core::ComputeProcess> running) {
         core::Observation observation = gpus(2);

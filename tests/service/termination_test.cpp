@@ -33,8 +33,11 @@ struct Machine {
     std::optional<TerminationOutcome> outcome;
 
     core::Judged judge(core::Pid pid) {
-        return {
-            processes.pin(pid)->now().value(), {"GPU-0"}, std::nullopt, {core::Reason::admin(), 0}};
+        return {processes.pin(pid)->now().value(),
+                ::getuid(),
+                {"GPU-0"},
+                std::nullopt,
+                {core::Reason::admin(), 0}};
     }
     void terminate(const core::Judged& judged) {
         terminator.terminate(judged, [this](TerminationOutcome result) { outcome = result; });
