@@ -70,8 +70,12 @@ std::string describe(TerminationOutcome outcome, Pid pid) {
 }
 
 bool Terminator::isProtected(const ComputeProcess& process) const {
+    return isUntouchable(process) || process.isMpsServer;
+}
+
+bool Terminator::isUntouchable(const ComputeProcess& process) const {
     const Pid pid = process.facts.identity.pid;
-    return pid <= 1 || pid == self_ || process.isMpsServer;
+    return pid <= 1 || pid == self_;
 }
 
 bool Terminator::isDying(const ProcessIdentity& process) {
@@ -122,7 +126,7 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
         answer(TerminationOutcome::Changed);
         return;
     }
-    if (isProtected(*process)) {
+    if (judged.isRootsRequest ? isUntouchable(*process) : isProtected(*process)) {
         answer(TerminationOutcome::Protected);
         return;
     }

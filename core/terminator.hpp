@@ -26,6 +26,7 @@ struct Judged {
     std::vector<DeviceUuid> devices; ///< it must still use one of them
     std::optional<EnvironmentId> environment;
     Cause cause;
+    bool isRootsRequest = false; ///< root named this very process: the MPS server is not spared
 };
 
 /// What became of it.
@@ -34,7 +35,7 @@ enum class TerminationOutcome {
     Ending,    ///< it was sent SIGTERM before and has not exited yet; SIGKILL follows in its time
     Gone,      ///< it had exited, or had become another process
     Changed,   ///< it is another user's by now, or uses none of the devices
-    Protected, ///< pid 1, the service itself or the MPS server: never signalled
+    Protected, ///< pid 1, the service itself or the MPS server: not signalled
     Unknown,   ///< the driver did not say whether it still uses the devices; nothing was sent
 };
 
@@ -59,8 +60,11 @@ class Terminator {
     /// returns.
     void terminate(Judged judged, Answer answer);
 
-    /// Whether nobody may end this process through genv.
+    /// Whether rules, reports and users may not end this process: the MPS server serves all of
+    /// them.
     [[nodiscard]] bool isProtected(const ComputeProcess& process) const;
+    /// Whether not even root may, who names it: pid 1 and the service itself.
+    [[nodiscard]] bool isUntouchable(const ComputeProcess& process) const;
 
   private:
     struct Victim;

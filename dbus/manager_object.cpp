@@ -36,9 +36,12 @@ core::Judged judge(const core::ComputeProcess& process, const core::Environment*
     std::vector<core::DeviceUuid> devices;
     for (const core::ComputeUse& use : process.uses)
         devices.push_back(use.device);
-    return {process.facts, process.user(), std::move(devices),
+    return {process.facts,
+            process.user(),
+            std::move(devices),
             environment != nullptr ? std::optional(environment->id) : std::nullopt,
-            core::Cause::request(actor, process.user())};
+            core::Cause::request(actor, process.user()),
+            actor == 0};
 }
 
 void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
@@ -247,7 +250,8 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
                                     pid](const core::Observation& observation) {
                 const core::ComputeProcess& process = findComputeProcess(observation, pid);
                 const core::Uid caller = reply.caller().uid;
-                if (context.terminator.isProtected(process))
+                if (caller == 0 ? context.terminator.isUntouchable(process)
+                                : context.terminator.isProtected(process))
                     requireSignalled(core::TerminationOutcome::Protected, pid);
                 const core::Environment* environment =
                     core::environmentOf(core::lookupIn(context.ledger), process);

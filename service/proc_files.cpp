@@ -42,6 +42,54 @@ std::optional<core::ProcessUids> readUids(core::Pid pid) {
     return text ? parseUids(*text) : std::nullopt;
 }
 
+// A file as it is, without a question to the file system's own process, which may be a user's.
+std::optional<struct statx> look(const std::string& path, int flags) {
+    struct statx file {};
+    if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC | flags, STATX_BASIC_STATS, &file) < 0)
+        return std::nullopt;
+    return file;
+}
+
+bool onlyRootWrites(const struct statx& file) {
+    return file.stx_uid == 0 && (file.stx_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// What a name means in this service's own mount namespace, where only root can have put it there:
+// nothing for a name with a link in it or with a folder that somebody else may write to.
+std::optional<struct statx> lookAtInstalled(const std::filesystem::path& path) {
+    std::filesystem::path part;
+    std::optional<struct statx> file;
+    for (const std::filesystem::path& name : path) {
+        if (file && !S_ISDIR(file->stx_mode))
+            return std::nullopt;
+        part /= name;
+        file = look(part, AT_SYMLINK_NOFOLLOW);
+        if (!file || !onlyRootWrites(*file))
+            return std::nullopt;
+    }
+    return file && S_ISREG(file->stx_mode) ? file : std::nullopt;
+}
+
+// Whether a process runs the program of this name that root installed. The name is what the process
+// wants it to be: in a mount namespace of its own any file may have it. So the file must be the one
+// that has it here.
+bool runsInstalled(core::Pid pid, std::string_view program) {
+    const std::string link = procPath(pid, "exe");
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = ::readlink(link.c_str(), target.data(), target.size());
+    if (length <= 0)
+        return false;
+    const std::filesystem::path path(
+        std::string_view(target.data(), static_cast<std::size_t>(length)));
+    if (!path.is_absolute() || path.filename() != program)
+        return false;
+    const auto running = look(link, 0);
+    const auto installed = lookAtInstalled(path);
+    return running && installed && running->stx_ino == installed->stx_ino &&
+           running->stx_dev_major == installed->stx_dev_major &&
+           running->stx_dev_minor == installed->stx_dev_minor;
+}
+
 } // namespace
 
 std::optional<std::string> readCapped(const std::string& path, std::size_t most) {
@@ -137,17 +185,16 @@ std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
 }
 
 bool isMpsServer(core::Pid pid) {
-    const std::string link = procPath(pid, "exe");
-    std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlink(link.c_str(), target.data(), target.size());
-    if (length <= 0)
+    if (!runsInstalled(pid, "nvidia-cuda-mps-server"))
         return false;
-    const std::string_view path(target.data(), static_cast<std::size_t>(length));
-    if (path.substr(path.rfind('/') + 1) != "nvidia-cuda-mps-server")
+    const auto before = readStat(pid);
+    if (!before || !runsInstalled(before->parent, "nvidia-cuda-mps-control"))
         return false;
-    struct stat file {};
-    return ::stat(link.c_str(), &file) == 0 && file.st_uid == 0 &&
-           (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    const auto uids = readUids(before->parent);
+    const auto after = readStat(pid);
+    // A parent that is gone is never a parent again, so all reads were of one.
+    return uids && uids->areAll(0) && after && after->startTime == before->startTime &&
+           after->parent == before->parent;
 }
 
 std::vector<core::Pid> listProcesses() {

@@ -41,7 +41,9 @@ std::vector<std::string> readArguments(core::Pid pid);
 /// they gave. Root's are left out: it makes them for others, as a daemon or a setuid program does.
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid);
 
-/// Whether a process is the MPS server, run from a file that only root can have put there.
+/// Whether a process is the MPS server that root installed and started: it runs the file that has
+/// its name in this service's own mount namespace, where root alone could put it, and its parent is
+/// the control daemon, installed in the same way and with root's uids.
 bool isMpsServer(core::Pid pid);
 
 /// All pids there are now.

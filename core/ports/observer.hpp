@@ -28,7 +28,7 @@ struct ComputeProcess {
     std::optional<std::string>
         environmentHint;                   ///< GENV_ENVIRONMENT_ID of its environment, unverified
     std::optional<Uid> userNamespaceOwner; ///< whose it lives in; unset in the service's own
-    bool isMpsServer = false;              ///< the MPS server, run from a file of root's
+    bool isMpsServer = false;              ///< the MPS server that root installed and started
     std::vector<ComputeUse> uses;
 
     /// Whose it is where it is in no environment: its real uid, but in a user namespace the user

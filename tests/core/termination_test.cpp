@@ -128,6 +128,20 @@ TEST_F(Termination, NeverTouchesTheMpsServerOrTheServiceItself) {
     EXPECT_FALSE(terminator.isProtected(computeProcess(victim, bob, {"GPU-0"})));
 }
 
+TEST_F(Termination, EndsTheMpsServerWhenRootNamesItButNeverTheServiceItself) {
+    core::ComputeProcess mps = computeProcess(victim, bob, {"GPU-0"});
+    mps.isMpsServer = true;
+    core::Judged named = judged();
+    named.isRootsRequest = true;
+    terminator.terminate(named, [this](TerminationOutcome result) { outcome = result; });
+    observer.answer(busy({mps}));
+    EXPECT_EQ(outcome, TerminationOutcome::Signalled);
+    EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
+    EXPECT_FALSE(terminator.isUntouchable(mps));
+    EXPECT_TRUE(terminator.isUntouchable(computeProcess(self, root, {"GPU-0"})));
+    EXPECT_TRUE(terminator.isUntouchable(computeProcess(1, root, {"GPU-0"})));
+}
+
 TEST_F(Termination, TellsAProcessOnceToEnd) {
     terminate();
     observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
