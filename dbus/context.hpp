@@ -68,7 +68,4 @@ struct Context {
     std::string version;
 };
 
-/// How old a sample may be for those who ask what is going on now.
-inline constexpr std::chrono::milliseconds freshSample{1000};
-
 } // namespace genv::dbus

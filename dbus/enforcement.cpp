@@ -108,12 +108,14 @@ void Enforcement::enforce(const EnforcementReply& reply, VariantMap options) {
 }
 
 void Enforcement::execute(const EnforcementReply& reply, const std::string& report) const {
-    const core::EnforcementReport parsed = core::parseReport(report);
-    context_.gate.pass(reply, {}, [&context = context_, reply, parsed] {
+    core::requireReportLength(report);
+    // Parsing takes the loop's time, so it is for those who may enforce; its targets are matched
+    // against a fresh sample then.
+    context_.gate.pass(reply, {}, [&context = context_, reply, report] {
         core::EnforcementOptions options;
         options.actor = reply.caller().uid;
         context.enforcer.execute(
-            parsed, options,
+            core::parseReport(report), options,
             reply.later([reply](const std::vector<core::EnforcementAction>* actions,
                                 const std::string& failure) {
                 if (actions == nullptr)

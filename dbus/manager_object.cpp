@@ -137,7 +137,7 @@ template <typename... Values, typename Use>
 void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
     const auto place = context_.listCalls.enter(reply.caller().uid);
     context_.observer.observe(
-        freshSample, reply.later([place, use = std::move(use)](
+        core::freshSample, reply.later([place, use = std::move(use)](
                                      const std::shared_ptr<const core::Observation>& observation,
                                      const std::string& failure) {
             if (!observation)

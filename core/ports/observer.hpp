@@ -54,6 +54,10 @@ struct Observation {
     std::string noDriver; ///< why there is no driver on this machine; empty when one answered
 };
 
+/// How old an observation may be for those who ask what is going on now, so that anybody may ask as
+/// often as they like.
+inline constexpr std::chrono::milliseconds freshSample{1000};
+
 /// Takes observations. Called on the loop's thread only.
 class Observer {
   public:

@@ -74,7 +74,8 @@ class Enforcer {
     using Turn = std::shared_ptr<void>;
 
     [[nodiscard]] Turn takeTurn(const EnforcementOptions& options);
-    void observe(const Answer& answer, std::function<void(std::shared_ptr<const Observation>)> use);
+    void observe(std::chrono::milliseconds maxAge, const Answer& answer,
+                 std::function<void(std::shared_ptr<const Observation>)> use);
     void withFindings(
         const std::shared_ptr<const Observation>& observation, const RuleSet& rules,
         const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use);

@@ -72,9 +72,13 @@ bool usesOneOf(const ComputeProcess& process, const std::vector<DeviceIndex>& in
 
 } // namespace
 
-EnforcementReport parseReport(std::string_view text) {
+void requireReportLength(std::string_view text) {
     if (text.size() > longestReport)
         refuse("it is too long");
+}
+
+EnforcementReport parseReport(std::string_view text) {
+    requireReportLength(text);
     const json document = json::parse(text, nullptr, false);
     if (!document.is_object())
         refuse("it is no JSON object");

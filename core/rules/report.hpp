@@ -14,9 +14,12 @@
 
 namespace genv::core {
 
-/// The longest report that is read, in bytes: anybody may send one, and it is read before they are
-/// asked who they are.
+/// The longest report that is read, in bytes. A caller is refused for it before they are asked who
+/// they are; all else about a report is found out by parsing it, which is for those who may.
 inline constexpr std::size_t longestReport = std::size_t{4} << 20;
+
+/// Throws Error(InvalidArgs) for a report that is longer than that.
+void requireReportLength(std::string_view json);
 
 struct EnforcementReport {
     struct Process {

@@ -218,6 +218,14 @@ TEST_F(Enforcement, RefusesWhatMakesNoSense) {
         EXPECT_EQ(asRoot->manager("Execute", "s", report).error, error::invalidArgs) << report;
 }
 
+TEST_F(Enforcement, ParsesNoReportOfWhomeverMayNotEnforce) {
+    const std::string malformed(1 << 20, '[');
+    EXPECT_EQ(asAlice->manager("Execute", "s", malformed.c_str()).error, error::interactive);
+    EXPECT_EQ(asRoot->manager("Execute", "s", malformed.c_str()).error, error::invalidArgs);
+    const std::string tooLong((4 << 20) + 1, ' ');
+    EXPECT_EQ(asAlice->manager("Execute", "s", tooLong.c_str()).error, error::invalidArgs);
+}
+
 TEST_F(Enforcement, ExecutesAReportAsFarAsItIsStillSo) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);

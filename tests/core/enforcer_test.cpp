@@ -65,6 +65,17 @@ TEST_F(EnforcerRun, TellsTheRuleAsTheReasonAndWhoAskedForIt) {
     EXPECT_EQ(log.lines.size(), 2U);
 }
 
+TEST_F(EnforcerRun, SamplesAnewForWhoeverMayEnforceAndNotForEverybodysDryRuns) {
+    enforce({true, true, bob});
+    EXPECT_EQ(observer.lastAge, core::freshSample);
+    enforce({true, true, root});
+    EXPECT_EQ(observer.lastAge.count(), 0);
+    enforce({false, true, bob});
+    EXPECT_EQ(observer.lastAge.count(), 0);
+    look();
+    look();
+}
+
 TEST_F(EnforcerRun, ChangesNothingWhenDryAndAnswersTheSame) {
     enforce({true, true, root});
     look();

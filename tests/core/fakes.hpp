@@ -238,7 +238,8 @@ class FakeUsers : public core::Users {
 /// Observations that the test hands out.
 class FakeObserver : public core::Observer {
   public:
-    void observe(std::chrono::milliseconds /*oldest*/, Answer answer) override {
+    void observe(std::chrono::milliseconds oldest, Answer answer) override {
+        lastAge = oldest;
         waiting.push_back(std::move(answer));
     }
     [[nodiscard]] std::shared_ptr<const core::Observation> last() const override { return last_; }
@@ -254,6 +255,7 @@ class FakeObserver : public core::Observer {
     }
 
     std::vector<Answer> waiting;
+    std::chrono::milliseconds lastAge{-1}; ///< how old what was asked for last may be
 
   private:
     std::shared_ptr<const core::Observation> last_;
