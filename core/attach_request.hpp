@@ -13,9 +13,11 @@
 
 namespace genv::core {
 
-/// So many devices, whichever are best; with a model, so many of that model.
+/// N devices, whichever are best; with a model, N of that model. What is attached already counts,
+/// and stays where it is more, unless the count is `exact`: then the newest ones are detached.
 struct CountWanted {
     std::uint32_t count = 0;
+    bool exact = false;
     friend bool operator==(const CountWanted&, const CountWanted&) = default;
 };
 

@@ -63,9 +63,10 @@ class Placing {
         const std::vector<DeviceUuid> current = currentOfModel();
         if (wanted.count <= current.size()) {
             // Oldest first, so the surplus is the tail: what was attached last goes.
-            result_.detach.assign(current.rbegin(),
-                                  current.rbegin() +
-                                      (std::ptrdiff_t(current.size()) - wanted.count));
+            if (wanted.exact)
+                result_.detach.assign(current.rbegin(),
+                                      current.rbegin() +
+                                          (std::ptrdiff_t(current.size()) - wanted.count));
             return std::move(result_);
         }
         const std::size_t need = wanted.count - current.size();

@@ -21,7 +21,7 @@ struct Placement {
         bool occupied = false;       ///< a process of none of its environments runs on it
     };
     std::vector<Device> attach;
-    std::vector<DeviceUuid> detach; ///< the surplus of a smaller count
+    std::vector<DeviceUuid> detach; ///< the surplus of a smaller exact count
     std::optional<Bytes> share;
 
     /// What the environment held when this was worked out; another state makes it stale.

@@ -42,12 +42,15 @@ json encodeAttachment(const Attachment& attachment) {
 
 json encodeRequest(const AttachRequest& request) {
     json encoded{{"over_subscribe", request.overSubscribe}};
-    if (const auto* count = std::get_if<CountWanted>(&request.wanted))
+    const auto* count = std::get_if<CountWanted>(&request.wanted);
+    if (count != nullptr)
         encoded["count"] = count->count;
     else if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
         encoded["indices"] = indices->indices;
     else
         encoded["uuid"] = std::get<UuidWanted>(request.wanted).uuid;
+    if (count != nullptr && count->exact)
+        encoded["exact"] = true;
     if (request.model)
         encoded["model"] = *request.model;
     if (request.share)
@@ -167,7 +170,7 @@ Attachment decodeAttachment(const json& value) {
 AttachRequest decodeRequest(const json& value) {
     AttachRequest request;
     if (value.contains("count")) {
-        request.wanted = CountWanted{number32(value, "count")};
+        request.wanted = CountWanted{number32(value, "count"), flagIfAny(value, "exact")};
     } else if (value.contains("indices")) {
         IndicesWanted wanted;
         for (const json& index : list(value, "indices")) {

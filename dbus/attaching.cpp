@@ -53,11 +53,8 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     }
 
     [[nodiscard]] std::optional<core::Placement> plan() const {
-        auto placement = planFor(context_, wanted_.request, &environment(), wanted_.waiting.wait,
-                                 owner_.uid, reply_.caller().uid);
-        if (placement && wanted_.atLeast)
-            placement->detach.clear();
-        return placement;
+        return planFor(context_, wanted_.request, &environment(), wanted_.waiting.wait, owner_.uid,
+                       reply_.caller().uid);
     }
 
     [[nodiscard]] policy::Target target(const core::Placement& placement) const {

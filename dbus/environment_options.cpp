@@ -37,7 +37,9 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
     core::AttachRequest& request = wanted.request;
     request.model = options.takeName("model");
     request.overSubscribe = options.takeFlag("over-subscribe");
-    wanted.atLeast = options.takeFlag("at-least");
+    const bool exact = options.takeFlag("exact");
+    // How older clients ask for what a count means without it.
+    static_cast<void>(options.takeFlag("at-least"));
     request.share = environment.configuration.gpuMemory;
     wanted.waiting = takeWaitOptions(options);
     options.finish();
@@ -46,8 +48,8 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
         core::fail(core::ErrorCode::InvalidArgs, "give only one of count, index, indices and uuid");
     if (request.model && (indices || uuid))
         core::fail(core::ErrorCode::InvalidArgs, "model goes with count or index only");
-    if (wanted.atLeast && (index || indices || uuid))
-        core::fail(core::ErrorCode::InvalidArgs, "at-least goes with count only");
+    if (exact && (index || indices || uuid))
+        core::fail(core::ErrorCode::InvalidArgs, "exact goes with count only");
     if (index)
         request.wanted = core::IndicesWanted{{*index}};
     else if (indices)
@@ -55,7 +57,7 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
     else if (uuid)
         request.wanted = core::UuidWanted{*uuid};
     else if (count || environment.configuration.gpus)
-        request.wanted = core::CountWanted{count ? *count : *environment.configuration.gpus};
+        request.wanted = core::CountWanted{count ? *count : *environment.configuration.gpus, exact};
     else
         core::fail(
             core::ErrorCode::InvalidArgs,

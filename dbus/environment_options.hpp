@@ -27,7 +27,6 @@ WaitOptions takeWaitOptions(Options& options);
 /// What a call of Attach asks for.
 struct AttachOptions {
     core::AttachRequest request;
-    bool atLeast = false; ///< a surplus stays, however it comes about
     WaitOptions waiting;
 };
 

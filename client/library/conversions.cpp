@@ -186,6 +186,8 @@ Dictionary toDictionary(const AttachOptions& options) {
         put(dictionary, "timeout", secondsOf(options.timeout));
     }
     put(dictionary, "lifetime", secondsOf(options.lifetime));
+    if (options.exact)
+        dictionary.emplace("exact", sdbus::Variant(true));
     return dictionary;
 }
 

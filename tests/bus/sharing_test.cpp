@@ -229,15 +229,36 @@ TEST_F(Sharing, TellsTheOwnerWhatAnAdministratorDidAndNobodyElse) {
     EXPECT_EQ(told, "1001 detached " + id + ";") << "what alice did herself is no news to her";
 }
 
-TEST_F(Sharing, AttachesAtLeastSoManyAndTakesNothingBack) {
+TEST_F(Sharing, DetachesNothingForASmallerCountUnlessItIsExact) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 3);
-    EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 2U, "at-least", "b", 1)
-                  .readUnsignedList(),
-              (std::vector<std::uint32_t>{0, 1, 2}));
+    const std::vector<std::uint32_t> all{0, 1, 2};
     EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U).readUnsignedList(),
-              (std::vector<std::uint32_t>{0, 1}))
-        << "a plain count takes the surplus back";
+              all);
+    for (const int atLeast : {0, 1}) {
+        EXPECT_EQ(
+            asAlice
+                ->environment(id, "Attach", "a{sv}", 2, "count", "u", 2U, "at-least", "b", atLeast)
+                .readUnsignedList(),
+            all)
+            << "at-least has no effect";
+    }
+    EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 2U, "exact", "b", 1)
+                  .readUnsignedList(),
+              (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST_F(Sharing, KeepsWhatIsAttachedWhenSomebodyJoins) {
+    const UserProcess shell(alice);
+    const UserProcess another(alice);
+    const std::string id = activate(*asAlice, shell, 1);
+    EXPECT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "index", "u", 3U).ok());
+    EXPECT_TRUE(asAlice
+                    ->manager("Activate", "a{sv}", 3, "id", "s", id.c_str(), "pid", "u",
+                              another.pid(), "attach", "b", 1)
+                    .ok());
+    EXPECT_EQ(asAlice->environment(id, "Detach", "au", 1, 0U).readUnsignedList(),
+              std::vector<std::uint32_t>{3});
 }
 
 TEST_F(Sharing, TellsWhatAnEnvironmentIsConfiguredTo) {

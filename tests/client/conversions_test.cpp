@@ -137,6 +137,8 @@ TEST(Conversions, SendWhatIsSetAndNothingElse) {
     EXPECT_EQ(dictionary.size(), 2U);
     EXPECT_EQ(dictionary.at("count").get<std::uint32_t>(), 2U);
     EXPECT_TRUE(dictionary.at("over-subscribe").get<bool>());
+    attach.exact = true;
+    EXPECT_TRUE(toDictionary(attach).at("exact").get<bool>());
 }
 
 TEST(Conversions, SendAWaitAndItsTimeOnlyTogether) {

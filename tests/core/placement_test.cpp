@@ -68,7 +68,7 @@ TEST_F(Placement, SaysTheWordsThatScriptsMatch) {
               "Requested more devices (5) than total available (2)");
 }
 
-TEST_F(Placement, CountsWhatIsAttachedAndDetachesTheSurplusNewestFirst) {
+TEST_F(Placement, CountsWhatIsAttachedAndKeepsASurplus) {
     haveGpus(4);
     activate("10", alice);
     attachIndices("10", {3});
@@ -78,8 +78,22 @@ TEST_F(Placement, CountsWhatIsAttachedAndDetachesTheSurplusNewestFirst) {
     attachCount("10", 3);
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1, 3})) << "what is attached already has no effect";
     attachCount("10", 1);
-    EXPECT_EQ(devicesOf("10"), Indices{3}) << "the oldest stays";
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1, 3})) << "a smaller count detaches nothing";
     attachCount("10", 0);
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1, 3}));
+}
+
+TEST_F(Placement, DetachesTheSurplusNewestFirstWhereTheCountIsExact) {
+    haveGpus(4);
+    activate("10", alice);
+    attachIndices("10", {3});
+    attachIndices("10", {1});
+    attachCount("10", 3);
+    attach("10", {CountWanted{2, true}, {}, {}, false});
+    EXPECT_EQ(devicesOf("10"), (Indices{1, 3})) << "the newest goes";
+    attach("10", {CountWanted{3, true}, {}, {}, false});
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1, 3})) << "and more than is attached is attached";
+    attach("10", {CountWanted{0, true}, {}, {}, false});
     EXPECT_EQ(devicesOf("10"), Indices{});
 }
 
@@ -175,7 +189,7 @@ TEST_F(Placement, ChoosesByModel) {
     EXPECT_EQ(refusal("10", {IndicesWanted{{0}}, "A100", {}, false}), ErrorCode::NoSuchDevice);
     attach("10", {IndicesWanted{{0}}, "2080", {}, false});
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
-    attach("10", {CountWanted{0}, "A100", {}, false});
+    attach("10", {CountWanted{0, true}, "A100", {}, false});
     EXPECT_EQ(devicesOf("10"), Indices{0}) << "a count of a model is about that model";
 }
 

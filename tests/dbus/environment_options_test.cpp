@@ -60,6 +60,7 @@ TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
     const auto options = dbus::readAttachOptions({{"count", number(1)},
                                                   {"model", text("a100")},
                                                   {"over-subscribe", Variant{true}},
+                                                  {"exact", Variant{true}},
                                                   {"at-least", Variant{true}},
                                                   {"wait", Variant{true}},
                                                   {"timeout", Variant{std::uint64_t{60}}},
@@ -68,7 +69,7 @@ TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
     EXPECT_EQ(options.request.share, gigabytes(4));
     EXPECT_EQ(options.request.model, "a100");
     EXPECT_TRUE(options.request.overSubscribe);
-    EXPECT_TRUE(options.atLeast);
+    EXPECT_TRUE(std::get<core::CountWanted>(options.request.wanted).exact);
     EXPECT_TRUE(options.waiting.wait);
     EXPECT_EQ(options.waiting.timeout, std::chrono::minutes{1});
     EXPECT_EQ(options.waiting.lifetime, std::chrono::hours{1});
@@ -90,8 +91,9 @@ TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
         const std::string name = way.first;
         EXPECT_EQ(refusal({way, {"model", text("a100")}}),
                   name == "count" || name == "index" ? "" : "model goes with count or index only");
-        EXPECT_EQ(refusal({way, {"at-least", Variant{true}}}),
-                  name == "count" ? "" : "at-least goes with count only");
+        EXPECT_EQ(refusal({way, {"exact", Variant{true}}}),
+                  name == "count" ? "" : "exact goes with count only");
+        EXPECT_EQ(refusal({way, {"at-least", Variant{true}}}), "") << "which has no effect";
     }
     EXPECT_EQ(refusal({{"count", number(1)}, {"timeout", Variant{std::uint64_t{1}}}}),
               "timeout says how long to wait at most; it needs wait");

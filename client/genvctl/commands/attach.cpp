@@ -102,9 +102,15 @@ void addAttach(CLI::App& app, Context& context) {
                                           "Only of a model whose name has this in it")
                              ->type_name("NAME")
                              ->excludes(uuid);
+    CLI::Option* exact = command
+                             ->add_flag("--exact", arguments->request.exact,
+                                        "Detach the newest GPUs if more are attached")
+                             ->excludes(index)
+                             ->excludes(uuid);
     command
         ->add_flag("--refresh", arguments->refresh,
                    "None: only tell the shell again what is attached")
+        ->excludes(exact)
         ->excludes(configured)
         ->excludes(count)
         ->excludes(index)

@@ -169,6 +169,7 @@ struct AttachOptions {
     bool wait = false;                            ///< where devices are taken: until they are free
     std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
     std::optional<std::chrono::seconds> lifetime; ///< these devices are given back then
+    bool exact = false; ///< a count smaller than what is attached detaches the newest devices
 };
 
 /// Which rules Client::enforce() runs and how. A limit that is unset does not apply.

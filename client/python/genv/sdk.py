@@ -161,6 +161,7 @@ def attach(
         if value is not None:
             options[name] = service.variant(signature, value, name)
     if index is None and uuid is None:
+        # An older service detaches what is more.
         options["at-least"] = ("b", True)
     if allow_over_subscription:
         options["over-subscribe"] = ("b", True)
