@@ -58,8 +58,12 @@ struct RootProcess {
 struct Kernel {
     std::string id;
     RootProcess process;
+    /// The program that started it, and may restart it, such as Jupyter's server; null: unknown.
+    std::shared_ptr<const ProcessPin> starter = nullptr;
 
-    friend bool operator==(const Kernel&, const Kernel&) = default;
+    friend bool operator==(const Kernel& a, const Kernel& b) {
+        return a.id == b.id && a.process == b.process;
+    }
 };
 
 /// A request for devices that waits for its turn, which is its ticket's.

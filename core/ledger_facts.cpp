@@ -22,6 +22,22 @@ void Ledger::processExited(const ProcessIdentity& process) {
     applyFact(std::move(next), Cause::fact(Reason::processExit()));
 }
 
+void Ledger::kernelRestarted(const ProcessIdentity& exited, RootProcess process,
+                             std::shared_ptr<const ProcessPin> starter) {
+    const Environment* environment = environmentOfRoot(exited);
+    if (environment == nullptr)
+        return;
+    Environment next = *environment;
+    const auto kernel =
+        std::find_if(next.kernels.begin(), next.kernels.end(),
+                     [&](const Kernel& known) { return known.process.identity == exited; });
+    if (kernel == next.kernels.end())
+        return;
+    kernel->process = std::move(process);
+    kernel->starter = std::move(starter);
+    applyFact(std::move(next), Cause::fact(Reason::user()));
+}
+
 void Ledger::restore(Environment environment, const Environment* written) {
     lastSequence_ = std::max(lastSequence_, environment.sequence);
     if (!environment.isAlive()) {

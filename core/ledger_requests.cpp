@@ -19,6 +19,14 @@ void requireFresh(const Placement& placement, const DeviceTable& devices,
         fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
 }
 
+// In the place of an exited process that was the same kernel.
+void putKernel(std::vector<Kernel>& kernels, Kernel kernel) {
+    std::erase_if(kernels, [&](const Kernel& known) {
+        return known.id == kernel.id && known.process.pin && known.process.pin->hasExited();
+    });
+    kernels.push_back(std::move(kernel));
+}
+
 } // namespace
 
 void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices) {
@@ -249,7 +257,7 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
         if (process)
             next.processes.push_back(std::move(*process));
         else
-            next.kernels.push_back(std::move(*kernel));
+            putKernel(next.kernels, std::move(*kernel));
         for (Wait& wait : next.waits)
             wait.joined = true;
     }

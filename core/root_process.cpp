@@ -21,4 +21,15 @@ RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor) {
     return {now->identity, std::move(pin)};
 }
 
+std::shared_ptr<const ProcessPin> pinParent(Processes& processes, const ProcessIdentity& process) {
+    const std::optional<ProcessFacts> facts = processes.look(process.pid);
+    if (!facts || facts->identity != process || facts->parent <= 1)
+        return nullptr;
+    try {
+        return processes.pin(facts->parent);
+    } catch (const Error&) {
+        return nullptr;
+    }
+}
+
 } // namespace genv::core

@@ -15,4 +15,7 @@ namespace genv::core {
 /// NoSuchProcess for one that has exited, InvalidArgs for pid 1.
 RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor);
 
+/// Pins the parent of a process; null where it has none but pid 1, or cannot be pinned.
+std::shared_ptr<const ProcessPin> pinParent(Processes& processes, const ProcessIdentity& process);
+
 } // namespace genv::core

@@ -132,6 +132,26 @@ class Activation : public std::enable_shared_from_this<Activation> {
         if (waiting != nullptr && waiting->uid == wanted_.owner &&
             context_.queue.isAbandoned(waiting->id))
             wanted_.id = waiting->id;
+        resumeKernel();
+    }
+
+    // A kernel that is restarted goes on in its environment, with its devices.
+    void resumeKernel() {
+        if (!kernel_ || wanted_.id)
+            return;
+        const auto isIt = [this](const core::Kernel& known) {
+            return known.id == kernel_->id &&
+                   (known.process.identity == rootIdentity() ||
+                    (known.process.pin && known.process.pin->hasExited()));
+        };
+        for (const core::EnvironmentId& id : context_.ledger.environmentsOf(wanted_.owner)) {
+            const auto& kernels = context_.ledger.get(id).kernels;
+            if (std::any_of(kernels.begin(), kernels.end(), isIt)) {
+                wanted_.id = id;
+                restarts_ = true;
+                return;
+            }
+        }
     }
 
     // The environment that is joined, or null when a new one starts.
@@ -169,7 +189,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     [[nodiscard]] std::optional<core::Placement> plan() const {
         requireOwnerOfId();
         const core::Environment* environment = joined();
-        if (environment != nullptr && wanted_.waiting.lifetime && !wanted_.attach)
+        if (environment != nullptr && wanted_.waiting.lifetime && !wanted_.attach && !restarts_)
             core::fail(core::ErrorCode::InvalidArgs,
                        "environment {} exists already; configure its lifetime to extend it",
                        environment->id);
@@ -281,6 +301,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     Wanted wanted_;
     std::shared_ptr<const core::ProcessPin> pin_;
     std::optional<core::Kernel> kernel_;
+    bool restarts_ = false; ///< the kernel of an environment that is there
     core::UserInfo owner_;
     std::shared_ptr<void> present_;
 };

@@ -45,7 +45,7 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
           [this](const core::UserInfo& user) { return settings_.limits.of(users_.newest(user)); }),
       locks_(ledger_, lockPipes_, loop, log), leases_(ledger_, clock_, loop, events_),
       users_(clock_, loop, log, &GlibLoop::post), kernels_(&GlibLoop::post),
-      history_(&GlibLoop::post),
+      kernelRestarts_(ledger_, processes_, kernels_, clock_, loop), history_(&GlibLoop::post),
       terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
                   [this] { return settings_.killAfter; }),
       evictor_(ledger_, observer_, terminator_, loop, log), idleness_(events_),
@@ -147,7 +147,7 @@ void Service::subscribe() {
     if (!shellFiles_.retryWrites())
         retryWritesLater();
     processes_.onExit(
-        [this](const core::ProcessIdentity& process) { ledger_.processExited(process); });
+        [this](const core::ProcessIdentity& process) { kernelRestarts_.processExited(process); });
     processExits_ =
         GlibLoop::onReadable(processes_.descriptor(), [this] { processes_.dispatch(); });
     observer_.onObservation(

@@ -8,6 +8,7 @@
 
 #include "core/evictor.hpp"
 #include "core/idleness.hpp"
+#include "core/kernel_restarts.hpp"
 #include "core/leases.hpp"
 #include "core/ledger.hpp"
 #include "core/locks.hpp"
@@ -103,6 +104,7 @@ class Service {
     core::Leases leases_;
     UserDirectory users_;
     KernelFinder kernels_;
+    core::KernelRestarts kernelRestarts_;
     JournalHistory history_;
     core::Terminator terminator_;
     core::Evictor evictor_;

@@ -193,6 +193,13 @@ TEST_F(KernelPins, HoldTheOneProcessThatWasFound) {
     EXPECT_FALSE(kernel.process.pin->hasExited());
 }
 
+TEST_F(KernelPins, HoldWhoStartedTheKernel) {
+    processes.add(500, alice)->facts.parent = 400;
+    EXPECT_EQ(pin({{500, 7}}).starter, nullptr) << "there is no process 400";
+    processes.add(400, bob);
+    EXPECT_EQ(pin({{500, 7}}).starter->identity().pid, 400U);
+}
+
 TEST_F(KernelPins, RefuseNoneTwoAndOneThatIsGone) {
     EXPECT_EQ(refusal({}), "no process of the environment's owner runs the kernel abc");
     EXPECT_NE(refusal({{500, 7}, {501, 7}}).find("processes 500 and 501 were both started"),

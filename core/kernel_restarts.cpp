@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/kernel_restarts.hpp"
+
+#include "core/error.hpp"
+#include "core/root_process.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+namespace {
+
+const Kernel* kernelOf(const Environment* environment, const ProcessIdentity& process) {
+    if (environment == nullptr)
+        return nullptr;
+    const auto found =
+        std::find_if(environment->kernels.begin(), environment->kernels.end(),
+                     [&](const Kernel& kernel) { return kernel.process.identity == process; });
+    return found == environment->kernels.end() ? nullptr : &*found;
+}
+
+// A tool that was started with the file while the kernel ran, such as an editor, is not the
+// kernel's next process.
+bool startedBefore(const ProcessIdentity& process, BootTime moment) {
+    constexpr std::chrono::milliseconds clockTick{10}; // what ProcessIdentity::startTime counts
+    return process.startTime < static_cast<std::uint64_t>(moment.time_since_epoch() / clockTick);
+}
+
+} // namespace
+
+void KernelRestarts::processExited(const ProcessIdentity& process) {
+    giveUpOnThoseOf(process);
+    const Environment* environment = ledger_.environmentOfRoot(process);
+    const Kernel* kernel = kernelOf(environment, process);
+    // One that still waits for its first GPU has none to keep.
+    if (kernel == nullptr || environment->isWaitingToStart() ||
+        (kernel->starter && kernel->starter->hasExited())) {
+        ledger_.processExited(process);
+        return;
+    }
+    awaited_[process] = {kernel->id,           environment->uid, clock_.bootNow(),
+                         kernelRestartTimeout, kernel->starter,  nullptr};
+    searchLater(process);
+}
+
+void KernelRestarts::giveUpOnThoseOf(const ProcessIdentity& starter) {
+    std::vector<ProcessIdentity> kernels;
+    for (const auto& [process, awaited] : awaited_) {
+        if (awaited.starter && awaited.starter->identity() == starter)
+            kernels.push_back(process);
+    }
+    for (const ProcessIdentity& process : kernels)
+        giveUp(process);
+}
+
+void KernelRestarts::giveUp(const ProcessIdentity& process) {
+    awaited_.erase(process);
+    // Another may be the environment's kernel by now, and the environment another one.
+    if (kernelOf(ledger_.environmentOfRoot(process), process) != nullptr)
+        ledger_.processExited(process);
+}
+
+void KernelRestarts::searchLater(const ProcessIdentity& process) {
+    awaited_.at(process).timer =
+        scheduler_.after(kernelSearchInterval, [this, process] { search(process); });
+}
+
+void KernelRestarts::search(const ProcessIdentity& process) {
+    Awaited& awaited = awaited_.at(process);
+    awaited.left -= kernelSearchInterval;
+    if (awaited.left <= std::chrono::seconds{0} ||
+        kernelOf(ledger_.environmentOfRoot(process), process) == nullptr) {
+        giveUp(process);
+        return;
+    }
+    kernels_.find(awaited.owner, awaited.owner, awaited.kernel, 0,
+                  [this, process, lives = std::weak_ptr(lives_)](const Kernels::Found& candidates) {
+                      if (!lives.expired())
+                          found(process, candidates);
+                  });
+    searchLater(process);
+}
+
+void KernelRestarts::found(const ProcessIdentity& process, Kernels::Found candidates) {
+    const auto awaited = awaited_.find(process);
+    if (awaited == awaited_.end())
+        return;
+    std::erase_if(candidates, [&](const ProcessIdentity& candidate) {
+        return startedBefore(candidate, awaited->second.since);
+    });
+    // Several cannot be told apart; one of them may end soon.
+    if (candidates.size() != 1 || ledger_.environmentOfRoot(candidates.front()) != nullptr)
+        return;
+    try {
+        auto pin = processes_.pin(candidates.front().pid);
+        if (pin->identity() != candidates.front())
+            return;
+        const Uid owner = awaited->second.owner;
+        ledger_.kernelRestarted(process, adopt(std::move(pin), owner, owner),
+                                pinParent(processes_, candidates.front()));
+        awaited_.erase(awaited);
+    } catch (const Error&) {
+        // It has exited, or is somebody else's by now: another one may come.
+    }
+}
+
+} // namespace genv::core

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An environment keeps its GPUs while its Jupyter kernel is restarted, and no longer than that.
+#include "core/kernel_restarts.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+class FakeKernels : public core::Kernels {
+  public:
+    void find(core::Uid /*asker*/, core::Uid owner, const std::string& kernel, core::Pid /*asking*/,
+              std::function<void(Found)> answer) override {
+        asked.push_back(std::to_string(owner) + " " + kernel);
+        answers.push_back(std::move(answer));
+    }
+    void answer(const Found& found) {
+        const auto pending = std::exchange(answers, {});
+        for (const auto& each : pending)
+            each(found);
+    }
+
+    std::vector<std::string> asked;
+    std::vector<std::function<void(Found)>> answers;
+};
+
+class KernelRestarts : public LedgerTest {
+  protected:
+    KernelRestarts() {
+        haveGpus(2);
+        processes.onExit(
+            [this](const core::ProcessIdentity& process) { restarts.processExited(process); });
+    }
+    // Environment "10" with the kernel "abc", which is process 10 and was started by 5, and a GPU.
+    void startKernel() {
+        processes.add(5, alice);
+        core::NewEnvironment wanted = newEnvironment("10", alice, 10);
+        wanted.processes.clear();
+        wanted.kernels.push_back(
+            {"abc", core::adopt(processes.pin(10), alice, alice), processes.pin(5)});
+        ledger.activate(std::move(wanted), std::nullopt, alice);
+        attachCount("10", 1);
+    }
+    // A process that is started now.
+    std::shared_ptr<FakeProcesses::State> addLater(core::Pid pid, core::Uid uid) {
+        return processes.add(pid, uid,
+                             static_cast<std::uint64_t>(clock.boot.time_since_epoch() /
+                                                        std::chrono::milliseconds{10}));
+    }
+    // Lets time pass as the loop does, an interval at a time.
+    void pass(std::chrono::seconds time) {
+        for (; time > std::chrono::seconds{0}; time -= core::kernelSearchInterval)
+            scheduler.pass(core::kernelSearchInterval);
+    }
+
+    FakeKernels kernels;
+    FakeScheduler scheduler;
+    core::KernelRestarts restarts{ledger, processes, kernels, clock, scheduler};
+};
+
+TEST_F(KernelRestarts, KeepTheEnvironmentWhereTheNextProcessIsFound) {
+    startKernel();
+    processes.exit(10);
+    ASSERT_NE(ledger.find("10"), nullptr);
+    EXPECT_EQ(devicesOf("10").size(), 1U);
+    pass(core::kernelSearchInterval);
+    EXPECT_EQ(kernels.asked, std::vector<std::string>{std::to_string(alice) + " abc"});
+    const auto next = addLater(20, alice);
+    kernels.answer({next->facts.identity});
+    ASSERT_EQ(ledger.get("10").kernels.size(), 1U);
+    EXPECT_EQ(ledger.get("10").kernels[0].process.identity, next->facts.identity);
+    pass(2 * core::kernelRestartTimeout);
+    EXPECT_EQ(devicesOf("10").size(), 1U);
+    EXPECT_EQ(kernels.asked.size(), 1U) << "it is looked for no more";
+    processes.exit(20);
+    pass(core::kernelRestartTimeout);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(KernelRestarts, KeepTheEnvironmentWhereTheNextProcessRegistersItself) {
+    startKernel();
+    processes.exit(10);
+    addLater(20, alice);
+    ledger.addKernel("10", {"abc", core::adopt(processes.pin(20), alice, alice)}, alice);
+    EXPECT_EQ(ledger.get("10").kernels.size(), 1U);
+    pass(2 * core::kernelRestartTimeout);
+    EXPECT_NE(ledger.find("10"), nullptr);
+    EXPECT_TRUE(kernels.asked.empty());
+}
+
+TEST_F(KernelRestarts, EndTheEnvironmentWhereNoProcessComesInTime) {
+    startKernel();
+    processes.exit(10);
+    pass(core::kernelRestartTimeout - core::kernelSearchInterval);
+    EXPECT_NE(ledger.find("10"), nullptr);
+    kernels.answer({});
+    pass(core::kernelSearchInterval);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    kernels.answer({addLater(20, alice)->facts.identity});
+    EXPECT_EQ(ledger.find("10"), nullptr) << "an answer that comes too late changes nothing";
+}
+
+TEST_F(KernelRestarts, EndTheEnvironmentWhereNobodyIsLeftToStartTheKernelAgain) {
+    startKernel();
+    processes.exit(10);
+    EXPECT_NE(ledger.find("10"), nullptr);
+    processes.exit(5);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+
+    startKernel();
+    processes.exit(5);
+    EXPECT_NE(ledger.find("10"), nullptr) << "the kernel runs on";
+    processes.exit(10);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(KernelRestarts, KnowWhoStartedTheNextProcess) {
+    startKernel();
+    processes.exit(10);
+    processes.add(6, alice);
+    const auto next = addLater(20, alice);
+    next->facts.parent = 6;
+    pass(core::kernelSearchInterval);
+    kernels.answer({next->facts.identity});
+    processes.exit(5);
+    processes.exit(20);
+    EXPECT_NE(ledger.find("10"), nullptr);
+    processes.exit(6);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(KernelRestarts, TakeNoProcessThatIsNotTheKernel) {
+    startKernel();
+    activate("30", alice);
+    processes.exit(10);
+    const auto first = addLater(20, alice)->facts.identity;
+    const auto second = addLater(21, alice)->facts.identity;
+    const auto bobs = addLater(22, bob)->facts.identity;
+    const auto registered = ledger.get("30").processes.front().identity;
+    const core::ProcessIdentity recycled{20, first.startTime + 1};
+    const auto editor = processes.add(23, alice)->facts.identity; // since before the kernel ended
+    for (const core::Kernels::Found& wrong : std::vector<core::Kernels::Found>{
+             {first, second}, {bobs}, {registered}, {recycled}, {editor}}) {
+        pass(core::kernelSearchInterval);
+        kernels.answer(wrong);
+        EXPECT_EQ(ledger.get("10").kernels[0].process.identity.pid, 10);
+    }
+    pass(core::kernelRestartTimeout);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    EXPECT_NE(ledger.find("30"), nullptr);
+}
+
+TEST_F(KernelRestarts, ConcernKernelsOnly) {
+    activate("10", alice);
+    processes.exit(10);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    startKernel();
+    ledger.deactivate("10", alice);
+    EXPECT_EQ(ledger.find("10"), nullptr) << "whoever ends it ends it at once";
+}
+
+TEST_F(KernelRestarts, LeaveNothingForWhoEndsTheEnvironmentMeanwhile) {
+    startKernel();
+    processes.exit(10);
+    ledger.deactivate("10", alice);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    activate("10", bob);
+    pass(2 * core::kernelRestartTimeout);
+    EXPECT_NE(ledger.find("10"), nullptr) << "which is another one by now";
+}
+
+} // namespace
+} // namespace genv::tests
