@@ -57,26 +57,48 @@ WallTime midnight(WallTime now, int days) {
     return fromLocal(local);
 }
 
+// YYYY-MM-DD, as systemd writes it.
+std::optional<std::chrono::year_month_day> takeSystemdDate(std::string_view& text) {
+    const auto year = takeDigits(text, 4);
+    if (!year || !take(text, "-"))
+        return std::nullopt;
+    const auto month = takeDigits(text, 2);
+    if (!month || !take(text, "-"))
+        return std::nullopt;
+    const auto day = takeDigits(text, 2);
+    if (!day)
+        return std::nullopt;
+    return std::chrono::year{*year} / *month / *day;
+}
+
+// DD/MM/YYYY, and DD/MM for one of this year, as genv writes it.
+std::optional<std::chrono::year_month_day> takeOwnDate(std::string_view& text, int thisYear) {
+    const auto day = takeDigits(text, 2);
+    if (!day || !take(text, "/"))
+        return std::nullopt;
+    const auto month = takeDigits(text, 2);
+    if (!month)
+        return std::nullopt;
+    const auto year = take(text, "/") ? takeDigits(text, 4) : std::optional(thisYear);
+    if (!year)
+        return std::nullopt;
+    return std::chrono::year{*year} / *month / *day;
+}
+
 bool takeDate(std::string_view& text, std::tm& local) {
     std::string_view rest = text;
-    const auto year = takeDigits(rest, 4);
-    if (!year || !take(rest, "-"))
-        return false;
-    const auto month = takeDigits(rest, 2);
-    if (!month || !take(rest, "-"))
-        return false;
-    const auto day = takeDigits(rest, 2);
-    if (!day || *year < firstYear || *year > lastYear)
-        return false;
-    const std::chrono::year_month_day date{std::chrono::year{*year},
-                                           std::chrono::month{static_cast<unsigned>(*month)},
-                                           std::chrono::day{static_cast<unsigned>(*day)}};
-    if (!date.ok())
+    auto date = takeSystemdDate(rest);
+    if (!date) {
+        rest = text;
+        date = takeOwnDate(rest, local.tm_year + 1900);
+    }
+    if (!date || !date->ok() || date->year() < std::chrono::year{firstYear} ||
+        date->year() > std::chrono::year{lastYear})
         return false;
     local = {};
-    local.tm_year = *year - 1900;
-    local.tm_mon = *month - 1;
-    local.tm_mday = *day;
+    local.tm_year = static_cast<int>(date->year()) - 1900;
+    local.tm_mon = static_cast<int>(static_cast<unsigned>(date->month())) - 1;
+    local.tm_mday = static_cast<int>(static_cast<unsigned>(date->day()));
     text = rest;
     return true;
 }
@@ -161,7 +183,7 @@ WallTime parseMoment(std::string_view text, WallTime now) {
     if (!moment || *moment < WallTime{})
         fail(ErrorCode::InvalidArgs,
              "\"{}\" is not a time; write today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, "
-             "\"YYYY-MM-DD HH:MM\", HH:MM or @SECONDS",
+             "\"YYYY-MM-DD HH:MM\", \"DD/MM/YYYY HH:MM\", HH:MM or @SECONDS",
              escaped(text));
     return *moment;
 }

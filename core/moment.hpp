@@ -10,7 +10,8 @@ namespace genv::core {
 
 /// Reads a moment: "now", "today", "yesterday" and "tomorrow" (midnight), "-2h" and "2h ago",
 /// "+2h", "YYYY-MM-DD", "HH:MM[:SS]" (today), both with a blank or a T between, or "@SECONDS" since
-/// the epoch. Dates and times are the machine's own. Throws Error(InvalidArgs) for anything else.
+/// the epoch; a date also as genv prints it, "DD/MM/YYYY" or "DD/MM" of this year. Dates and times
+/// are the machine's own. Throws Error(InvalidArgs) for anything else.
 WallTime parseMoment(std::string_view text, WallTime now);
 
 } // namespace genv::core

@@ -54,8 +54,25 @@ TEST_F(Moments, AreReadAsJournalctlHasThem) {
     EXPECT_EQ(secondsOf("@1700000000"), 1'700'000'000);
 }
 
+TEST_F(Moments, AreReadAsGenvPrintsThem) {
+    EXPECT_EQ(secondsOf("30/03/2026 13:37:42"), 1'774'870'662);
+    EXPECT_EQ(secondsOf("30/03/2026 13:37"), 1'774'870'620);
+    EXPECT_EQ(secondsOf("30/03/2026"), 1'774'821'600);
+    EXPECT_EQ(secondsOf("01/01/2026 00:00:01"), 1'767'222'001);
+    EXPECT_EQ(secondsOf("30/03 13:37:42"), 1'774'870'662) << "of this year";
+    EXPECT_EQ(secondsOf("1 week ago"), 1'774'870'662 - 7 * 24 * 3600);
+    EXPECT_EQ(secondsOf("27 minutes ago"), 1'774'870'662 - 27 * 60);
+}
+
 TEST_F(Moments, RefuseWhatIsNone) {
     for (const char* text : {"",
+                             "29/02/2026",
+                             "03/30/2026",
+                             "30/03/26",
+                             "30/03/2026x",
+                             "30/03/",
+                             "30/",
+                             "00/03",
                              " ",
                              "noon",
                              "2026-02-29",

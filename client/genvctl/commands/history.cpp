@@ -249,7 +249,8 @@ void addHistory(CLI::App& app, Context& context) {
         ->check(CLI::PositiveNumber.description(""));
     command->add_flag("--reverse", arguments->reverse, "The latest first");
     command->footer(
-        "WHEN is today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, \"YYYY-MM-DD HH:MM\" or @SECONDS.\n"
+        "WHEN is today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, \"YYYY-MM-DD HH:MM\" or @SECONDS,\n"
+        "or as genv prints it: \"DD/MM/YYYY HH:MM:SS\".\n"
         "With --json=short, an object a line. How far back it goes is the journal's matter.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { history(context, *arguments); };

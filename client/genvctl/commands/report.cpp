@@ -135,6 +135,31 @@ std::string spanText(std::chrono::microseconds span) {
     return core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(span));
 }
 
+// For programs: seconds, to the millisecond.
+std::string secondsText(std::chrono::milliseconds span) {
+    return fmt::format("{}.{:03}", span.count() / 1000, span.count() % 1000);
+}
+
+std::vector<std::string> exactCellsOf(const Usage& usage) {
+    const auto exact = [](std::chrono::microseconds span) {
+        return std::chrono::floor<std::chrono::milliseconds>(span + std::chrono::microseconds{500});
+    };
+    // Idle is what is left, so that they add up as they are printed.
+    const auto held = exact(usage.held);
+    const auto used = std::min(exact(usage.used), held);
+    const auto unknown = std::min(exact(usage.unknown), held - used);
+    const bool waited = usage.waits.count > 0;
+    return {secondsText(held),
+            secondsText(used),
+            secondsText(held - used - unknown),
+            secondsText(unknown),
+            std::to_string(usage.attachments),
+            std::to_string(usage.waits.count),
+            waited ? secondsText(exact(usage.waits.mean())) : "",
+            waited ? secondsText(exact(usage.waits.longest)) : "",
+            std::to_string(usage.refusals)};
+}
+
 std::vector<std::string> cellsOf(const Usage& usage) {
     const Hours hours(usage);
     const bool waited = usage.waits.count > 0;
@@ -210,14 +235,22 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
 }
 
 Table csvTable(const std::vector<Row>& users, const std::vector<Row>& devices) {
-    std::vector<Table::Column> columns{{"BY"}, {"NAME"}, {"ID"}};
-    for (const std::string& title : usageTitles())
-        columns.push_back({title});
-    Table table(std::move(columns));
+    Table table({{"BY"},
+                 {"NAME"},
+                 {"ID"},
+                 {"HELD_SECONDS"},
+                 {"USED_SECONDS"},
+                 {"IDLE_SECONDS"},
+                 {"UNKNOWN_SECONDS"},
+                 {"ATTACHED"},
+                 {"WAITS"},
+                 {"MEAN_WAIT_SECONDS"},
+                 {"LONGEST_WAIT_SECONDS"},
+                 {"REFUSED"}});
     const auto add = [&](const char* by, const std::vector<Row>& rows) {
         for (const Row& row : rows) {
             std::vector<std::string> line{by, row.name, row.id};
-            for (std::string& cell : cellsOf(*row.usage))
+            for (std::string& cell : exactCellsOf(*row.usage))
                 line.push_back(std::move(cell));
             table.add(std::move(line));
         }
@@ -289,8 +322,8 @@ void addReport(CLI::App& app, Context& context) {
         ->check(CLI::IsMember({"user", "device", "both"}).description(""))
         ->type_name("WHAT");
     command->footer(
-        "HELD, USED, IDLE and UNKNOWN are hours; a device that several share is held once. With\n"
-        "--json they are microseconds. WHEN is as for \"genvctl history\".");
+        "HELD, USED, IDLE and UNKNOWN are hours; a device that several share is held once. In CSV\n"
+        "they are seconds, in JSON microseconds. WHEN is as for \"genvctl history\".");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { report(context, *arguments); };
     });
