@@ -112,16 +112,14 @@ int serve(const std::string& nvmlSocket, service::Logger& log) {
 
 // What `genvctl policy check` runs: whether a configuration file would be taken.
 int checkConfiguration(const std::string& file) {
-    try {
-        if (file.empty())
-            core::fail(core::ErrorCode::InvalidArgs, "no file is named");
-        core::Settings settings;
-        service::readSettingsFile(file, settings);
-        return EXIT_SUCCESS;
-    } catch (const core::Error& error) {
-        fmt::print(stderr, "{}\n", core::escaped(error.what(), 1024));
-        return EXIT_FAILURE;
+    const service::SettingsCheck check = file.empty()
+                                             ? service::SettingsCheck{{"no file is named"}, {}}
+                                             : service::checkSettingsFile(file);
+    for (const auto* lines : {&check.errors, &check.warnings}) {
+        for (const std::string& line : *lines)
+            fmt::print(stderr, "{}\n", core::printable(line));
     }
+    return check.errors.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 } // namespace

@@ -7,6 +7,8 @@
 
 #include <fmt/ranges.h>
 #include <glib.h>
+#include <grp.h>
+#include <pwd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -31,9 +33,15 @@ struct FreeStrings {
 };
 using Strings = std::unique_ptr<gchar*, FreeStrings>;
 
-[[noreturn]] void failAt(const std::filesystem::path& file, std::size_t line,
-                         const std::string& what) {
-    core::fail(core::ErrorCode::InvalidArgs, "{}:{}: {}", file.string(), line, what);
+// What is wrong in a file.
+struct Complaint {
+    std::size_t line;
+    std::string what;
+};
+using Complaints = std::vector<Complaint>;
+
+std::string textOf(const std::filesystem::path& file, const Complaint& complaint) {
+    return fmt::format("{}:{}: {}", file.string(), complaint.line, complaint.what);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -53,8 +61,11 @@ class Lines {
         for (std::string line; std::getline(stream, line);) {
             ++number;
             const std::string_view content = trimmed(line);
-            if (content.empty() || content.front() == '#')
+            if (content.empty() || content.front() == '#') {
+                good_ += '\n';
                 continue;
+            }
+            good_ += line + '\n';
             if (content.front() == '[' && content.back() == ']') {
                 group = content.substr(1, content.size() - 2);
                 entries_.push_back({number, group, ""});
@@ -62,8 +73,10 @@ class Lines {
                        equals != std::string_view::npos && equals > 0) {
                 entries_.push_back(
                     {number, group, std::string(trimmed(content.substr(0, equals)))});
-            } else if (bad_ == 0) {
-                bad_ = number;
+            } else {
+                bad_.push_back(number);
+                good_.resize(good_.size() - line.size() - 1);
+                good_ += '\n';
             }
         }
     }
@@ -74,7 +87,10 @@ class Lines {
         });
         return found == entries_.rend() ? 0 : found->line;
     }
-    [[nodiscard]] std::size_t firstBad() const { return bad_; }
+    /// Those that are nothing that a file may hold.
+    [[nodiscard]] const std::vector<std::size_t>& bad() const { return bad_; }
+    /// The text without them.
+    [[nodiscard]] const std::string& good() const { return good_; }
 
   private:
     struct Entry {
@@ -83,10 +99,15 @@ class Lines {
         std::string key;
     };
     std::vector<Entry> entries_;
-    std::size_t bad_ = 0;
+    std::vector<std::size_t> bad_;
+    std::string good_;
 };
 
 std::string readText(const std::filesystem::path& file) {
+    std::error_code none;
+    if (std::filesystem::is_directory(file, none))
+        core::fail(core::ErrorCode::InvalidArgs, "{}: it is a directory, not a file",
+                   file.string());
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     text << stream.rdbuf();
@@ -95,52 +116,111 @@ std::string readText(const std::filesystem::path& file) {
     return text.str();
 }
 
-KeyFile parse(const std::filesystem::path& file, const std::string& text, const Lines& lines) {
+constexpr const char* noLine =
+    "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
+
+KeyFile parse(const Lines& lines, Complaints& complaints) {
+    for (const std::size_t line : lines.bad())
+        complaints.push_back({line, noLine});
     KeyFile parsed(g_key_file_new());
     GError* failure = nullptr;
-    if (lines.firstBad() == 0 &&
-        (text.empty() || g_key_file_load_from_data(parsed.get(), text.data(), text.size(),
-                                                   G_KEY_FILE_NONE, &failure)))
+    const std::string& text = lines.good();
+    if (text.empty() || g_key_file_load_from_data(parsed.get(), text.data(), text.size(),
+                                                  G_KEY_FILE_NONE, &failure))
         return parsed;
     g_clear_error(&failure); // its text quotes the file, which may hold anything
-    failAt(file, std::max<std::size_t>(lines.firstBad(), 1),
-           "this is neither a [Section], nor Key=Value, nor a comment that begins with #");
+    if (complaints.empty())
+        complaints.push_back({1, noLine});
+    return KeyFile(g_key_file_new());
 }
 
-void readGroup(const std::filesystem::path& file, GKeyFile* parsed, const std::string& group,
-               const Lines& lines, core::Settings& settings) {
+void readKey(const Section& section, const std::string& name, const std::string& value,
+             std::size_t line, core::Settings& settings, Complaints& complaints) {
+    try {
+        section.read(name, value, settings);
+    } catch (const core::Error& error) {
+        complaints.push_back({line, fmt::format("{}: {}", name, error.what())});
+    }
+}
+
+void readGroup(GKeyFile* parsed, const std::string& group, const Lines& lines,
+               core::Settings& settings, Complaints& complaints) {
     const std::optional<Section> section = findSection(group);
-    if (!section)
-        failAt(file, lines.of(group),
-               fmt::format("there is no section [{}]; the sections are [GPU], [Enforcement], "
-                           "[Limits], [User NAME] and [Group NAME]",
-                           core::escaped(group)));
+    if (!section) {
+        complaints.push_back(
+            {lines.of(group),
+             fmt::format("there is no section [{}]; the sections are [GPU], [Enforcement], "
+                         "[Limits], [User NAME] and [Group NAME]",
+                         core::escaped(group))});
+        return;
+    }
     const Strings names(g_key_file_get_keys(parsed, group.c_str(), nullptr, nullptr));
     for (gchar** name = names.get(); *name != nullptr; ++name) {
         const std::size_t line = lines.of(group, *name);
-        if (!section->knows(*name))
-            failAt(file, line,
-                   fmt::format("there is no \"{}\" in [{}]; it may hold {}", core::escaped(*name),
-                               core::escaped(group), fmt::join(section->keys(), ", ")));
+        if (!section->knows(*name)) {
+            complaints.push_back({line, fmt::format("there is no \"{}\" in [{}]; it may hold {}",
+                                                    core::escaped(*name), core::escaped(group),
+                                                    fmt::join(section->keys(), ", "))});
+            continue;
+        }
         const std::unique_ptr<gchar, decltype(&g_free)> value(
             g_key_file_get_value(parsed, group.c_str(), *name, nullptr), &g_free);
-        try {
-            section->read(*name, std::string(trimmed(value.get())), settings);
-        } catch (const core::Error& error) {
-            failAt(file, line, fmt::format("{}: {}", *name, error.what()));
-        }
+        readKey(*section, *name, std::string(trimmed(value.get())), line, settings, complaints);
     }
+}
+
+// Nothing where there is somebody of this name, or the section is nobody's.
+std::string unknownName(const std::string& group) {
+    const auto nameAfter = [&](std::string_view prefix) {
+        return group.starts_with(prefix) ? group.substr(prefix.size()) : std::string();
+    };
+    const std::string user = nameAfter("User ");
+    if (!user.empty() && getpwnam(user.c_str()) == nullptr)
+        return fmt::format("there is no user \"{}\"", core::escaped(user));
+    const std::string users = nameAfter("Group ");
+    if (!users.empty() && getgrnam(users.c_str()) == nullptr)
+        return fmt::format("there is no group \"{}\"", core::escaped(users));
+    return {};
+}
+
+// `warnings`: what the service takes, but may not be meant; null where nobody reads them.
+Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
+                    Complaints* warnings) {
+    const Lines lines(readText(file));
+    Complaints complaints;
+    const KeyFile parsed = parse(lines, complaints);
+    const Strings groups(g_key_file_get_groups(parsed.get(), nullptr));
+    for (gchar** group = groups.get(); *group != nullptr; ++group) {
+        readGroup(parsed.get(), *group, lines, settings, complaints);
+        if (std::string unknown = warnings != nullptr ? unknownName(*group) : ""; !unknown.empty())
+            warnings->push_back({lines.of(*group), "warning: " + std::move(unknown)});
+    }
+    std::stable_sort(complaints.begin(), complaints.end(),
+                     [](const Complaint& a, const Complaint& b) { return a.line < b.line; });
+    return complaints;
 }
 
 } // namespace
 
 void readSettingsFile(const std::filesystem::path& file, core::Settings& settings) {
-    const std::string text = readText(file);
-    const Lines lines(text);
-    const KeyFile parsed = parse(file, text, lines);
-    const Strings groups(g_key_file_get_groups(parsed.get(), nullptr));
-    for (gchar** group = groups.get(); *group != nullptr; ++group)
-        readGroup(file, parsed.get(), *group, lines, settings);
+    const Complaints complaints = readFile(file, settings, nullptr);
+    if (!complaints.empty())
+        core::fail(core::ErrorCode::InvalidArgs, "{}", textOf(file, complaints.front()));
+}
+
+SettingsCheck checkSettingsFile(const std::filesystem::path& file) {
+    core::Settings unused;
+    Complaints warnings;
+    SettingsCheck check;
+    try {
+        for (const Complaint& complaint : readFile(file, unused, &warnings))
+            check.errors.push_back(textOf(file, complaint));
+    } catch (const core::Error& error) {
+        check.errors.emplace_back(error.what());
+    }
+    for (const Complaint& warning : warnings)
+        check.warnings.push_back(textOf(file, warning));
+    return check;
 }
 
 core::Settings readSettings(const std::filesystem::path& directory) {

@@ -6,6 +6,8 @@
 #include "core/settings.hpp"
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace genv::service {
 
@@ -13,7 +15,17 @@ namespace genv::service {
 /// each over what was before; what is set nowhere has its default. Throws core::Error(InvalidArgs).
 core::Settings readSettings(const std::filesystem::path& directory);
 
-/// Reads one file over `settings`. Throws core::Error(InvalidArgs).
+/// Reads one file over `settings`. Throws core::Error(InvalidArgs) that names the first of what is
+/// wrong.
 void readSettingsFile(const std::filesystem::path& file, core::Settings& settings);
+
+/// What is wrong with a file, all of it, each with the file and the line.
+struct SettingsCheck {
+    std::vector<std::string> errors;
+    std::vector<std::string> warnings; ///< sections of users and groups that there are none of
+};
+
+/// Checks one file. Looks users and groups up, which may block: not for the service itself.
+SettingsCheck checkSettingsFile(const std::filesystem::path& file);
 
 } // namespace genv::service

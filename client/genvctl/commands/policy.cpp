@@ -61,7 +61,7 @@ void addPolicy(CLI::App& app, Context& context) {
         ->required()
         ->type_name("");
     command->footer(fmt::format(
-        "Exit status 0 where it is valid; else 1, and standard error says which line is\n"
+        "Exit status 0 where it is valid; else 1, and standard error says which lines are\n"
         "wrong. It is read by {} --check, or by\n"
         "the program that the environment variable GENVD names. Nothing is changed.",
         GENV_SERVICE_PATH));
