@@ -6,6 +6,7 @@
 #include "client/genvctl/completion_values.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/genv1.hpp"
 #include "client/genvctl/help_formatter.hpp"
 #include "client/genvctl/stop_signals.hpp"
 #include "client/genvctl/terminal.hpp"
@@ -167,9 +168,9 @@ int finish(const Failure& failure) {
     return static_cast<int>(failure.status());
 }
 
-void parse(CLI::App& app, int count, char** arguments) {
+void parse(CLI::App& app, const std::vector<std::string>& words) {
     try {
-        app.parse(count, arguments);
+        app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // as CLI11 wants them
     } catch (const CLI::Success&) {
         throw;
     } catch (const CLI::ParseError& error) {
@@ -233,8 +234,11 @@ int run(int count, char** arguments) {
             answerShell({arguments + 2, arguments + count});
             return static_cast<int>(ExitStatus::Ok);
         }
-        define(app, context, raw, {arguments + std::min(count, 1), arguments + count});
-        parse(app, count, arguments);
+        const auto words = asSpelledToday({arguments + std::min(count, 1), arguments + count});
+        if (const auto status = answerShellOfGenv1(words))
+            return *status;
+        define(app, context, raw, {words.begin(), words.end()});
+        parse(app, words);
         apply(raw, context);
         requireSense(app, context);
         if (context.command)

@@ -10,5 +10,7 @@ namespace genv::ctl {
 extern const std::string_view bashScript;
 extern const std::string_view zshScript;
 extern const std::string_view fishScript;
+/// Removes what genv 1 has left in a shell, in bash and zsh.
+extern const std::string_view genv1CleanupScript;
 
 } // namespace genv::ctl

@@ -4,6 +4,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/genv1.hpp"
 #include "client/genvctl/shell_script.hpp"
 #include "client/genvctl/terminal.hpp"
 
@@ -61,7 +62,7 @@ std::string initCode(Shell shell) {
     const std::string word = shellQuoted(shell, error ? "genvctl" : program.string());
     switch (shell) {
     case Shell::Bash:
-        return fmt::format("__genv_program={}\n{}", word, bashScript);
+        return fmt::format("{}__genv_program={}\n{}", genv1CleanupWhereNeeded(), word, bashScript);
     case Shell::Zsh:
         // Read and run as zsh does by itself, whatever options and aliases the person has set.
         return fmt::format("__genv_program={}\nemulate zsh -o no_aliases -c {}\n", word,
