@@ -136,7 +136,8 @@ core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
     if (pin->identity() != found.front())
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
                    kernel);
-    return {kernel, core::adopt(std::move(pin), owner, owner)};
+    return {kernel, core::adopt(std::move(pin), owner, owner),
+            core::pinParent(processes, found.front())};
 }
 
 std::vector<core::Pid> rootPids(const core::Environment& environment) {

@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/commands/listing_options.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/found.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
 #include "core/bytes.hpp"
@@ -91,12 +92,17 @@ std::string queriedCell(const HeldDevice& held, const std::string& name) {
     return joined(words, " ");
 }
 
-void find(Context& context, const std::string& id) {
-    const std::vector<std::uint32_t> devices = context.client().environment(id).devices;
+void printIndices(Context& context, const std::vector<std::uint32_t>& devices) {
     if (context.printJson(devices))
         return;
     if (!devices.empty())
         print(joined(devices, ",") + '\n');
+}
+
+// Programs of genv 1 ask about environments that may be none, and take a failure for a defect.
+void find(Context& context, const std::string& id) {
+    const auto found = foundOrNothing([&] { return context.client().environment(id); });
+    printIndices(context, found ? found->devices : std::vector<std::uint32_t>{});
 }
 
 void detachEverybody(Context& context) {
@@ -131,16 +137,23 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
     CLI::App* command = devices.add_subcommand("attach", "Attach devices to an environment");
     const auto id = std::make_shared<std::string>();
     const auto request = std::make_shared<AttachOptions>();
+    const auto quiet = std::make_shared<bool>(false);
     command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
     CLI::Option* count = command->add_option("--count", request->count, "So many")->type_name("N");
-    command->add_option("--index", request->index, "The one with this index")
-        ->type_name("I")
-        ->excludes(count);
+    CLI::Option* index = command->add_option("--index", request->index, "The one with this index")
+                             ->type_name("I")
+                             ->excludes(count);
+    command->add_flag("--exact", request->exact, "Detach the newest devices if more are attached")
+        ->excludes(index);
+    command->add_flag("--quiet", *quiet, "Do not print what is attached then");
     command->add_flag("-o,--over-subscribe,--allow-over-subscription", request->overSubscribe,
                       "Take also devices that others hold");
-    command->callback([&context, id, request] {
-        context.command = [&context, id, request] {
-            context.authorised([&](Client& client) { client.attach(*id, *request); });
+    command->callback([&context, id, request, quiet] {
+        context.command = [&context, id, request, quiet] {
+            const auto attached =
+                context.authorised([&](Client& client) { return client.attach(*id, *request); });
+            if (!*quiet)
+                printIndices(context, attached);
         };
     });
 }
@@ -152,12 +165,16 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
     const auto quiet = std::make_shared<bool>(false);
     command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
     command->add_option("--index", *index, "Only the one with this index")->type_name("I");
-    command->add_flag("--quiet", *quiet, "Nothing to detach is no failure");
+    command->add_flag("--quiet", *quiet,
+                      "Do not print what is left; nothing to detach is no failure");
     command->callback([&context, id, index, quiet] {
         context.command = [&context, id, index, quiet] {
             const auto indices = *index ? std::vector{**index} : std::vector<std::uint32_t>{};
             try {
-                context.authorised([&](Client& client) { client.detach(*id, indices); });
+                const auto left =
+                    context.authorised([&](Client& client) { return client.detach(*id, indices); });
+                if (!*quiet)
+                    printIndices(context, left);
             } catch (const Error& error) {
                 if (!*quiet || error.name() != dbus::contract::error::notAttached)
                     throw;

@@ -5,6 +5,7 @@
 #include "client/genvctl/commands/listing_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/found.hpp"
 #include "client/genvctl/project.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
@@ -33,19 +34,31 @@ Json environmentsJson(const std::vector<Environment>& all) {
     return environments;
 }
 
-// The kernels of the environments that have no other process, by the environment's id: one cell
-// has room for the one or the other, and the list itself has no kernels.
-std::map<std::string, std::vector<std::string>>
-kernelsOf(Context& context, const std::vector<EnvironmentEntry>& entries) {
-    std::map<std::string, std::vector<std::string>> kernels;
+using KernelsById = std::map<std::string, std::vector<std::string>>;
+
+// The kernels of each environment. The list itself has none, so they are looked up only where an
+// environment has no process.
+KernelsById kernelsOf(Context& context, const std::vector<EnvironmentEntry>& entries) {
+    KernelsById kernels;
     if (std::all_of(entries.begin(), entries.end(),
                     [](const EnvironmentEntry& entry) { return !entry.processes.empty(); }))
         return kernels;
     for (const Environment& environment : context.client().environmentDetails()) {
-        for (const std::string& kernel : environment.kernels)
-            kernels[environment.id].push_back("kernel-" + kernel);
+        if (!environment.kernels.empty())
+            kernels[environment.id] = environment.kernels;
     }
     return kernels;
+}
+
+// Without kernels, and in CSV, the columns are those of genv 1, which programs read.
+Table environmentTable(bool withKernels) {
+    std::vector<Table::Column> columns{
+        {"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 21}, {"PID(S)", 0}};
+    if (withKernels) {
+        columns.back().width = 16;
+        columns.push_back({"KERNEL(S)", 0});
+    }
+    return Table(std::move(columns));
 }
 
 void list(Context& context, const ListingOptions& options) {
@@ -54,13 +67,16 @@ void list(Context& context, const ListingOptions& options) {
         return;
     }
     const auto entries = context.client().environments();
-    auto kernels = kernelsOf(context, entries);
-    Table table({{"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 21}, {"PID(S)", 0}});
-    for (const EnvironmentEntry& entry : entries)
-        table.add({entry.id, fmt::format("{}({})", entry.user, entry.uid), entry.name.value_or(""),
-                   options.time(entry.created),
-                   entry.processes.empty() ? joined(kernels[entry.id], " ")
-                                           : joined(entry.processes, " ")});
+    KernelsById kernels = options.format == "csv" ? KernelsById{} : kernelsOf(context, entries);
+    Table table = environmentTable(!kernels.empty());
+    for (const EnvironmentEntry& entry : entries) {
+        std::vector<std::string> cells{entry.id, fmt::format("{}({})", entry.user, entry.uid),
+                                       entry.name.value_or(""), options.time(entry.created),
+                                       joined(entry.processes, " ")};
+        if (!kernels.empty())
+            cells.push_back(joined(kernels[entry.id], " "));
+        table.add(std::move(cells));
+    }
     options.print(context, table);
 }
 
@@ -87,23 +103,33 @@ std::string queriedCell(const Environment& environment, const std::string& name)
     return joined(environment.kernels, " ");
 }
 
+std::optional<std::string> environmentOfKernel(Context& context, const std::string& kernel) {
+    for (const Environment& environment : context.client().environmentDetails()) {
+        if (std::find(environment.kernels.begin(), environment.kernels.end(), kernel) !=
+            environment.kernels.end())
+            return environment.id;
+    }
+    return std::nullopt;
+}
+
+// Programs of genv 1 ask about processes and kernels that may be in no environment, and take a
+// failure for a defect.
 void find(Context& context, std::optional<std::uint32_t> pid,
           const std::optional<std::string>& kernel) {
-    std::string found;
-    if (pid) {
-        found = context.client().environmentOfProcess(*pid);
-    } else {
-        for (const Environment& environment : context.client().environmentDetails()) {
-            if (std::find(environment.kernels.begin(), environment.kernels.end(), *kernel) !=
-                environment.kernels.end())
-                found = environment.id;
-        }
-        if (found.empty())
-            throw Failure(ExitStatus::Failed,
-                          fmt::format("No environment has a kernel {}", *kernel));
-    }
-    if (!context.printJson({{"eid", found}}))
-        print(shown(found) + '\n');
+    const auto found =
+        pid ? foundOrNothing([&] { return context.client().environmentOfProcess(*pid); })
+            : environmentOfKernel(context, *kernel);
+    if (context.printJson({{"eid", orNull(found)}}))
+        return;
+    if (found)
+        print(shown(*found) + '\n');
+}
+
+std::vector<Environment> queried(Context& context, const std::optional<std::string>& id) {
+    if (!id)
+        return context.client().environmentDetails();
+    auto found = foundOrNothing([&] { return context.client().environment(*id); });
+    return found ? std::vector{*std::move(found)} : std::vector<Environment>{};
 }
 
 void deactivateEverybody(Context& context) {
@@ -121,9 +147,7 @@ void addQuery(CLI::App& envs, Context& context) {
                             "config.gpu_memory", "pids", "kernel_ids"});
     command->callback([&context, id, query] {
         context.command = [&context, id, query] {
-            query->print(*id ? std::vector{context.client().environment(**id)}
-                             : context.client().environmentDetails(),
-                         queriedCell);
+            query->print(queried(context, *id), queriedCell);
         };
     });
 }
@@ -182,19 +206,35 @@ void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
 
 struct EnvsConfigArguments {
     std::string id;
+    std::optional<Field> field; ///< unset: all
+    std::optional<std::string> value;
     bool clear = false;
-    std::optional<std::pair<Field, std::string>> set;
 };
+
+void clearField(ConfigurationChange& change, Field field) {
+    switch (field) {
+    case Field::Name:
+        change.name.emplace();
+        return;
+    case Field::Gpus:
+        change.gpus.emplace();
+        return;
+    case Field::GpuMemory:
+        change.gpuMemoryBytes.emplace();
+        return;
+    }
+}
 
 void configure(Context& context, const EnvsConfigArguments& arguments) {
     ConfigurationChange change;
     if (arguments.clear) {
-        change.name.emplace();
-        change.gpus.emplace();
-        change.gpuMemoryBytes.emplace();
+        for (const Field field : allFields) {
+            if (!arguments.field || field == *arguments.field)
+                clearField(change, field);
+        }
     } else {
         Configuration wanted;
-        setField(wanted, arguments.set->first, arguments.set->second);
+        setField(wanted, *arguments.field, *arguments.value);
         if (wanted.name)
             change.name = wanted.name;
         if (wanted.gpus)
@@ -211,22 +251,18 @@ void addConfigure(CLI::App& envs, Context& context) {
     command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
     command->add_flag("--clear", arguments->clear, "Unset everything");
     const auto addField = [&](Field field, const char* option, const char* type) {
-        command->add_subcommand(fieldName(field), fmt::format("Change the {}", fieldName(field)))
-            ->add_option_function<std::string>(
-                option,
-                [arguments, field](const std::string& value) {
-                    arguments->set = {field, value};
-                },
-                "Its value")
-            ->required()
-            ->type_name(type);
+        CLI::App* one = command->add_subcommand(fieldName(field),
+                                                fmt::format("Change the {}", fieldName(field)));
+        CLI::Option* clear = one->add_flag("--clear", arguments->clear, "Unset it");
+        one->add_option(option, arguments->value, "Its value")->type_name(type)->excludes(clear);
+        one->callback([arguments, field] { arguments->field = field; });
     };
     addField(Field::Gpus, "--count", "N");
     addField(Field::Name, "--name", "NAME");
     addField(Field::GpuMemory, "--gpu-memory", "AMOUNT");
     command->require_subcommand(0, 1);
     command->callback([&context, arguments] {
-        if (arguments->clear == arguments->set.has_value())
+        if (arguments->clear == arguments->value.has_value())
             throw CLI::RequiredError("--clear, or one of gpus, name and gpu-memory,");
         context.command = [&context, arguments] { configure(context, *arguments); };
     });
