@@ -48,7 +48,8 @@ void put(ConfigurationChange& change, const Configuration& from, Field field) {
     }
 }
 
-// Clearing takes the values of an empty configuration, loading those of the saved one.
+// Clearing takes the values of an empty configuration, loading those of the saved one. A field that
+// is not saved keeps its value.
 ConfigurationChange wantedChange(const ConfigArguments& arguments) {
     Configuration wanted;
     if (arguments.value)
@@ -56,8 +57,10 @@ ConfigurationChange wantedChange(const ConfigArguments& arguments) {
     else if (arguments.load)
         wanted = loadProject(requireProjectFolder());
     ConfigurationChange change;
-    for (const Field field : arguments.fields())
-        put(change, wanted, field);
+    for (const Field field : arguments.fields()) {
+        if (!arguments.load || fieldText(wanted, field))
+            put(change, wanted, field);
+    }
     return change;
 }
 

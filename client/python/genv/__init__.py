@@ -8,7 +8,7 @@ own and closes it. Every failure is a genv.Error, which is a RuntimeError, named
 
 from __future__ import annotations
 
-from genv import contract, entities, errors, sdk
+from genv import contract, core, entities, errors, sdk
 from genv.connection import Connection as _Connection
 from genv.entities import Device, Devices, Env, Envs, Process, Processes, Report, Snapshot
 from genv.errors import (
@@ -97,6 +97,7 @@ __all__ = [
     "Timeout",
     "__version__",
     "allow_interaction",
+    "core",
     "entities",
     "errors",
     "events",

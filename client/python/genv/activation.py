@@ -104,11 +104,11 @@ def _options(config: Env.Config) -> Options:
     return options
 
 
-def configure(connection: Connection, eid: str, config: Env.Config) -> None:
-    """Gives an environment this configuration: what is None is unset."""
+def configure(connection: Connection, eid: str, config: Env.Config, *, unset: bool = True) -> None:
+    """Gives an environment this configuration. A field that is None is unset, or kept if `unset` is false."""
     options = _options(config)
-    unset = [name for name in ("name", "gpus", "gpu-memory") if name not in options]
-    service.about_environment(connection, eid, contract.CONFIGURE, options, unset)
+    missing = [name for name in ("name", "gpus", "gpu-memory") if unset and name not in options]
+    service.about_environment(connection, eid, contract.CONFIGURE, options, missing)
 
 
 # A folder that makes no sense is no reason to have no environment.

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from genv import contract, memory
 from genv.connection import Connection
+from genv.entities import Env
 from genv.errors import UNKNOWN_OBJECT, Error, Failed, InvalidArgs, LimitsExceeded, NoSuchEnvironment, NoSuchProcess
 
 #: A value with its signature, as an option of a call is sent.
@@ -54,6 +55,10 @@ class EnvironmentState:
     def gpu_memory_text(self) -> Optional[str]:
         """The share of each device's memory, as people write it."""
         return None if self.gpu_memory is None else memory.text_of(self.gpu_memory)
+
+    def configuration(self) -> Env.Config:
+        """What its owner wants."""
+        return Env.Config(self.name, self.gpu_memory_text(), self.gpus)
 
 
 def variant(signature: str, value: Any, what: str) -> Variant:

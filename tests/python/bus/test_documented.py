@@ -131,7 +131,7 @@ class TestPrograms:
                 except RuntimeError as error:
                     say(str(error).partition(";")[0])
                 os.mkdir(".genv")
-                say(genv.sdk.home() == os.path.join(os.environ["HOME"], ".genv"))
+                say(str(genv.sdk.home()) == os.path.join(os.environ["HOME"], ".genv"))
                 genv.sdk.configure(genv.Env.Config(name="saved", gpu_memory="4000m", gpus=2))
                 genv.sdk.save_configuration()
                 say([read(".genv/" + name) for name in sorted(os.listdir(".genv"))])
@@ -143,6 +143,65 @@ class TestPrograms:
                  "Env.Config(name=None, gpu_memory=None, gpus=None)",
                  "Env.Config(name='saved', gpu_memory='4g', gpus=2) 4g"]
         assert world.ctl("alice", "home").strip() == world.home("alice") + "/.genv"
+
+    def test_loading_sets_what_is_saved_and_clears_nothing(self, world):
+        assert world.run("alice", """
+            import pathlib
+            os.mkdir(".genv")
+            with genv.sdk.activate(config=genv.Env.Config(name="mine", gpu_memory="1g", gpus=0)):
+                say(genv.sdk.load_configuration(), variable("GENV_ENVIRONMENT_NAME"))
+                pathlib.Path(".genv/gpus").write_text("2")
+                say(genv.sdk.load_configuration(), genv.sdk.configuration(), variable("GENV_GPUS"))
+        """) == ["Env.Config(name='mine', gpu_memory='1g', gpus=None) mine",
+                 "Env.Config(name='mine', gpu_memory='1g', gpus=2) " * 2 + "2"]
+
+    def test_what_functions_return(self, world):
+        assert world.run("alice", """
+            import pathlib
+            os.mkdir(".genv")
+            say(isinstance(genv.sdk.home(), pathlib.Path), (genv.sdk.home() / "gpus").name)
+            with genv.sdk.activate(config=genv.Env.Config(name="n", gpus=1)):
+                say(genv.sdk.refresh_attached())
+                say(genv.sdk.refresh_configuration())
+                say(genv.sdk.load_configuration())
+            with genv.sdk.activate():
+                say(genv.sdk.attach(), genv.sdk.refresh_attached())
+                genv.sdk.attach(index=2)
+                say(genv.sdk.attach(), variable("CUDA_VISIBLE_DEVICES"))
+        """) == ["True gpus", "[0]", "Env.Config(name='n', gpu_memory=None, gpus=1)",
+                 "Env.Config(name='n', gpu_memory=None, gpus=1)", "[] []", "[2] 2"]
+
+    def test_modules_by_their_names_of_genv_1(self, world):
+        assert world.run("alice", """
+            from genv.sdk.env import activate, active, configuration, configure, eid, home
+            from genv.sdk.env import load_configuration, refresh_configuration, save_configuration
+            from genv.sdk.devices import attach, attached, detach, lock, refresh_attached
+            say(activate is genv.sdk.activate, attach is genv.sdk.attach)
+            with genv.sdk.env.activate(eid="it"):
+                say(genv.sdk.devices.attach(gpus=2), genv.sdk.env.eid())
+        """) == ["True True", "[0, 1] it"]
+
+    def test_the_lock_of_a_device(self, world):
+        assert world.run("alice", """
+            import genv.core.devices
+            from genv import contract
+            from genv.connection import Connection
+            def locked_by(index):
+                with Connection() as connection:
+                    (values,) = connection.call(f"{contract.DEVICE_PREFIX}/{index}", contract.GET_ALL, "dev.genv.Device")
+                return values["LockedBy"][1]
+            with genv.sdk.activate(eid="it", config=genv.Env.Config(gpus=2)):
+                for index in genv.sdk.attached():
+                    with genv.core.devices.lock(index):
+                        with genv.core.devices.lock(index):
+                            say(index, locked_by(index))
+                with genv.core.devices.lock():
+                    say(locked_by(0), locked_by(1))
+                say(locked_by(0) == "")
+                say(refused(genv.core.devices.lock(3).__enter__))
+            say(refused(genv.core.devices.lock(0).__enter__))
+        """) == ["0 it", "1 it", "it it", "True", "NotAttached: environment it is not attached to device 3",
+                 "NotActive: Not running in an active environment"]
 
     def test_variables(self, world):
         assert world.run("alice", """

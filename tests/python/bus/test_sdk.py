@@ -253,7 +253,7 @@ class TestRequests:
     def test_what_makes_no_sense_is_invalid(self, world):
         for line in world.run("alice", """
             with genv.sdk.activate():
-                for arguments in (dict(), dict(gpus=-1), dict(gpus=1 << 32), dict(gpus="1"), dict(gpus=True),
+                for arguments in (dict(model="x"), dict(gpus=-1), dict(gpus=1 << 32), dict(gpus="1"), dict(gpus=True),
                                   dict(index=0, gpus=1), dict(index=1.5), dict(gpus=1, timeout=5),
                                   dict(gpus=1, wait=True, timeout=-1), dict(gpus=1, lifetime=float("nan")),
                                   dict(uuid="x", model="y"), dict(gpus=1, lifetime=0)):

@@ -2,6 +2,7 @@
 """What holds for the whole package: Python 3.9, documented, one module at the boundary to jeepney."""
 
 import ast
+import importlib
 import os
 import re
 
@@ -11,7 +12,8 @@ import genv
 
 FOLDER = os.path.dirname(genv.__file__)
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..")
-MODULES = sorted(name for name in os.listdir(FOLDER) if name.endswith(".py"))
+MODULES = sorted(os.path.relpath(os.path.join(folder, name), FOLDER)
+                 for folder, _, names in os.walk(FOLDER) for name in names if name.endswith(".py"))
 
 
 def tree(module):
@@ -50,6 +52,29 @@ class TestModules:
             private = any(node in ast.walk(other) for other in parsed.body
                           if isinstance(other, ast.ClassDef) and other.name.startswith("_")) if public else False
             assert not public or nested or private or ast.get_docstring(node), f"{module}: {node.name}"
+
+
+def rows_of_the_guide(heading):
+    """The names in the first column of the guide's table below this heading."""
+    with open(os.path.join(ROOT, "data", "doc", "python.md"), encoding="utf-8") as file:
+        section = file.read().partition(f"\n{heading}\n")[2].partition("\n##")[0]
+    return [name for line in section.splitlines() if line.startswith("| `")
+            for name in re.findall(r"(?<!of )`(genv[\w.]*)`", line.split("|")[1])]
+
+
+class TestModulesOfGenv1:
+    @pytest.mark.parametrize("name", rows_of_the_guide("### Modules that are still there"))
+    def test_those_that_are_still_there(self, name):
+        assert importlib.import_module(name).__name__ == name
+
+    @pytest.mark.parametrize("name", rows_of_the_guide("### Modules that are gone"))
+    def test_those_that_are_gone(self, name):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)
+
+    def test_the_guide_names_both(self):
+        assert len(rows_of_the_guide("### Modules that are still there")) >= 6
+        assert len(rows_of_the_guide("### Modules that are gone")) >= 6
 
 
 class TestPackage:

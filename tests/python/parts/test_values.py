@@ -38,13 +38,13 @@ class TestProject:
         (tmp_path / "link").symlink_to(tmp_path / "work")
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         monkeypatch.chdir(tmp_path / "work")
-        assert genv.sdk.home() == str(tmp_path / "home" / ".genv")
+        assert genv.sdk.home() == tmp_path / "home" / ".genv"
         (tmp_path / "work" / ".genv").mkdir()
-        assert genv.sdk.home() == str(tmp_path / "work" / ".genv")
+        assert genv.sdk.home() == tmp_path / "work" / ".genv"
         monkeypatch.setenv("PWD", str(tmp_path / "link"))
-        assert genv.sdk.home() == str(tmp_path / "link" / ".genv")
+        assert genv.sdk.home() == tmp_path / "link" / ".genv"
         monkeypatch.setenv("PWD", "/elsewhere")
-        assert genv.sdk.home() == str(tmp_path / "work" / ".genv")
+        assert genv.sdk.home() == tmp_path / "work" / ".genv"
         (tmp_path / "work" / ".genv").rmdir()
         monkeypatch.delenv("HOME")
         assert genv.sdk.home() is None

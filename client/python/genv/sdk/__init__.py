@@ -18,6 +18,7 @@ reads it once, when it is first used: attach before that.
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any, ContextManager, List, Optional
 
 from genv import activation, contract, locking, project, service, variables, waiting
@@ -36,7 +37,9 @@ __all__ = [
     "configuration",
     "configure",
     "detach",
+    "devices",
     "eid",
+    "env",
     "home",
     "load_configuration",
     "lock",
@@ -101,20 +104,27 @@ def configuration() -> Env.Config:
     """The environment's configuration."""
     active_eid = activation.require()
     with Connection() as connection:
-        environment = activation.current(connection, active_eid)
-    return Env.Config(environment.name, environment.gpu_memory_text(), environment.gpus)
+        return activation.current(connection, active_eid).configuration()
 
 
-def refresh_configuration() -> None:
-    """Makes this process's variables what the environment's configuration is now: another process may change it."""
-    activation.refresh(configuration=True)
+def refresh_configuration() -> Env.Config:
+    """Sets this process's variables to the environment's configuration, which another process may have changed, and
+    returns that configuration."""
+    return activation.refresh(configuration=True).configuration()
 
 
-def load_configuration() -> None:
-    """Configures the environment as it is saved in home(). Raises genv.Error where nothing is, or what is makes no
-    sense."""
-    activation.require()
-    configure(project.load(project.require_home()))
+def load_configuration() -> Env.Config:
+    """Sets the fields that are saved in home() and returns the environment's configuration. A field without a file
+    keeps its value.
+
+    Raises genv.Error if there is no such folder, or if a file in it is invalid.
+    """
+    active_eid = activation.require()
+    saved = project.load(project.require_home())
+    with Connection() as connection:
+        activation.current(connection, active_eid)
+        activation.configure(connection, active_eid, saved, unset=False)
+    return refresh_configuration()
 
 
 def save_configuration() -> None:
@@ -123,9 +133,10 @@ def save_configuration() -> None:
     project.save(project.require_home(), configuration())
 
 
-def home() -> Optional[str]:
+def home() -> Optional[Path]:
     """The folder with the saved configuration: `.genv` in the working folder, else in the home folder, else None."""
-    return project.home()
+    folder = project.home()
+    return None if folder is None else Path(folder)
 
 
 def attach(
@@ -143,6 +154,7 @@ def attach(
 
     One of index, uuid and gpus, a number of devices, which is the configured one by default. What is attached already
     counts, and stays also where it is more. With gpus or index, `model` is a part of the model's name.
+    Without any of these and without a configured number, nothing is attached.
     allow_over_subscription: takes also GPUs that others hold.
     wait: where they are taken, waits until they are free, at most for `timeout` seconds. Ctrl-C ends the wait, and a
         restart of the service does not.
@@ -151,6 +163,8 @@ def attach(
     Raises DeviceUnavailable, NotEnoughDevices, NoSuchDevice, QuotaExceeded, Timeout, LimitsExceeded and InvalidArgs.
     """
     active_eid = activation.require()
+    if all(option is None for option in (index, gpus, uuid, model, lifetime)) and configuration().gpus is None:
+        return refresh_attached()
     options: Options = {}
     for name, signature, value in (
         ("index", "u", index),
@@ -207,9 +221,10 @@ def detach(index: Optional[int] = None) -> List[int]:
     return sorted(left)
 
 
-def refresh_attached() -> None:
-    """Makes CUDA_VISIBLE_DEVICES what is attached now: an administrator, a rule or another process may change it."""
-    activation.refresh(devices=True)
+def refresh_attached() -> List[int]:
+    """Sets CUDA_VISIBLE_DEVICES to the attached devices, which an administrator, a rule or another process may have
+    changed, and returns their indices."""
+    return activation.refresh(devices=True).devices
 
 
 def lock() -> ContextManager[None]:
@@ -219,3 +234,7 @@ def lock() -> ContextManager[None]:
     nothing more, and neither does it outside an environment or without devices.
     """
     return locking.Held(eid())
+
+
+# Last, since they take their functions from here.
+from genv.sdk import devices, env  # noqa: E402
