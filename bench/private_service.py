@@ -33,7 +33,6 @@ class Service:
 
     def add_environment(self, id, gpus):
         """An environment of root's, kept alive by a process that does nothing."""
-        # A process called sleep is one that uses the simulated GPUs.
         self.keepers.append(subprocess.Popen(["tail", "-f", "/dev/null"]))
         self.call(PATH, NAME, "Activate", "a{sv}", "3", "id", "s", id, "pid", "u", str(self.keepers[-1].pid),
                   "gpus", "u", str(gpus))

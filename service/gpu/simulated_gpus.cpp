@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -22,6 +23,7 @@ constexpr const char* countVariable = "GENV_MOCK_DEVICE_COUNT";
 constexpr const char* olderCountVariable = "GENV_DEVICES";
 // What the kernel keeps of a process's name: TASK_COMM_LEN without its zero.
 constexpr std::size_t longestProcessName = 15;
+constexpr std::size_t longestEnvironment = 256 << 10;
 
 template <typename T>
 std::optional<T> toNumber(std::string_view text) {
@@ -55,15 +57,21 @@ class Settings {
     }
 
     std::string text(const char* name, const char* fallback, std::size_t longest) const {
-        std::string value = variables_(name).value_or(fallback);
-        bool good = !value.empty() && value.size() <= longest;
-        for (std::string_view rest = value; good && !rest.empty();) {
+        return text(name, longest).value_or(fallback);
+    }
+
+    std::optional<std::string> text(const char* name, std::size_t longest) const {
+        const auto value = variables_(name);
+        if (!value)
+            return std::nullopt;
+        bool good = !value->empty() && value->size() <= longest;
+        for (std::string_view rest = *value; good && !rest.empty();) {
             const auto character = core::takeCharacter(rest);
             good = character && core::isPrintable(*character);
         }
         if (!good)
             fail(ErrorCode::InvalidArgs, "{}=\"{}\": it must be 1 to {} bytes of printable UTF-8",
-                 name, core::escaped(value), longest);
+                 name, core::escaped(*value), longest);
         return value;
     }
 
@@ -71,8 +79,8 @@ class Settings {
     const SimulatedGpus::Variables& variables_;
 };
 
-std::string readFile(const std::filesystem::path& path) {
-    std::string text(512, '\0');
+std::string readFile(const std::filesystem::path& path, std::size_t most = 512) {
+    std::string text(most, '\0');
     std::ifstream file(path);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
@@ -100,6 +108,44 @@ std::vector<core::Pid> findProcesses(const std::filesystem::path& proc, const st
     return pids;
 }
 
+// proc_pid_environ(5); unset where it cannot be read.
+std::optional<std::string> readVariable(const std::filesystem::path& process,
+                                        const std::string& name) {
+    const std::string text = '\0' + readFile(process / "environ", longestEnvironment);
+    const std::string before = '\0' + name + '=';
+    const auto found = text.find(before);
+    if (found == std::string::npos)
+        return std::nullopt;
+    const auto begin = found + before.size();
+    return text.substr(begin, text.find('\0', begin) - begin);
+}
+
+// The devices that CUDA shows to a process: all of them, or those that CUDA_VISIBLE_DEVICES lists
+// by index or UUID before the first entry that names none.
+std::vector<core::DeviceSample> visibleDevices(const std::filesystem::path& process,
+                                               const std::vector<core::DeviceSample>& devices) {
+    const auto variable = readVariable(process, "CUDA_VISIBLE_DEVICES");
+    if (!variable)
+        return devices;
+    std::set<std::size_t> places;
+    std::string_view rest = *variable;
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(','));
+        const auto index = toNumber<std::uint32_t>(entry);
+        const auto named = std::ranges::find_if(devices, [&](const core::DeviceSample& device) {
+            return device.facts.uuid == entry || (index && device.facts.index == *index);
+        });
+        if (named == devices.end())
+            break;
+        places.insert(static_cast<std::size_t>(named - devices.begin()));
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    }
+    std::vector<core::DeviceSample> visible;
+    for (const std::size_t place : places)
+        visible.push_back(devices[place]);
+    return visible;
+}
+
 } // namespace
 
 bool SimulatedGpus::areAskedFor(const Variables& variables) {
@@ -125,16 +171,18 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
         device.facts.uuid = fmt::format("GPU-67656e76-0000-4000-8000-{:012x}", index);
         devices_.push_back(device);
     }
-    processName_ =
-        settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "sleep", longestProcessName);
+    processName_ = settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", longestProcessName);
     processMemory_ = settings.bytes("GENV_MOCK_COMPUTE_APPS_GPU_MEMORY", "42mi");
 }
 
 core::GpuSample SimulatedGpus::sample() {
     core::GpuSample sample;
     sample.devices = devices_;
-    for (const core::Pid pid : findProcesses(proc_, processName_)) {
-        for (const core::DeviceSample& device : devices_)
+    if (!processName_)
+        return sample;
+    for (const core::Pid pid : findProcesses(proc_, *processName_)) {
+        const auto process = proc_ / std::to_string(pid);
+        for (const core::DeviceSample& device : visibleDevices(process, devices_))
             sample.uses.push_back({pid, device.facts.uuid, processMemory_});
     }
     return sample;

@@ -14,8 +14,8 @@
 
 namespace genv::service {
 
-/// Simulated GPUs, all alike and always well, whose compute processes are the processes of one
-/// name.
+/// Simulated GPUs, all alike and always well. They have no compute processes, unless a process name
+/// is given: then each process of that name uses the devices that CUDA would show it.
 class SimulatedGpus final : public core::Gpus {
   public:
     /// Gives the value of an environment variable.
@@ -33,7 +33,7 @@ class SimulatedGpus final : public core::Gpus {
   private:
     std::filesystem::path proc_;
     std::vector<core::DeviceSample> devices_;
-    std::string processName_;
+    std::optional<std::string> processName_;
     core::Bytes processMemory_;
 };
 

@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using Variables = std::map<std::string, std::string>;
 
+constexpr const char* nameVariable = "GENV_MOCK_COMPUTE_APPS_PROCESS_NAME";
+
 SimulatedGpus::Variables getter(Variables variables) {
     return
         [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
@@ -110,9 +112,8 @@ TEST(SimulatedGpus, RefuseWhatTheVariablesMayNotSayAndNameThem) {
         EXPECT_NE(refusal({{name, "much"}}).find(name), std::string::npos);
     EXPECT_NE(refusal({{"GENV_MOCK_DEVICE_NAME", "\x1b[31m"}}).find("GENV_MOCK_DEVICE_NAME"),
               std::string::npos);
-    EXPECT_NE(refusal({{"GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "longer-than-comm"}})
-                  .find("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME"),
-              std::string::npos);
+    EXPECT_NE(refusal({{nameVariable, "longer-than-comm"}}).find(nameVariable), std::string::npos);
+    EXPECT_NE(refusal({{nameVariable, ""}}).find(nameVariable), std::string::npos);
 }
 
 class SimulatedProcesses : public testing::Test {
@@ -143,36 +144,67 @@ class SimulatedProcesses : public testing::Test {
     fs::path proc_;
 };
 
+TEST_F(SimulatedProcesses, AreNoneUnlessANameIsGiven) {
+    addProcess("3", "sleep", 'S');
+    EXPECT_EQ(find({}), std::vector<core::Pid>{});
+    EXPECT_EQ(find({{nameVariable, "sleep"}}), (std::vector<core::Pid>{3, 3}));
+}
+
 TEST_F(SimulatedProcesses, AreThoseOfTheNameOnEachDevice) {
     addProcess("20", "sleep", 'S');
     addProcess("3", "sleep", 'R');
     addProcess("4", "sleepy", 'S');
     addProcess("5", "slee", 'S');
     addProcess("self", "sleep", 'S');
-    const core::GpuSample found = sample({}, proc_);
+    const core::GpuSample found = sample({{nameVariable, "sleep"}}, proc_);
     ASSERT_EQ(found.uses.size(), 4U);
-    EXPECT_EQ(find({}), (std::vector<core::Pid>{3, 3, 20, 20}));
+    EXPECT_EQ(find({{nameVariable, "sleep"}}), (std::vector<core::Pid>{3, 3, 20, 20}));
     EXPECT_EQ(found.uses[0].device, found.devices[0].facts.uuid);
     EXPECT_EQ(found.uses[1].device, found.devices[1].facts.uuid);
     EXPECT_EQ(found.uses[1].usedMemory, core::Bytes{42ULL << 20U});
-    EXPECT_EQ(
-        find({{"GENV_MOCK_DEVICE_COUNT", "1"}, {"GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "sleepy"}}),
-        std::vector<core::Pid>{4});
-    EXPECT_EQ(sample({{"GENV_MOCK_COMPUTE_APPS_GPU_MEMORY", "1g"}}, proc_).uses.at(0).usedMemory,
+    EXPECT_EQ(find({{"GENV_MOCK_DEVICE_COUNT", "1"}, {nameVariable, "sleepy"}}),
+              std::vector<core::Pid>{4});
+    EXPECT_EQ(sample({{nameVariable, "sleep"}, {"GENV_MOCK_COMPUTE_APPS_GPU_MEMORY", "1g"}}, proc_)
+                  .uses.at(0)
+                  .usedMemory,
               core::Bytes{1'000'000'000});
+}
+
+TEST_F(SimulatedProcesses, UseTheDevicesThatCudaWouldShowThem) {
+    const auto used = [this](const std::string& environment) {
+        addProcess("3", "work", 'S');
+        std::ofstream(proc_ / "3" / "environ") << environment;
+        const core::GpuSample found =
+            sample({{"GENV_MOCK_DEVICE_COUNT", "4"}, {nameVariable, "work"}}, proc_);
+        std::string indices;
+        for (const core::DeviceUse& use : found.uses)
+            indices += use.device.back();
+        return indices;
+    };
+    using namespace std::string_literals;
+    EXPECT_EQ(used("HOME=/\0GENV_GPUS=2\0"s), "0123");
+    EXPECT_EQ(used("HOME=/\0CUDA_VISIBLE_DEVICES=1,3\0GENV_GPUS=2\0"s), "13");
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=2\0"s), "2");
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=3,3\0"s), "3");
+    EXPECT_EQ(used("MY_CUDA_VISIBLE_DEVICES=2\0X=CUDA_VISIBLE_DEVICES=1\0"s), "0123");
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=GPU-67656e76-0000-4000-8000-000000000002,0\0"s), "02");
+    // Nothing after what names no device counts.
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=1,-1,2\0"s), "1");
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=-1\0"s), "");
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=\0"s), "");
+    EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=4\0"s), "");
 }
 
 TEST_F(SimulatedProcesses, AreNoZombies) {
     addProcess("3", "sleep", 'Z');
     addProcess("4", "sleep", 'X');
     fs::create_directory(proc_ / "5"); // one that ends while it is looked at
-    EXPECT_EQ(find({}), std::vector<core::Pid>{});
+    EXPECT_EQ(find({{nameVariable, "sleep"}}), std::vector<core::Pid>{});
 }
 
 TEST_F(SimulatedProcesses, AreNotFooledByBracketsInTheirName) {
     addProcess("3", "a) Z 1 (b", 'S');
-    EXPECT_EQ(find({{"GENV_MOCK_DEVICE_COUNT", "1"},
-                    {"GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", "a) Z 1 (b"}}),
+    EXPECT_EQ(find({{"GENV_MOCK_DEVICE_COUNT", "1"}, {nameVariable, "a) Z 1 (b"}}),
               std::vector<core::Pid>{3});
 }
 
