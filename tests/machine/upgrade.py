@@ -23,7 +23,7 @@ def version():
 
 def next_packages(number):
     """The packages under that version."""
-    folder = os.path.join(FOLDER, "next")
+    folder = os.path.join(FOLDER, number)
     subprocess.run([os.path.join(SOURCE, "tests", "package", "with-version"), number, PACKAGES, folder], check=True,
                    stdin=subprocess.DEVNULL)
     return sorted(os.path.join(folder, name) for name in os.listdir(folder))
@@ -60,6 +60,49 @@ def files():
 
 
 before_genv = {}  # the machine's files before any of genv's was there
+before_accounts = {}  # its users and groups then
+
+UNITS = ("genvd.service", "genv-nvml.socket", "genv-monitor.service")
+PROGRAMS = ("genvd", "genv-nvml", "genv-monitor", "genv-notify")
+ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
+
+
+def accounts():
+    """The lines of the machine's users and groups, by file."""
+    found = {}
+    for name in ACCOUNTS:
+        with open(scenario.machine.path(name), encoding="utf-8") as file:
+            found[name] = set(file.read().splitlines())
+    return found
+
+
+class AllUnits(MachineTest):
+    """Every unit that the packages bring is enabled and runs, a user's notifier included."""
+
+    def run_all(self):
+        machine = scenario.machine
+        for unit in UNITS:
+            if machine.unit("UnitFileState", name=unit) != "static":
+                machine.must(["systemctl", "enable", unit])
+            machine.must(["systemctl", "start", unit])
+        self.notified = self.shell("alice")
+        self.ok(self.notified.run("systemctl --user start genv-notify.service"))
+        self.assert_all_run()
+
+    def assert_all_run(self):
+        for unit in UNITS:
+            self.assertEqual(scenario.machine.unit("ActiveState", name=unit), "active", unit)
+        self.assertEqual(self.notified.run("systemctl --user is-active genv-notify.service").out, "active\n")
+        self.assertEqual(scenario.machine.must(["systemctl", "--failed", "--no-legend"]), "")
+
+    def assert_none_runs(self):
+        for unit in UNITS:
+            self.assertEqual(scenario.machine.unit("ActiveState", name=unit), "inactive", unit)
+        for program in PROGRAMS:
+            self.assertEqual(scenario.machine.run(["pgrep", "--list-full", "--full", f"^/usr/(libexec/genv|bin)/{program}"]).out,
+                             "", program)
+        self.assertEqual(scenario.machine.must(["dpkg", "--audit"]), "")
+        self.assertEqual(scenario.machine.must(["systemctl", "--failed", "--no-legend"]), "")
 
 
 class Upgrade(Held):
@@ -69,6 +112,7 @@ class Upgrade(Held):
     def setUpClass(cls):
         super().setUpClass()
         before_genv.update(files())
+        before_accounts.update(accounts())
 
     def test_nobody_notices_an_upgrade(self):
         machine = scenario.machine
@@ -86,7 +130,28 @@ class Upgrade(Held):
         self.assertEqual(machine.must(["systemctl", "--failed", "--no-legend"]), "")
 
 
-class Removal(MachineTest):
+class Units(AllUnits):
+    def exporter(self):
+        return scenario.machine.unit("MainPID", name="genv-monitor.service")
+
+    def test_what_runs_is_restarted_by_an_upgrade_and_by_a_reinstallation(self):
+        machine = scenario.machine
+        self.run_all()
+        self.addCleanup(machine.must, ["systemctl", "disable", "--now", "genv-monitor"])
+        later = next_packages(f"{version()}+units")
+        for options in ((), ("--reinstall",)):
+            before = self.exporter()
+            done = machine.install(later, *options)
+            self.assertEqual(done.status, 0, done)
+            self.assert_all_run()
+            self.assertNotIn(self.exporter(), ("0", before))
+        # What an administrator has stopped stays so.
+        machine.must(["systemctl", "stop", "genv-monitor"])
+        self.assertEqual(machine.install(later, "--reinstall").status, 0)
+        self.assertEqual(machine.unit("ActiveState", name="genv-monitor.service"), "inactive")
+
+
+class Removal(AllUnits):
     installed = False  # not any more, at its end
 
     def apt(self, *arguments):
@@ -102,10 +167,10 @@ class Removal(MachineTest):
             file.write("# mine\n")
         alice = self.shell("alice")
         self.ok(alice.run("genv activate --gpus 1"))
+        self.run_all()
 
         self.apt("remove", *names())
-        self.assertEqual(machine.run(["systemctl", "is-active", "genvd"]).out, "inactive\n")
-        self.assertEqual(machine.run(["pgrep", "--exact", "genvd"]).status, 1)
+        self.assert_none_runs()
         self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
         # The shell goes on, whatever it says of what is missing.
         self.assertEqual(alice.run("echo here").out, "here\n")
@@ -117,7 +182,9 @@ class Removal(MachineTest):
         alice.close()
         await_that("the end of all environments", lambda: self.json("envs") == [])
 
+        self.run_all()
         self.apt("purge", *names())
+        self.assert_none_runs()
         for name in ("/etc/genv", "/etc/genv/genvd.conf"):
             self.assertFalse(os.path.exists(machine.path(name)), name)
         self.assertEqual(machine.run(["ls", "/run/genv"]).status, 2)
@@ -129,4 +196,9 @@ class Removal(MachineTest):
         left = sorted(set(after) - set(before_genv))
         missing = sorted(set(before_genv) - set(after))
         changed = sorted(name for name, what in before_genv.items() if after.get(name, what) != what)
-        self.assertEqual((left, missing, changed), ([], [], []))
+        # Debian keeps the users of packages, so that nobody else gets their numbers.
+        self.assertEqual((left, missing, sorted(set(changed) - set(ACCOUNTS))), ([], [], []))
+        for name, lines in accounts().items():
+            new = lines - before_accounts[name]
+            self.assertEqual([line.partition(":")[0] for line in new], ["genv-monitor"], name)
+            self.assertEqual(before_accounts[name] - lines, set(), name)
