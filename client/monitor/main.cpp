@@ -9,6 +9,7 @@
 #include "client/monitor/options.hpp"
 #include "client/monitor/server.hpp"
 #include "client/monitor/watch.hpp"
+#include "client/remote/ssh.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>
@@ -89,12 +90,32 @@ void leaveRoot() {
                                              std::strerror(errno)));
 }
 
+// As systemd tells the main process of a unit. Whoever reads what that prints is not the unit's
+// user.
+bool isUnit() {
+    const char* main = std::getenv("SYSTEMD_EXEC_PID");
+    return main != nullptr && main == std::to_string(getpid());
+}
+
 void announce(const Options& options, const std::string& target) {
-    const std::string folder = core::printable(options.configFolder.native());
-    fmt::print("Metrics:     http://{0}/metrics\n"
-               "Prometheus:  prometheus --config.file={1}/prometheus/prometheus.yml\n"
-               "Grafana:     grafana server --config={1}/grafana/grafana.ini\n",
-               target, folder);
+    fmt::print("Metrics:     http://{}/metrics\n", target);
+    if (isUnit()) {
+        fmt::print("Prometheus:  scrape {0}; alert rules are in "
+                   "{1}/genv/prometheus/genv.rules.yml\n"
+                   "Grafana:     import {1}/genv/grafana/genv-overview.json\n",
+                   target, GENV_DATA_FOLDER);
+    } else {
+        const auto word = [&](const char* option, const char* file) {
+            return option + remote::quotedForShell((options.configFolder / file).native());
+        };
+        // Without a folder for its data, Prometheus takes the one it is started in; without an
+        // address, it answers the network. Grafana looks for it at this one.
+        fmt::print("Prometheus:  prometheus {} {} --web.listen-address=127.0.0.1:9090\n"
+                   "Grafana:     grafana server --homepath=/usr/share/grafana {}\n",
+                   word("--config.file=", "prometheus/prometheus.yml"),
+                   word("--storage.tsdb.path=", "prometheus/data"),
+                   word("--config=", "grafana/grafana.ini"));
+    }
     std::fflush(stdout);
     sd_notify(0, "READY=1");
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* help = R"(Usage: genv-monitor [OPTION]...
 Serves the metrics of genv to Prometheus under /metrics.
 
-  -p, --port=PORT          listen there; 0 is one that is free (8000)
+  -p, --port=PORT          listen there; 0 is one that is free (14368)
       --listen=ADDRESS     on this IPv4 or IPv6 address (127.0.0.1)
       --config-dir=FOLDER  write the files for Prometheus and Grafana there
   -i, --interval=SECONDS   the oldest sample that is served (10)

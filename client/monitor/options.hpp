@@ -17,7 +17,7 @@ namespace genv::monitor {
 
 struct Options {
     std::string address = "127.0.0.1"; ///< IPv4 or IPv6, without brackets
-    std::uint16_t port = 8000;         ///< 0: one that is free
+    std::uint16_t port = 14368;        ///< 0: one that is free
     std::filesystem::path configFolder;
     std::chrono::seconds interval{10};
     Selection selection;

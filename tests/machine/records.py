@@ -105,7 +105,7 @@ class Metrics(MachineTest):
         self.addCleanup(machine.must, ["systemctl", "stop", "genv-monitor"])
         self.hold("alice", "--gpus 2")
         text = await_that("the metrics", lambda: machine.run(
-            ["curl", "--silent", "--fail", "http://localhost:8000/metrics"]).out)
+            ["curl", "--silent", "--fail", "http://localhost:14368/metrics"]).out)
         self.assertRegex(text, r"(?m)^genv_up(\{[^}]*\})? 1$")
         self.assertRegex(text, r"(?m)^genv_attached_devices_total(\{[^}]*\})? 2$")
         self.assertNotEqual(machine.must(["ps", "-o", "user:20=", "-p", machine.unit("MainPID", name="genv-monitor")]).strip(),

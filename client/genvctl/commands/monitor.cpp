@@ -15,7 +15,7 @@ void addMonitor(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("monitor", "Serve metrics to Prometheus");
     const auto options = std::make_shared<MonitorOptions>();
     options->addTo(*command);
-    command->footer("Serves http://127.0.0.1:8000/metrics until Ctrl-C and says where it has "
+    command->footer("Serves http://127.0.0.1:14368/metrics until Ctrl-C and says where it has "
                     "written the files,\n"
                     "by default below ~/.local/state/genv/metrics. As a service:\n"
                     "systemctl enable --now genv-monitor");

@@ -46,7 +46,7 @@ void addHosts(std::vector<std::string>& words, const MonitoredHosts& hosts) {
 } // namespace
 
 void MonitorOptions::addTo(CLI::App& command) {
-    command.add_option("-p,--port", port, "Listen there (8000); 0 is one that is free")
+    command.add_option("-p,--port", port, "Listen there (14368); 0 is one that is free")
         ->check(CLI::Range(0U, highestPort).description(""))
         ->type_name("PORT");
     command.add_option("--listen", address, "On this IPv4 or IPv6 address (127.0.0.1)")

@@ -18,7 +18,7 @@ class App;
 namespace genv::ctl {
 
 struct MonitorOptions {
-    unsigned port = 8000;
+    unsigned port = 14368;
     std::string address = "127.0.0.1";
     std::string configFolder;
     unsigned interval = 10;

@@ -11,7 +11,7 @@ void addRemoteMonitor(CLI::App& remote, Context& context, const SharedHostOption
     CLI::App* command = remote.add_subcommand("monitor", "Serve metrics of all hosts");
     const auto options = std::make_shared<MonitorOptions>();
     options->addTo(*command);
-    command->footer("Serves http://127.0.0.1:8000/metrics until Ctrl-C, with the label hostname.\n"
+    command->footer("Serves http://127.0.0.1:14368/metrics until Ctrl-C, with the label hostname.\n"
                     "A host that is down has genv_host_up 0, one without genv genv_is_installed 0\n"
                     "and what its nvidia-smi tells. Not for root: SSH keys are a person's.");
     command->callback([&context, options, hosts] {
