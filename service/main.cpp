@@ -9,6 +9,7 @@
 #include "service/service.hpp"
 #include "service/settings_file.hpp"
 #include "service/system_clock.hpp"
+#include "service/system_manager.hpp"
 
 #include <CLI/CLI.hpp>
 #include <signal.h>
@@ -98,11 +99,11 @@ int serve(const std::string& nvmlSocket, service::Logger& log) {
     const auto stop = [&service] { service.stop(); };
     const auto terminated = service::GlibLoop::onSignal(SIGTERM, stop);
     const auto interrupted = service::GlibLoop::onSignal(SIGINT, stop);
-    const auto hungUp = service::GlibLoop::onSignal(SIGHUP, [&service, &log] {
+    const auto hungUp = service::GlibLoop::onSignal(SIGHUP, [&service] {
         try {
             service.reload(0);
-        } catch (const core::Error& error) {
-            log.error("the configuration was not reloaded: {}", error.what());
+        } catch (const core::Error&) {
+            // The old configuration stays, and the service has said why.
         }
     });
     const int status = loop.run();
@@ -151,9 +152,13 @@ int main(int argc, char** argv) {
         return serve(nvmlSocket, log);
     } catch (const core::Error& error) {
         log.error("{}", error.what());
+        service::SystemManager::failed(error.what());
         return error.code() == core::ErrorCode::InvalidArgs ? exitConfiguration : EXIT_FAILURE;
     } catch (const std::exception& error) {
-        log.error("the service cannot go on: {}", core::escaped(error.what(), 512));
+        const std::string why =
+            fmt::format("the service cannot go on: {}", core::escaped(error.what(), 512));
+        log.error("{}", why);
+        service::SystemManager::failed(why);
         return EXIT_FAILURE;
     }
 }

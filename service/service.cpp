@@ -244,8 +244,20 @@ void Service::retryWritesLater() {
     });
 }
 
+core::Settings Service::readAgain() {
+    try {
+        return readSettings(directories_.configuration);
+    } catch (const core::Error& error) {
+        const std::string failure =
+            fmt::format("the configuration was not reloaded: {}", error.what());
+        log_.error("{}", failure);
+        systemManager_.status(failure);
+        throw;
+    }
+}
+
 void Service::reload(core::Uid actor) {
-    const core::Settings next = readSettings(directories_.configuration);
+    const core::Settings next = readAgain();
     systemManager_.reloading();
     const core::Settings before = std::exchange(settings_, next);
     if (next.interval != before.interval)

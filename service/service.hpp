@@ -76,6 +76,7 @@ class Service {
     void lookAtGpus();
     void onObservation(const core::Observation* observation, const std::string& failure);
     void becomeReady();
+    core::Settings readAgain();
     void retryWritesLater();
 
     GlibLoop& loop_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/system_manager.hpp"
 
+#include "core/text.hpp"
 #include "service/glib_loop.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +34,17 @@ void SystemManager::reloading() {
     sd_notify(0, fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Reloading the configuration",
                              microseconds)
                      .c_str());
+}
+
+void SystemManager::status(const std::string& status) {
+    sd_notify(0, ("STATUS=" + core::printable(status)).c_str());
+}
+
+void SystemManager::failed(const std::string& why) {
+    constexpr std::uint64_t longestMicroseconds = 2'000'000;
+    sd_notify(0, ("STATUS=" + core::printable(why)).c_str());
+    // Of a process that has ended systemd hears nothing.
+    sd_notify_barrier(0, longestMicroseconds);
 }
 
 void SystemManager::stopping() {

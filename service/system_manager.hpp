@@ -18,6 +18,11 @@ class SystemManager {
     void ready(const std::string& status);
     void reloading();
     void stopping();
+    /// Shows a sentence beside the unit.
+    void status(const std::string& status);
+    /// Shows why the service does not start; users read that, and not the journal. Returns when
+    /// systemd has heard it.
+    static void failed(const std::string& why);
 
   private:
     std::unique_ptr<core::Scheduled> watchdog_;

@@ -12,6 +12,9 @@ namespace {
 
 namespace names = dbus::contract::error;
 
+// What the library says where the service does not start because of its configuration.
+constexpr std::string_view wrongConfiguration = "org.freedesktop.DBus.Error.Spawn.ConfigInvalid";
+
 struct Meaning {
     std::string_view name;
     ExitStatus status;
@@ -46,10 +49,12 @@ constexpr std::array meanings{
 
 Failure toFailure(const Error& error) {
     if (dynamic_cast<const ServiceUnavailable*>(&error) != nullptr)
-        return {
-            ExitStatus::NoService,
-            std::string("The service genvd is not available: ") + error.what(),
-            "As root, \"systemctl status genvd\" tells why; \"systemctl start genvd\" starts it."};
+        return {ExitStatus::NoService,
+                std::string("The service genvd is not available: ") + error.what(),
+                error.name() == wrongConfiguration
+                    ? "As root, correct the file, then run \"systemctl restart genvd\"."
+                    : "As root, \"systemctl status genvd\" tells why; \"systemctl start genvd\" "
+                      "starts it."};
     for (const Meaning& meaning : meanings) {
         if (error.name() == meaning.name)
             return {meaning.status, error.what(), meaning.hint};

@@ -9,7 +9,7 @@ namespace contract = dbus::contract;
 using client::Patience;
 
 client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
-    return connection_.call(Patience::Usual, [&] {
+    const auto get = [&] {
         sdbus::MethodCall message = managerObject_->createMethodCall(
             "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
         if (starts == client::StartsService::No)
@@ -18,7 +18,9 @@ client::ManagedObjects Client::Implementation::managedObjects(client::StartsServ
         client::ManagedObjects objects;
         reply >> objects;
         return objects;
-    });
+    };
+    return starts == client::StartsService::No ? connection_.call(Patience::Usual, get)
+                                               : connection_.callService(Patience::Usual, get);
 }
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
@@ -35,9 +37,13 @@ void Client::Implementation::listenForNotices(std::uint32_t uid) {
 }
 
 void Client::Implementation::listenForEvents(client::OwnerNames names) {
-    connection_.call(Patience::Usual, [&] {
+    const auto listen = [&] {
         events_ = std::make_unique<client::EventStream>(connection_, manager_, names);
-    });
+    };
+    if (names == client::OwnerNames::Wanted)
+        connection_.callService(Patience::Usual, listen);
+    else
+        connection_.call(Patience::Usual, listen);
 }
 
 bool Client::Implementation::serviceIsThere() {
@@ -115,7 +121,7 @@ Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
     client::Dictionary dictionary = client::toDictionary(options);
     dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
     repeatedEnforcement_.reset();
-    return connection_.call(Patience::Endless, [&] {
+    return connection_.callService(Patience::Endless, [&] {
         auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
         auto actions = client::toActions(enforcement->begin(dictionary));
         repeatedEnforcement_ = std::move(enforcement);

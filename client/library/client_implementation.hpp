@@ -39,7 +39,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     /// Runs a call on the manager.
     template <typename Call>
     auto onManager(client::Patience patience, Call && call) {
-        return connection_.call(patience, [&] { return call(manager_); });
+        return connection_.callService(patience, [&] { return call(manager_); });
     }
 
     /// Runs a call on an environment by its path, without asking first whether it exists.
@@ -88,7 +88,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
                   client::Patience patience, Call&& call) {
         return aboutObject(missingName, missingText, [&] {
-            return connection_.call(patience, [&] {
+            return connection_.callService(patience, [&] {
                 const auto proxy = connection_.proxy(path);
                 return std::forward<Call>(call)(*proxy);
             });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/library/connection.hpp"
 
+#include "client/library/service_start.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <poll.h>
@@ -131,6 +132,25 @@ bool Connection::waitForArrival(Connection& one, Connection& other, int stopDesc
             throw std::system_error(errno, std::generic_category(), "waiting for the service");
     }
     return descriptors[0].revents == 0;
+}
+
+std::chrono::microseconds Connection::usualTimeout() {
+    setPatience(Patience::Usual);
+    return std::chrono::microseconds(bus_->getMethodCallTimeout());
+}
+
+// Once is enough as long as calls are answered.
+void Connection::reachService() {
+    if (hasReachedService_)
+        return;
+    requireService(*this);
+    hasReachedService_ = true;
+}
+
+void Connection::fail(const sdbus::Error& error) {
+    if (meansUnavailable(error.getName()))
+        hasReachedService_ = false;
+    throwTranslated(error);
 }
 
 void Connection::setPatience(Patience patience) {

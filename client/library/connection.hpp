@@ -64,9 +64,20 @@ class Connection {
             setPatience(patience);
             return std::forward<Calls>(calls)();
         } catch (const sdbus::Error& error) {
-            throwTranslated(error);
+            fail(error);
         }
     }
+
+    /// The same for calls of the service, which start it if it is not running. Throws
+    /// ServiceUnavailable with the reason if it cannot start.
+    template <typename Calls>
+    auto callService(Patience patience, Calls&& calls) {
+        call(Patience::Usual, [this] { reachService(); });
+        return call(patience, std::forward<Calls>(calls));
+    }
+
+    /// How long a usual call waits for its reply.
+    [[nodiscard]] std::chrono::microseconds usualTimeout();
 
     /// Handles every message that has arrived, without waiting for more.
     void handleArrived();
@@ -79,10 +90,13 @@ class Connection {
 
   private:
     void setPatience(Patience patience);
+    void reachService();
+    [[noreturn]] void fail(const sdbus::Error& error);
 
     BusAddress address_;
     std::unique_ptr<sdbus::IConnection> bus_;
     Patience patience_ = Patience::Usual;
+    bool hasReachedService_ = false;
     bool interactive_ = false;
 };
 

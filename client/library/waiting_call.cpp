@@ -73,7 +73,7 @@ bool WaitingCall::attempt(const Send& send) {
         connection.call(Patience::Usual, [&] { connection.allowInteraction(true); });
     bool answered = false;
     std::optional<sdbus::Error> failure;
-    const auto proxy = connection.call(Patience::Endless, [&] {
+    const auto proxy = connection.callService(Patience::Endless, [&] {
         return send(connection, [&](const sdbus::Error* error) {
             answered = true;
             if (error != nullptr)

@@ -115,6 +115,9 @@ HostFailure Session::explain(const Error& error) {
     if (name == "org.freedesktop.DBus.Error.ServiceUnknown" ||
         name == "org.freedesktop.DBus.Error.NameHasNoOwner" || children_.empty())
         return {Trouble::NoService, "it has no service genvd"};
+    // systemd there says why it does not run.
+    if (name.starts_with("org.freedesktop.DBus.Error.Spawn."))
+        return {Trouble::NoService, core::printable(error.what())};
     if (children_.back()->endsWithin(lastWords))
         return explain(*children_.back());
     if (!answered_)

@@ -4,6 +4,7 @@
 import json
 
 import scenario
+from machine import BUS
 from scenario import Background, MachineTest, await_that
 
 
@@ -59,6 +60,59 @@ class Held(MachineTest):
         self.assertEqual(self.waiters[1].finish()[0], 0)
 
 
+class Broken(MachineTest):
+    """A drop-in with a mistake, with which the service does not start. Commands that ask it get far less than the 25 s
+    after which the bus gives up."""
+
+    PYTHON = "import genv, sys\ntry:\n genv.snapshot()\nexcept genv.ServiceUnavailable as error:\n sys.exit(str(error))"
+
+    def setUp(self):
+        super().setUp()
+        machine = scenario.machine
+        self.alice = self.shell("alice")
+        machine.write("/etc/genv/genvd.conf.d/broken.conf", "[Limits]\nMaxDevicesPerUser=8\nNonsense=yes\n")
+        self.addCleanup(self.restart)
+        self.addCleanup(machine.must, ["rm", "-f", "/etc/genv/genvd.conf.d/broken.conf"])
+        self.assertNotEqual(machine.run(["systemctl", "restart", "genvd"]).status, 0)
+
+    @staticmethod
+    def restart():
+        scenario.machine.must(["systemctl", "restart", "genvd"])
+
+    def asked(self, command):
+        return self.alice.run(f"timeout 10 {command}")
+
+    def test_the_unit_says_which_line(self):
+        self.assertEqual(scenario.machine.unit("ActiveState", "Result"), {"ActiveState": "failed", "Result": "exit-code"})
+        self.assertRegex(scenario.machine.unit("StatusText"), r"^/etc/genv/genvd\.conf\.d/broken\.conf:3: ")
+
+    def test_every_command_says_why_at_once(self):
+        for command in ("devices", "envs --json", "run --gpus 1 -- true", "run --gpus 1 --wait -- true", "limits", "queue",
+                        "history", "terminate 4711", "enforce --interval 0", "enforce --interval 1", "events",
+                        "usage snapshot"):
+            done = self.asked(f"genvctl {command}")
+            self.refused(done, 6, "genvd.service has failed: /etc/genv/genvd.conf.d/broken.conf:3: ")
+            self.assertIn("systemctl restart genvd", done.err)
+        self.refused(self.alice.run("genv activate --gpus 1"), 6, "broken.conf:3: ")
+        self.refused(self.asked(f"python3 -c '{self.PYTHON}'"), 1,
+                     "genvd.service has failed: /etc/genv/genvd.conf.d/broken.conf:3: ")
+
+    def test_a_service_that_the_command_starts_says_it_as_well(self):
+        # dbus-daemon asks systemd once in 25 s, since it does not hear that this failed.
+        commands = ("genvctl devices", f"python3 -c '{self.PYTHON}'")[:2 if BUS == "broker" else 1]
+        for command in commands:
+            scenario.machine.must(["systemctl", "reset-failed", "genvd"])
+            self.assertIn("broken.conf:3: ", self.asked(command).err)
+
+    def test_commands_use_no_start_up(self):
+        """systemd starts nothing more than 20 times in two minutes."""
+        for _ in range(25):
+            self.refused(self.asked("genvctl devices"), 6, "broken.conf:3: ")
+        scenario.machine.must(["rm", "/etc/genv/genvd.conf.d/broken.conf"])
+        self.restart()
+        self.ok(self.asked("genvctl devices"))
+
+
 class Kept(Held):
     def test_systemctl_restart(self):
         scenario.machine.must(["systemctl", "restart", "genvd"])
@@ -82,11 +136,15 @@ class Kept(Held):
         self.configure("[Limits]\nMaxDevicesPerUser=7\n")
         self.assertIn("MaxDevicesPerUser       7 ", scenario.machine.must(["genvctl", "limits", "carol"]))
         scenario.machine.write("/etc/genv/genvd.conf.d/test.conf", "[Limits]\nMaxDevicesPerUser=8\nNonsense=yes\n")
-        scenario.machine.run(["systemctl", "reload", "genvd"])
+        self.assertNotEqual(scenario.machine.run(["systemctl", "reload", "genvd"]).status, 0)
+        self.assertRegex(scenario.machine.unit("StatusText"), r"test\.conf:3: ")
         told = await_that("what is said of the mistake", lambda: [
             record["MESSAGE"] for record in scenario.machine.journal("--unit=genvd", "--priority=warning")
             if "test.conf" in str(record["MESSAGE"])])
         self.assertRegex(told[-1], r"test\.conf:3")
+        scenario.machine.write("/etc/genv/genvd.conf.d/test.conf", "[Limits]\nMaxDevicesPerUser=7\n")
+        scenario.machine.must(["systemctl", "reload", "genvd"])
+        self.assertNotIn("test.conf", scenario.machine.unit("StatusText"))
         self.assertIn("MaxDevicesPerUser       7 ", scenario.machine.must(["genvctl", "limits", "carol"]))
         self.assertEqual(scenario.machine.unit("MainPID"), self.pid)
         self.assert_kept()

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
-from genv import contract, wire
+from genv import contract, starting, wire
 from genv.address import system_bus_sockets
 from genv.errors import NO_REPLY, NO_SERVER, ServiceUnavailable, error_for
 
@@ -74,6 +74,7 @@ class Connection:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self._serial = 0
+        self._has_reached_service = False
         self._buffer = bytearray()
         self._descriptors: List[int] = []
         self._signals: Deque[wire.Message] = deque(maxlen=_MOST_KEPT)
@@ -128,11 +129,20 @@ class Connection:
         Raises the Error that the service answers, and ServiceUnavailable when it does not. Descriptors in the answer
         are the caller's to close.
         """
+        if not self._has_reached_service:
+            starting.require_service(self, USUAL_PATIENCE if patience is None else patience)
+            self._has_reached_service = True
         return self._call(contract.BUS_NAME, path, method, arguments, patience, interactive)
 
-    def call_bus(self, method: contract.Method, *arguments: Any) -> wire.Body:
+    def call_bus(
+        self, method: contract.Method, *arguments: Any, patience: float = USUAL_PATIENCE
+    ) -> wire.Body:
         """Calls the bus itself."""
-        return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, USUAL_PATIENCE, False)
+        return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, patience, False)
+
+    def call_systemd(self, method: contract.Method, *arguments: Any) -> wire.Body:
+        """Calls systemd about the service's unit."""
+        return self._call(contract.SYSTEMD, contract.UNIT_PATH, method, arguments, USUAL_PATIENCE, False)
 
     def _call(
         self,

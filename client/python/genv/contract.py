@@ -21,6 +21,14 @@ BUS_DRIVER = "org.freedesktop.DBus"
 BUS_DRIVER_PATH = "/org/freedesktop/DBus"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
+#: systemd, which runs the service.
+SYSTEMD = "org.freedesktop.systemd1"
+UNIT_PATH = "/org/freedesktop/systemd1/unit/genvd_2eservice"
+UNIT = "org.freedesktop.systemd1.Unit"
+UNIT_SERVICE = "org.freedesktop.systemd1.Service"
+#: The error that a service which cannot be started is.
+SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn.Failed"
+
 
 class Method(NamedTuple):
     """A method and the signatures of what it takes and gives."""
@@ -42,9 +50,12 @@ CONFIGURE = Method(ENVIRONMENT, "Configure", "a{sv}as", "")
 REMOVE_PROCESS = Method(ENVIRONMENT, "RemoveProcess", "u", "")
 LOCK = Method(ENVIRONMENT, "Lock", "", "h")
 
+GET = Method(PROPERTIES, "Get", "ss", "v")
 GET_ALL = Method(PROPERTIES, "GetAll", "s", "a{sv}")
 HELLO = Method(BUS_DRIVER, "Hello", "", "s")
 ADD_MATCH = Method(BUS_DRIVER, "AddMatch", "s", "")
+NAME_HAS_OWNER = Method(BUS_DRIVER, "NameHasOwner", "s", "b")
+START_SERVICE_BY_NAME = Method(BUS_DRIVER, "StartServiceByName", "su", "u")
 GET_NAME_OWNER = Method(BUS_DRIVER, "GetNameOwner", "s", "s")
 GET_PROCESS_ID = Method(BUS_DRIVER, "GetConnectionUnixProcessID", "s", "u")
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/library/service_start.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace genv::client {
+
+namespace contract = dbus::contract;
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* systemd = "org.freedesktop.systemd1";
+constexpr const char* unitPath = "/org/freedesktop/systemd1/unit/genvd_2eservice";
+constexpr const char* unitInterface = "org.freedesktop.systemd1.Unit";
+constexpr const char* serviceInterface = "org.freedesktop.systemd1.Service";
+// Exit status of a service whose configuration is wrong.
+constexpr std::int32_t exitConfiguration = 78;
+// How often systemd is asked meanwhile.
+constexpr auto betweenLooks = 100ms;
+
+bool isThere(Connection& connection) {
+    bool has = false;
+    connection.proxy(contract::busDriver, contract::busDriverPath)
+        ->callMethod("NameHasOwner")
+        .onInterface(contract::busDriver)
+        .withArguments(contract::busName)
+        .storeResultsTo(has);
+    return has;
+}
+
+// The time given to the call is over, which says nothing about the service.
+bool isLate(const sdbus::Error& error) {
+    return error.getName() == contract::error::timeout ||
+           error.getName() == "org.freedesktop.DBus.Error.NoReply" ||
+           error.getName() == "System.Error.ETIMEDOUT";
+}
+
+// The service's unit; nothing where systemd does not answer.
+class Unit {
+  public:
+    explicit Unit(Connection& connection) : proxy_(connection.proxy(systemd, unitPath)) {}
+
+    /// Whether systemd has such a unit.
+    bool exists() { return read<std::string>(unitInterface, "LoadState") == "loaded"; }
+
+    /// Throws ServiceUnavailable where it has failed, or only where its configuration was wrong.
+    void requireNotFailed(bool onlyConfiguration = false) {
+        if (read<std::string>(unitInterface, "ActiveState") != "failed")
+            return;
+        const auto status = read<std::int32_t>(serviceInterface, "ExecMainStatus").value_or(0);
+        if (onlyConfiguration && status != exitConfiguration)
+            return;
+        std::string why = read<std::string>(serviceInterface, "StatusText").value_or("");
+        if (why.empty())
+            why = read<std::string>(serviceInterface, "Result").value_or("") + ", status " +
+                  std::to_string(status);
+        throw ServiceUnavailable(status == exitConfiguration
+                                     ? "org.freedesktop.DBus.Error.Spawn.ConfigInvalid"
+                                     : "org.freedesktop.DBus.Error.Spawn.Failed",
+                                 "genvd.service has failed: " + why);
+    }
+
+  private:
+    template <typename T>
+    std::optional<T> read(const char* interface, const char* property) {
+        try {
+            sdbus::MethodCall message =
+                proxy_->createMethodCall("org.freedesktop.DBus.Properties", "Get");
+            Connection::startNoService(message);
+            message << interface << property;
+            sdbus::MethodReply reply = proxy_->callMethod(message);
+            sdbus::Variant value;
+            reply >> value;
+            return value.get<T>();
+        } catch (const sdbus::Error&) {
+            return std::nullopt;
+        }
+    }
+
+    std::unique_ptr<sdbus::IProxy> proxy_;
+};
+
+} // namespace
+
+void requireService(Connection& connection) {
+    if (isThere(connection))
+        return;
+    Unit unit(connection);
+    if (!unit.exists())
+        return;
+    unit.requireNotFailed(true);
+    const auto bus = connection.proxy(contract::busDriver, contract::busDriverPath);
+    const auto until = Clock::now() + connection.usualTimeout();
+    for (;;) {
+        try {
+            std::uint32_t result = 0;
+            bus->callMethod("StartServiceByName")
+                .onInterface(contract::busDriver)
+                .withTimeout(betweenLooks)
+                .withArguments(contract::busName, std::uint32_t{0})
+                .storeResultsTo(result);
+            return;
+        } catch (const sdbus::Error& error) {
+            unit.requireNotFailed();
+            if (isThere(connection))
+                return;
+            if (!isLate(error) || Clock::now() >= until)
+                throw;
+        }
+    }
+}
+
+} // namespace genv::client
