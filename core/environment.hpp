@@ -59,7 +59,7 @@ struct Kernel {
     std::string id;
     RootProcess process;
     /// The program that started it, and may restart it, such as Jupyter's server; null: unknown.
-    std::shared_ptr<const ProcessPin> starter = nullptr;
+    std::shared_ptr<const ProcessHandle> starter = nullptr;
 
     friend bool operator==(const Kernel& a, const Kernel& b) {
         return a.id == b.id && a.process == b.process;

@@ -29,7 +29,6 @@ bool startedBefore(const ProcessIdentity& process, BootTime moment) {
 } // namespace
 
 void KernelRestarts::processExited(const ProcessIdentity& process) {
-    giveUpOnThoseOf(process);
     const Environment* environment = ledger_.environmentOfRoot(process);
     const Kernel* kernel = kernelOf(environment, process);
     // One that still waits for its first GPU has none to keep.
@@ -41,16 +40,6 @@ void KernelRestarts::processExited(const ProcessIdentity& process) {
     awaited_[process] = {kernel->id,           environment->uid, clock_.bootNow(),
                          kernelRestartTimeout, kernel->starter,  nullptr};
     searchLater(process);
-}
-
-void KernelRestarts::giveUpOnThoseOf(const ProcessIdentity& starter) {
-    std::vector<ProcessIdentity> kernels;
-    for (const auto& [process, awaited] : awaited_) {
-        if (awaited.starter && awaited.starter->identity() == starter)
-            kernels.push_back(process);
-    }
-    for (const ProcessIdentity& process : kernels)
-        giveUp(process);
 }
 
 void KernelRestarts::giveUp(const ProcessIdentity& process) {
@@ -69,6 +58,7 @@ void KernelRestarts::search(const ProcessIdentity& process) {
     Awaited& awaited = awaited_.at(process);
     awaited.left -= kernelSearchInterval;
     if (awaited.left <= std::chrono::seconds{0} ||
+        (awaited.starter && awaited.starter->hasExited()) ||
         kernelOf(ledger_.environmentOfRoot(process), process) == nullptr) {
         giveUp(process);
         return;
@@ -91,13 +81,30 @@ void KernelRestarts::found(const ProcessIdentity& process, Kernels::Found candid
     // Several cannot be told apart; one of them may end soon.
     if (candidates.size() != 1 || ledger_.environmentOfRoot(candidates.front()) != nullptr)
         return;
+    const ProcessIdentity candidate = candidates.front();
     try {
-        auto pin = processes_.pin(candidates.front().pid);
-        if (pin->identity() != candidates.front())
+        processes_.pin(candidate.pid, awaited->second.owner,
+                       [this, process, candidate,
+                        lives = std::weak_ptr(lives_)](const ProcessRead<PinnedProcess>& read) {
+                           if (!lives.expired())
+                               pinned(process, candidate, read);
+                       });
+    } catch (const Error&) {
+        // It has exited by now: another one may come.
+    }
+}
+
+void KernelRestarts::pinned(const ProcessIdentity& process, const ProcessIdentity& candidate,
+                            const ProcessRead<PinnedProcess>& read) {
+    const auto awaited = awaited_.find(process);
+    if (awaited == awaited_.end())
+        return;
+    try {
+        const PinnedProcess& next = read.get();
+        if (next.pin->identity() != candidate)
             return;
         const Uid owner = awaited->second.owner;
-        ledger_.kernelRestarted(process, adopt(std::move(pin), owner, owner),
-                                pinParent(processes_, candidates.front()));
+        ledger_.kernelRestarted(process, adopt(next, owner, owner), holdParent(processes_, next));
         awaited_.erase(awaited);
     } catch (const Error&) {
         // It has exited, or is somebody else's by now: another one may come.

@@ -17,7 +17,11 @@ using Uid = std::uint32_t;
 /// One process for as long as the machine is up.
 struct ProcessIdentity {
     Pid pid = 0;
-    std::uint64_t startTime = 0; ///< clock ticks since boot: field 22 of proc_pid_stat(5)
+    /// Clock ticks since boot: field 22 of proc_pid_stat(5). Of a process that cannot be read, a
+    /// number of the service's own, from `unreadStart` on, by which it is told from others.
+    std::uint64_t startTime = 0;
+
+    static constexpr std::uint64_t unreadStart = std::uint64_t{1} << 63;
 
     friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
@@ -54,6 +58,12 @@ struct ProcessFacts {
     ProcessIdentity identity;
     ProcessUids uids;
     Pid parent = 0;
+};
+
+/// A process with its ancestors, parent first, without pid 1; cut where a chain is absurdly long.
+struct Lineage {
+    ProcessFacts facts;
+    std::vector<ProcessIdentity> ancestors;
 };
 
 } // namespace genv::core

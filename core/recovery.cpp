@@ -13,27 +13,29 @@ namespace genv::core {
 
 namespace {
 
-// Pins the process if it still is the one that was written down.
-bool findAgain(RootProcess& process, Processes& processes) {
-    try {
-        auto pin = processes.pin(process.identity.pid);
-        if (pin->identity() != process.identity)
-            return false;
-        process.pin = std::move(pin);
-        return true;
-    } catch (const Error& error) {
-        // Who cannot be looked at now is not dead: then the service starts another time.
-        if (error.code() != ErrorCode::NoSuchProcess)
-            throw;
-        return false;
+// Pins the processes that still are the ones that were written down, all in one look; the others
+// are left out. One that cannot be looked at now is not dead: then the service starts another time.
+void keepLiving(std::vector<Environment>& environments, Processes& processes) {
+    std::vector<RootProcess*> wanted;
+    for (Environment& environment : environments) {
+        for (RootProcess& process : environment.processes)
+            wanted.push_back(&process);
+        for (Kernel& kernel : environment.kernels)
+            wanted.push_back(&kernel.process);
     }
-}
-
-void keepLiving(Environment& environment, Processes& processes) {
-    std::erase_if(environment.processes,
-                  [&](RootProcess& process) { return !findAgain(process, processes); });
-    std::erase_if(environment.kernels,
-                  [&](Kernel& kernel) { return !findAgain(kernel.process, processes); });
+    std::vector<ProcessIdentity> identities;
+    identities.reserve(wanted.size());
+    for (const RootProcess* process : wanted)
+        identities.push_back(process->identity);
+    const auto pins = processes.findAgain(identities);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        wanted[i]->pin = pins.at(i);
+    for (Environment& environment : environments) {
+        std::erase_if(environment.processes,
+                      [](const RootProcess& process) { return process.pin == nullptr; });
+        std::erase_if(environment.kernels,
+                      [](const Kernel& kernel) { return kernel.process.pin == nullptr; });
+    }
 }
 
 // Adds up what is given of each device, in the order in which it was given.
@@ -184,15 +186,17 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         if (!environment)
             continue;
         written[environment->id] = *environment;
-        keepLiving(*environment, processes);
-        if (!environment->isAlive()) {
+        environments.push_back(std::move(*environment));
+    }
+    keepLiving(environments, processes);
+    for (Environment& environment : environments) {
+        if (!environment.isAlive()) {
             ++report.ended;
             report.endedMeanwhile.push_back(
-                {*environment, environment->attachments, true, Reason::processExit()});
+                {environment, environment.attachments, true, Reason::processExit()});
         } else {
-            endExpired(*environment, now, report);
+            endExpired(environment, now, report);
         }
-        environments.push_back(std::move(*environment));
     }
     std::stable_sort(
         environments.begin(), environments.end(),

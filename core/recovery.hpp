@@ -38,8 +38,9 @@ struct RecoveryReport {
 };
 
 /// Reads every document, finds its processes again by pid and start time, and restores what lives,
-/// oldest first. What a lease ended meanwhile, by `now`, is not restored. Throws when there is no
-/// room to look at the documents or processes; nothing is changed then.
+/// oldest first. An environment whose process cannot be read is kept, and waits for nobody. What a
+/// lease ended meanwhile, by `now`, is not restored. Throws when there is no room to look at the
+/// documents or processes; nothing is changed then.
 RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootTime now);
 
 } // namespace genv::core

@@ -6,16 +6,16 @@
 #include "core/environment.hpp"
 #include "core/ports/processes.hpp"
 
-#include <memory>
-
 namespace genv::core {
 
 /// Turns a pinned process into a root process of an environment of `owner`, as asked by `actor`;
-/// root may register any but pid 1. Throws Error: AccessDenied for another user's process,
-/// NoSuchProcess for one that has exited, InvalidArgs for pid 1.
-RootProcess adopt(std::shared_ptr<const ProcessPin> pin, Uid owner, Uid actor);
+/// root may register any but pid 1. Throws Error: AccessDenied for another user's process, also for
+/// one that has become another user's since it was read, NoSuchProcess for one that has exited,
+/// InvalidArgs for pid 1.
+RootProcess adopt(const PinnedProcess& process, Uid owner, Uid actor);
 
-/// Pins the parent of a process; null where it has none but pid 1, or cannot be pinned.
-std::shared_ptr<const ProcessPin> pinParent(Processes& processes, const ProcessIdentity& process);
+/// Holds the parent that a process had when it was pinned; null where that was pid 1, or it cannot
+/// be held.
+std::shared_ptr<const ProcessHandle> holdParent(Processes& processes, const PinnedProcess& process);
 
 } // namespace genv::core

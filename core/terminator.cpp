@@ -9,26 +9,25 @@
 namespace genv::core {
 
 struct Terminator::Victim {
-    Victim(Judged asJudged, std::shared_ptr<const ProcessPin> held)
-        : judged(std::move(asJudged)), pin(std::move(held)) {}
+    Victim(Judged asJudged, std::shared_ptr<const ProcessHandle> held)
+        : judged(std::move(asJudged)), handle(std::move(held)) {}
 
     const Judged judged;
-    const std::shared_ptr<const ProcessPin> pin;
+    const std::shared_ptr<const ProcessHandle> handle;
     std::unique_ptr<Scheduled> timer;
 
-    // The same process and the same user, right now.
+    // Still there and the same user's, right now.
     [[nodiscard]] bool isAsJudged() const {
-        const std::optional<ProcessFacts> now = pin->now();
-        return now && now->identity == judged.facts.identity && now->uids == judged.facts.uids;
+        return !handle->hasExited() && handle->hasUids(judged.facts.uids);
     }
 };
 
 namespace {
 
-const ComputeProcess* findProcess(const Observation& observation, const ProcessIdentity& identity) {
+const ComputeProcess* findProcess(const Observation& observation, Pid pid) {
     const auto found =
         std::find_if(observation.processes.begin(), observation.processes.end(),
-                     [&](const ComputeProcess& p) { return p.facts.identity == identity; });
+                     [&](const ComputeProcess& p) { return p.facts.identity.pid == pid; });
     return found == observation.processes.end() ? nullptr : &*found;
 }
 
@@ -79,7 +78,7 @@ bool Terminator::isUntouchable(const ComputeProcess& process) const {
 }
 
 bool Terminator::isDying(const ProcessIdentity& process) {
-    std::erase_if(dying_, [](const auto& entry) { return entry.second->pin->hasExited(); });
+    std::erase_if(dying_, [](const auto& entry) { return entry.second->handle->hasExited(); });
     return dying_.contains(process);
 }
 
@@ -88,19 +87,16 @@ void Terminator::terminate(Judged judged, Answer answer) {
         answer(TerminationOutcome::Ending);
         return;
     }
-    std::shared_ptr<const ProcessPin> pin;
+    std::shared_ptr<const ProcessHandle> handle;
     try {
-        pin = processes_.pin(judged.facts.identity.pid);
+        handle = processes_.hold(judged.facts.identity.pid);
     } catch (const Error&) {
         answer(TerminationOutcome::Gone);
         return;
     }
-    if (pin->identity() != judged.facts.identity) {
-        answer(TerminationOutcome::Gone);
-        return;
-    }
-    auto victim = std::make_shared<Victim>(std::move(judged), std::move(pin));
-    // Zero: an observation that begins from now on, so that it speaks of the pinned process.
+    auto victim = std::make_shared<Victim>(std::move(judged), std::move(handle));
+    // Zero: an observation that begins from now on. If the process that is held lives when it is
+    // there, the pid was its own all the while, and what the observation says of the pid is of it.
     observer_.observe(
         std::chrono::milliseconds{0},
         [this, alive = alive_, victim = std::move(victim), answer = std::move(answer)](
@@ -117,8 +113,9 @@ void Terminator::terminate(Judged judged, Answer answer) {
 void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation& observation,
                         const Answer& answer) {
     const Judged& judged = victim->judged;
-    const ComputeProcess* process = findProcess(observation, judged.facts.identity);
-    if (victim->pin->hasExited()) {
+    const ComputeProcess* process = findProcess(observation, judged.facts.identity.pid);
+    const bool isAnother = process != nullptr && process->facts.identity != judged.facts.identity;
+    if (isAnother || victim->handle->hasExited()) {
         answer(TerminationOutcome::Gone);
         return;
     }
@@ -134,7 +131,7 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
         answer(TerminationOutcome::Ending);
         return;
     }
-    if (!victim->pin->signal(TerminationSignal::Terminate)) {
+    if (!victim->handle->signal(TerminationSignal::Terminate)) {
         answer(TerminationOutcome::Gone);
         return;
     }
@@ -161,8 +158,8 @@ void Terminator::kill(const ProcessIdentity& process) {
     if (found == dying_.end())
         return;
     const std::shared_ptr<Victim> victim = found->second;
-    if (!victim->pin->hasExited() && victim->isAsJudged())
-        victim->pin->signal(TerminationSignal::Kill); // and it stays known until it is gone
+    if (victim->isAsJudged())
+        victim->handle->signal(TerminationSignal::Kill); // and it stays known until it is gone
     else
         dying_.erase(found);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ending a compute process, and only the one that was judged: pinned first, then checked to be the
-// same process, the same user and still on its GPU in an observation that began after the pin, then
-// SIGTERM, and SIGKILL when it is still there after a while.
+// Ending a compute process, and only the one that was judged: held first, then checked to be the
+// same process, the same user and still on its GPU in an observation that began after that, then
+// SIGTERM, and SIGKILL when it is still there after a while. The loop reads nothing of it, so a
+// process that cannot be read is ended as any other.
 #pragma once
 
 #include "core/events.hpp"

@@ -76,21 +76,12 @@ class Activation : public std::enable_shared_from_this<Activation> {
     void start() {
         requireOwnerOfId();
         if (wanted_.waiting.wait)
-            present_ = context_.waitingCalls.remember(reply_);
-        if (wanted_.kernel) {
-            context_.kernels.find(actor(), wanted_.owner, *wanted_.kernel, reply_.caller().pid,
-                                  later([this, present = context_.listCalls.enter(actor())](
-                                            const core::Kernels::Found& found) {
-                                      kernel_ = pinKernel(context_.processes, *wanted_.kernel,
-                                                          found, wanted_.owner);
-                                      learnOwner();
-                                  }));
-            return;
-        }
-        pin_ = pinProcess();
-        static_cast<void>(
-            core::adopt(pin_, wanted_.owner, actor())); // refused before anybody is asked
-        learnOwner();
+            waits_ = context_.waitingCalls.remember(reply_);
+        reading_ = context_.listCalls.enter(actor());
+        if (wanted_.kernel)
+            findKernel();
+        else
+            pinProcess();
     }
 
   private:
@@ -105,17 +96,40 @@ class Activation : public std::enable_shared_from_this<Activation> {
                        existing->user);
     }
 
-    [[nodiscard]] std::shared_ptr<const core::ProcessPin> pinProcess() const {
-        if (wanted_.process)
-            return context_.processes.pinDescriptor(wanted_.process->get());
+    void findKernel() {
+        context_.kernels.find(
+            actor(), wanted_.owner, *wanted_.kernel, reply_.caller().pid,
+            later([this](const core::Kernels::Found& found) {
+                const core::ProcessIdentity process = foundKernel(*wanted_.kernel, found);
+                context_.processes.pin(
+                    process.pid, actor(), later([this, process](const auto& pinned) {
+                        kernel_ = adoptKernel(context_.processes, *wanted_.kernel, process,
+                                              pinned.get(), wanted_.owner);
+                        learnOwner();
+                    }));
+            }));
+    }
+
+    void pinProcess() {
+        auto pinned = later([this](const core::ProcessRead<core::PinnedProcess>& read) {
+            process_ = read.get();
+            // Refused before anybody is asked.
+            static_cast<void>(core::adopt(process_, wanted_.owner, actor()));
+            learnOwner();
+        });
+        if (wanted_.process) {
+            context_.processes.pinDescriptor(wanted_.process->get(), actor(), std::move(pinned));
+            return;
+        }
         const core::Pid pid = wanted_.pid.value_or(reply_.caller().pid);
         if (pid == 0)
             core::fail(core::ErrorCode::InvalidArgs,
                        "give pid or process: the bus does not know the caller's");
-        return context_.processes.pin(pid);
+        context_.processes.pin(pid, actor(), std::move(pinned));
     }
 
     void learnOwner() {
+        reading_.reset();
         resume();
         context_.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
                                     owner_ = owner;
@@ -164,7 +178,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     [[nodiscard]] core::ProcessIdentity rootIdentity() const {
-        return kernel_ ? kernel_->process.identity : pin_->identity();
+        return kernel_ ? kernel_->process.identity : process_.facts.identity;
     }
 
     void claim() {
@@ -275,7 +289,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else
-            environment.processes.push_back(core::adopt(pin_, wanted_.owner, actor()));
+            environment.processes.push_back(core::adopt(process_, wanted_.owner, actor()));
         return environment;
     }
 
@@ -285,7 +299,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         if (kernel_)
             context_.ledger.addKernel(id, livingKernel(), actor(), placement, terms);
         else
-            context_.ledger.addProcess(id, core::adopt(pin_, wanted_.owner, actor()), actor(),
+            context_.ledger.addProcess(id, core::adopt(process_, wanted_.owner, actor()), actor(),
                                        placement, terms);
     }
 
@@ -299,11 +313,12 @@ class Activation : public std::enable_shared_from_this<Activation> {
     const Context& context_;
     const ActivateReply reply_;
     Wanted wanted_;
-    std::shared_ptr<const core::ProcessPin> pin_;
+    core::PinnedProcess process_;
     std::optional<core::Kernel> kernel_;
     bool restarts_ = false; ///< the kernel of an environment that is there
     core::UserInfo owner_;
-    std::shared_ptr<void> present_;
+    std::shared_ptr<void> reading_; ///< counted while its process is read
+    std::shared_ptr<void> waits_;
 };
 
 } // namespace

@@ -58,6 +58,21 @@ void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
         }));
 }
 
+// The object may be gone by now.
+void addProcess(const Context& context, const Reply<>& reply, const core::Environment& environment,
+                const core::PinnedProcess& process) {
+    static_cast<void>(core::adopt(process, environment.uid,
+                                  reply.caller().uid)); // refused before anybody is asked
+    context.gate.pass(
+        reply, targetOf(environment),
+        [&context, reply, process, id = environment.id, sequence = environment.sequence] {
+            const core::Environment& now = sameEnvironment(context.ledger, id, sequence);
+            const core::Uid actor = reply.caller().uid;
+            context.ledger.addProcess(id, core::adopt(process, now.uid, actor), actor);
+            reply.send();
+        });
+}
+
 } // namespace
 
 EnvironmentObject::EnvironmentObject(sdbus::IConnection& connection, const Context& context,
@@ -151,17 +166,15 @@ void EnvironmentObject::Configure(sdbus::Result<>&& result,
 void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<interface, "AddProcess">(
         context_, getObject(), std::move(result), [&](const auto& reply) {
-            const auto pin = context_.processes.pin(pid);
-            const core::Uid owner = self().uid;
-            static_cast<void>(
-                core::adopt(pin, owner, reply.caller().uid)); // refused before anybody is asked
-            manage(reply, {},
-                   [&ledger = context_.ledger, reply, pin](const core::Environment& environment) {
-                       const core::Uid actor = reply.caller().uid;
-                       ledger.addProcess(environment.id, core::adopt(pin, environment.uid, actor),
-                                         actor);
-                       reply.send();
-                   });
+            const core::Uid actor = reply.caller().uid;
+            context_.processes.pin(
+                pid, actor,
+                reply.later([&context = context_, reply, id = id_, sequence = self().sequence,
+                             place = context_.listCalls.enter(actor)](
+                                const core::ProcessRead<core::PinnedProcess>& read) {
+                    addProcess(context, reply, sameEnvironment(context.ledger, id, sequence),
+                               read.get());
+                }));
         });
 }
 
@@ -197,13 +210,20 @@ void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) 
                            reply.later([&context, reply, kernel, id, sequence,
                                         present = context.listCalls.enter(reply.caller().uid)](
                                            const core::Kernels::Found& found) {
-                               const core::Environment& now =
-                                   sameEnvironment(context.ledger, id, sequence);
-                               const core::Uid actor = reply.caller().uid;
-                               core::Kernel pinned =
-                                   pinKernel(context.processes, kernel, found, now.uid);
-                               context.ledger.addKernel(id, std::move(pinned), actor);
-                               reply.send();
+                               const core::ProcessIdentity process = foundKernel(kernel, found);
+                               context.processes.pin(
+                                   process.pid, reply.caller().uid,
+                                   reply.later([&context, reply, kernel, id, sequence, process,
+                                                present](const auto& pinned) {
+                                       const core::Environment& now =
+                                           sameEnvironment(context.ledger, id, sequence);
+                                       context.ledger.addKernel(id,
+                                                                adoptKernel(context.processes,
+                                                                            kernel, process,
+                                                                            pinned.get(), now.uid),
+                                                                reply.caller().uid);
+                                       reply.send();
+                                   }));
                            }));
                    });
         });

@@ -122,8 +122,7 @@ void claimInto(policy::Target& target, const core::Placement& placement, bool ov
         target.devices.push_back(device.facts.index);
 }
 
-core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
-                       const core::Kernels::Found& found, core::Uid owner) {
+core::ProcessIdentity foundKernel(const std::string& kernel, const core::Kernels::Found& found) {
     if (found.empty())
         core::fail(core::ErrorCode::NoSuchProcess,
                    "no process of the environment's owner runs the kernel {}", kernel);
@@ -132,12 +131,16 @@ core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
                    "processes {} and {} were both started with kernel-{}.json, and which one is "
                    "the kernel cannot be told; give the pid of the one it is",
                    found[0].pid, found[1].pid, kernel);
-    auto pin = processes.pin(found.front().pid);
-    if (pin->identity() != found.front())
+    return found.front();
+}
+
+core::Kernel adoptKernel(core::Processes& processes, const std::string& kernel,
+                         const core::ProcessIdentity& found, const core::PinnedProcess& process,
+                         core::Uid owner) {
+    if (process.pin->identity() != found)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
                    kernel);
-    return {kernel, core::adopt(std::move(pin), owner, owner),
-            core::pinParent(processes, found.front())};
+    return {kernel, core::adopt(process, owner, owner), core::holdParent(processes, process)};
 }
 
 std::vector<core::Pid> rootPids(const core::Environment& environment) {

@@ -48,10 +48,15 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
 /// Says in a target what devices a placement claims.
 void claimInto(policy::Target& target, const core::Placement& placement, bool overSubscribe);
 
-/// Pins the process that was found for a kernel. Throws core::Error(NoSuchProcess) when none was,
-/// or more than one.
-core::Kernel pinKernel(core::Processes& processes, const std::string& kernel,
-                       const core::Kernels::Found& found, core::Uid owner);
+/// The process that was found for a kernel. Throws core::Error(NoSuchProcess) when none was, or
+/// more than one.
+core::ProcessIdentity foundKernel(const std::string& kernel, const core::Kernels::Found& found);
+
+/// The kernel that runs in the process that was found, now that it is pinned. Throws
+/// core::Error(NoSuchProcess) when its pid is another's by now, and what core::adopt() throws.
+core::Kernel adoptKernel(core::Processes& processes, const std::string& kernel,
+                         const core::ProcessIdentity& found, const core::PinnedProcess& process,
+                         core::Uid owner);
 
 /// The pids of the root processes.
 std::vector<core::Pid> rootPids(const core::Environment& environment);

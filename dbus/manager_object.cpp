@@ -183,21 +183,32 @@ sdbus::ObjectPath ManagerObject::GetDevice(const uint32_t& index) {
     });
 }
 
-sdbus::ObjectPath ManagerObject::GetEnvironmentByPID(const uint32_t& pid) {
-    return answer<interface, "GetEnvironmentByPID">(context_, getObject(), [&] {
-        core::Pid wanted = pid;
-        if (wanted == 0)
-            wanted = context_.callers.of(*getObject().getCurrentlyProcessedMessage()).pid;
-        const auto facts = context_.processes.look(wanted);
-        if (!facts)
-            core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", wanted);
-        const core::Environment* environment = core::environmentOfDescendant(
-            core::lookupIn(context_.ledger), *facts, context_.processes.ancestors(*facts));
-        if (environment == nullptr)
-            core::fail(core::ErrorCode::NoSuchEnvironment, "process {} is in no environment",
-                       wanted);
-        return environmentPath(environment->id);
-    });
+void ManagerObject::GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& result, uint32_t pid) {
+    handle<interface, "GetEnvironmentByPID">(
+        context_, getObject(), std::move(result), [&](const auto& reply) {
+            const core::Pid wanted = pid != 0 ? pid : reply.caller().pid;
+            // A root process is known by its pidfd.
+            const auto root = context_.processes.pinned(wanted);
+            const core::Environment* own =
+                root ? context_.ledger.environmentOfRoot(*root) : nullptr;
+            if (own != nullptr) {
+                reply.send(environmentPath(own->id));
+                return;
+            }
+            context_.processes.lineage(
+                wanted, reply.caller().uid,
+                reply.later([&ledger = context_.ledger, reply, wanted,
+                             place = context_.listCalls.enter(reply.caller().uid)](
+                                const core::ProcessRead<core::Lineage>& read) {
+                    const core::Lineage& lineage = read.get();
+                    const core::Environment* environment = core::environmentOfDescendant(
+                        core::lookupIn(ledger), lineage.facts, lineage.ancestors);
+                    if (environment == nullptr)
+                        core::fail(core::ErrorCode::NoSuchEnvironment,
+                                   "process {} is in no environment", wanted);
+                    reply.send(environmentPath(environment->id));
+                }));
+        });
 }
 
 void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {

@@ -55,7 +55,7 @@ class ManagerObject
     void ListProcesses(sdbus::Result<ProcessRows>&& result) override;
     sdbus::ObjectPath GetEnvironment(const std::string& id) override;
     sdbus::ObjectPath GetDevice(const uint32_t& index) override;
-    sdbus::ObjectPath GetEnvironmentByPID(const uint32_t& pid) override;
+    void GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& result, uint32_t pid) override;
     void Snapshot(sdbus::Result<std::string>&& result) override;
     void GetLimits(sdbus::Result<std::map<std::string, sdbus::Struct<uint64_t, uint64_t>>>&& result,
                    uint32_t uid) override;

@@ -21,9 +21,9 @@ core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes
     return observation;
 }
 
-GpuObserver::GpuObserver(std::unique_ptr<core::Gpus> gpus, const core::Clock& clock,
-                         core::Scheduler& scheduler, Worker::Post post)
-    : gpus_(std::move(gpus)), clock_(clock), scheduler_(scheduler),
+GpuObserver::GpuObserver(std::unique_ptr<core::Gpus> gpus, ProcAccess access,
+                         const core::Clock& clock, core::Scheduler& scheduler, Worker::Post post)
+    : gpus_(std::move(gpus)), processes_(std::move(access)), clock_(clock), scheduler_(scheduler),
       worker_("genvd-gpus", std::move(post)) {}
 
 void GpuObserver::observe(std::chrono::milliseconds oldest, Answer answer) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Adapter: observations. One worker thread asks the driver and then /proc about the processes it
-// named; the loop asks for the next observation only when the one under way cannot serve.
+// named; the loop asks for the next observation only when the one under way cannot serve. Processes
+// that cannot be read take a second of it at most, and no device.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -26,7 +27,7 @@ class GpuObserver : public core::Observer {
     /// An observation, or null and why there is none.
     using Listener = std::function<void(const core::Observation*, const std::string& failure)>;
 
-    GpuObserver(std::unique_ptr<core::Gpus> gpus, const core::Clock& clock,
+    GpuObserver(std::unique_ptr<core::Gpus> gpus, ProcAccess access, const core::Clock& clock,
                 core::Scheduler& scheduler, Worker::Post post);
 
     /// Who hears of every observation and every failure, before those who asked.

@@ -9,24 +9,29 @@
 //   some kernels, and one that attaches to an "--existing" kernel never is it;
 // - a process that a kernel forked has its command line, and is not it.
 // Where that leaves several, none is chosen.
+// Only processes whose effective uid is the owner's are read, so that one that hangs its readers
+// (proc_reader.hpp) holds up no search but for its own user's kernels.
 // A command line belongs to the identity that goes with it, pid and start time; whoever pins the
 // process compares that, and checks the uids once more.
 #pragma once
 
 #include "core/ports/kernels.hpp"
 #include "service/fair_worker.hpp"
+#include "service/proc_reader.hpp"
 
 namespace genv::service {
 
 class KernelFinder : public core::Kernels {
   public:
-    explicit KernelFinder(Worker::Post post) : worker_("genvd-kernels", std::move(post)) {}
+    KernelFinder(ProcAccess access, Worker::Post post)
+        : reader_(std::move(access)), worker_("genvd-kernels", std::move(post)) {}
 
     void find(core::Uid asker, core::Uid owner, const std::string& kernel, core::Pid asking,
               std::function<void(Found)> answer) override;
 
   private:
-    FairWorker worker_;
+    ProcReader reader_; // the worker's alone
+    FairWorker worker_; // last: it uses the reader until it is gone
 };
 
 } // namespace genv::service

@@ -6,6 +6,7 @@
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
 #include "service/logger.hpp"
+#include "service/proc_server.hpp"
 #include "service/service.hpp"
 #include "service/settings_file.hpp"
 #include "service/system_clock.hpp"
@@ -136,9 +137,14 @@ int main(int argc, char** argv) {
                    "Ask for GPUs at this socket of systemd's, which starts genv-nvml for each "
                    "connection; without it, genv-nvml is a child")
         ->type_name("PATH");
+    pid_t reader = 0;
+    app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
+        ->group(""); // between genvd and itself
     CLI11_PARSE(app, argc, argv);
     if (checked)
         return checkConfiguration(*checked);
+    if (reader != 0)
+        return service::serveProcReads(reader);
 
     ::umask(077); // what is for everybody is made so by name
     ::signal(SIGPIPE, SIG_IGN);

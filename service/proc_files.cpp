@@ -27,6 +27,8 @@ constexpr std::size_t mostOfStatus = 16384;
 constexpr std::size_t mostOfEnvironment = 1 << 20;
 constexpr std::size_t mostOfArguments = 1 << 16;
 constexpr std::size_t mostAncestors = 512;
+// The longest id there can be; a longer claim is no id.
+constexpr std::size_t mostOfHint = 64;
 
 std::string procPath(core::Pid pid, std::string_view file) {
     return fmt::format("/proc/{}/{}", pid, file);
@@ -93,7 +95,7 @@ bool runsInstalled(core::Pid pid, std::string_view program) {
 } // namespace
 
 std::optional<std::string> readCapped(const std::string& path, std::size_t most) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file.get() < 0)
         return std::nullopt;
     std::string text;
@@ -126,14 +128,6 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent};
 }
 
-std::optional<core::ProcessFacts> readPinnedProcess(core::Pid pid) {
-    const auto stat = readStat(pid);
-    const auto uids = readUids(pid);
-    if (!stat || !uids)
-        return std::nullopt;
-    return core::ProcessFacts{{pid, stat->startTime}, *uids, stat->parent};
-}
-
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {
     std::vector<core::ProcessIdentity> ancestors;
     core::Pid pid = process.parent;
@@ -150,15 +144,33 @@ std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& proce
     return ancestors;
 }
 
+std::optional<core::Lineage> readLineage(core::Pid pid) {
+    const auto facts = readProcess(pid);
+    if (!facts)
+        return std::nullopt;
+    return core::Lineage{*facts, readAncestors(*facts)};
+}
+
+std::optional<ProcClaims> readClaims(core::Pid pid) {
+    ProcClaims claims;
+    claims.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
+    claims.userNamespaceOwner = readUserNamespaceOwner(pid);
+    claims.isMpsServer = isMpsServer(pid);
+    const auto identity = readIdentity(pid);
+    if (!identity)
+        return std::nullopt;
+    claims.identity = *identity;
+    return claims;
+}
+
 std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
                                                    std::size_t most) {
     const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
     return text ? findVariable(*text, name, most) : std::nullopt;
 }
 
-std::vector<std::string> readArguments(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "cmdline"), mostOfArguments);
-    return text ? splitArguments(*text) : std::vector<std::string>();
+ProcArguments readArguments(core::Pid pid) {
+    return {readCapped(procPath(pid, "cmdline"), mostOfArguments).value_or("")};
 }
 
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {

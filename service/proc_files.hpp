@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Reads single processes from /proc, with every size capped: what a process says of itself is its
-// own choice.
+// own choice. Each of these may block for as long as the process's user likes, `stat` included
+// (Linux 6.18), so the service has them called in a process of its own (proc_reader.hpp).
 #pragma once
 
 #include "core/process.hpp"
@@ -12,29 +13,45 @@
 
 namespace genv::service {
 
+/// What a process says of itself, and where it lives.
+struct ProcClaims {
+    core::ProcessIdentity identity; ///< whose claims they are
+    std::optional<std::string> environmentHint;
+    std::optional<core::Uid> userNamespaceOwner;
+    bool isMpsServer = false;
+};
+
+/// The arguments of a process, each ended by a zero.
+struct ProcArguments {
+    std::string text;
+};
+
 /// Reads up to `most` bytes of a file; nothing when it cannot be read.
 std::optional<std::string> readCapped(const std::string& path, std::size_t most);
 
-/// A process as it is now; nothing when it is gone. Does not block.
+/// A process as it is now; nothing when it is gone, or with errno set when the reading failed.
 std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 
-/// Which process has a pid now; nothing when none has. Does not block.
+/// Which process has a pid now; nothing when none has.
 std::optional<core::ProcessIdentity> readIdentity(core::Pid pid);
-
-/// As readProcess(), of a process whose pidfd the caller has, and looks at afterwards: while that
-/// says it lives, what was read is of no other process. Two reads in place of three.
-std::optional<core::ProcessFacts> readPinnedProcess(core::Pid pid);
 
 /// The ancestors of a process, parent first and without pid 1, at most 512 of them.
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
 
+/// The two together.
+std::optional<core::Lineage> readLineage(core::Pid pid);
+
+/// What a process claims. Its identity is read last, so that a reader who knew it before knows that
+/// all is of that process.
+std::optional<ProcClaims> readClaims(core::Pid pid);
+
 /// The value of a variable in a process's environment as it started; nothing when it is not there,
-/// not readable or longer than `most`. May block: for workers.
+/// not readable or longer than `most`.
 std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
                                                    std::size_t most);
 
-/// The arguments of a process, as far as the first 64 KiB go. May block: for workers.
-std::vector<std::string> readArguments(core::Pid pid);
+/// The arguments of a process, as far as the first 64 KiB go.
+ProcArguments readArguments(core::Pid pid);
 
 /// Whose the user namespace of a process is, when it is not this service's namespace: the user who
 /// made it or the outermost one that it lies in, since who makes one inside theirs has a uid that
@@ -46,7 +63,7 @@ std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid);
 /// the control daemon, installed in the same way and with root's uids.
 bool isMpsServer(core::Pid pid);
 
-/// All pids there are now.
+/// All pids there are now. Never blocks: no process is read.
 std::vector<core::Pid> listProcesses();
 
 } // namespace genv::service

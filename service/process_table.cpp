@@ -2,26 +2,13 @@
 #include "service/process_table.hpp"
 
 #include "core/error.hpp"
-#include "service/proc_files.hpp"
 #include "service/proc_text.hpp"
 #include "service/shortage.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
-
-#include <array>
 #include <cerrno>
-#include <climits>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -29,110 +16,115 @@ namespace genv::service {
 
 namespace {
 
-[[noreturn]] void failForShortage(core::Pid pid, int error) {
-    core::fail(core::ErrorCode::LimitsExceeded,
-               "the service has no room left to watch process {}: {}; try again later", pid,
-               std::generic_category().message(error));
-}
-
-} // namespace
+constexpr std::size_t mostAncestors = 512;
 
 // PIDFD_THREAD, of Linux 6.9: which headers need not have, and earlier kernels give to nobody.
 constexpr int threadFlag = O_EXCL;
 
-struct ProcessTable::Watch {
-    Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
-    std::unordered_map<std::uint64_t, const Pin*> pins; ///< by ticket, which an event carries
-    std::uint64_t lastTicket = 0;
-};
+// What one call may wait for, and how many hung processes a user may have before calls about others
+// of theirs are refused.
+ProcBudget budgetOfCall() {
+    return {1, ProcReader::answerTime};
+}
+constexpr std::size_t mostHungOfUser = 4;
 
-class ProcessTable::Pin : public core::ProcessPin {
+// At the start each user's first hung process is waited for, and not for long in all.
+ProcBudget budgetOfStart() {
+    return {1, 2 * ProcReader::answerTime};
+}
+
+class Handle : public core::ProcessHandle {
   public:
-    Pin(Descriptor pidfd, core::ProcessIdentity identity, std::shared_ptr<Watch> watch)
-        : pidfd_(std::move(pidfd)), identity_(identity), watch_(std::move(watch)),
-          ticket_(++watch_->lastTicket) {
-        epoll_event event{};
-        event.events = EPOLLIN;
-        event.data.u64 = ticket_;
-        if (::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_ADD, pidfd_.get(), &event) < 0)
-            failForShortage(identity_.pid, errno);
-        watch_->pins.emplace(ticket_, this);
-    }
-    Pin(const Pin&) = delete;
-    Pin& operator=(const Pin&) = delete;
-    ~Pin() override {
-        // Closing the pidfd does not take it out of the epoll set where its owner has one, too.
-        stopWatching();
-        watch_->pins.erase(ticket_);
-    }
+    explicit Handle(Pidfd process) : process_(std::move(process)) {}
 
-    [[nodiscard]] const core::ProcessIdentity& identity() const override { return identity_; }
-
-    [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
-        auto facts = readPinnedProcess(identity_.pid);
-        // While the pidfd says it lives, the pid is its own.
-        if (!facts || hasExited() || facts->identity != identity_)
-            return std::nullopt;
-        return facts;
+    [[nodiscard]] bool hasExited() const override { return process_.hasExited(); }
+    [[nodiscard]] bool hasUids(const core::ProcessUids& uids) const override {
+        return process_.hasUids(uids);
     }
-
-    // Not by signal 0, which an unreaped zombie still takes.
-    [[nodiscard]] bool hasExited() const override {
-        pollfd waiting{pidfd_.get(), POLLIN, 0};
-        return ::poll(&waiting, 1, 0) != 0;
-    }
-
-    bool signal(core::TerminationSignal signal) const override {
-        const int number = signal == core::TerminationSignal::Kill ? SIGKILL : SIGTERM;
-        return !hasExited() && ::pidfd_send_signal(pidfd_.get(), number, nullptr, 0) == 0;
-    }
-
-    // An exit is told once; the descriptor stays readable.
-    void stopWatching() const {
-        ::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_DEL, pidfd_.get(), nullptr);
-    }
+    bool signal(core::TerminationSignal signal) const override { return process_.signal(signal); }
 
   private:
-    Descriptor pidfd_;
-    core::ProcessIdentity identity_;
-    std::shared_ptr<Watch> watch_;
-    std::uint64_t ticket_;
+    Pidfd process_;
 };
 
-ProcessTable::ProcessTable() : watch_(std::make_shared<Watch>()) {
-    if (watch_->epoll.get() < 0)
-        throw std::system_error(errno, std::generic_category(), "epoll_create1");
+core::Error noProcess(core::Pid pid) {
+    return {core::ErrorCode::NoSuchProcess, fmt::format("there is no process {}", pid)};
 }
+
+// What was read, or why there is nothing.
+template <typename Value>
+core::ProcessRead<Value> valueOf(const ProcReading& reading, core::Pid pid) {
+    if (const auto* value = std::get_if<Value>(&reading))
+        return *value;
+    if (std::holds_alternative<ProcHung>(reading) || std::holds_alternative<ProcPostponed>(reading))
+        return core::Error(core::ErrorCode::Timeout,
+                           fmt::format("process {} cannot be read: its entry in /proc, or those of "
+                                       "others of its user, do not answer; try again in a minute",
+                                       pid));
+    if (std::holds_alternative<ProcShortage>(reading))
+        return core::Error(
+            core::ErrorCode::LimitsExceeded,
+            fmt::format("the service has no room left to look at process {}; try again later",
+                        pid));
+    return noProcess(pid);
+}
+
+} // namespace
+
+ProcessTable::ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry)
+    : ancestry_(ancestry), reader_(std::move(access)), worker_("genvd-procs", std::move(post)) {}
 
 ProcessTable::~ProcessTable() = default;
 
-std::shared_ptr<const core::ProcessPin> ProcessTable::pin(core::Pid pid) {
-    if (pid == 0 || pid > INT_MAX)
-        core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
-    Descriptor pidfd(::pidfd_open(static_cast<pid_t>(pid), 0));
-    if (pidfd.get() < 0 && isShortage(errno))
-        failForShortage(pid, errno);
-    if (pidfd.get() < 0)
-        core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
-    return adopt(std::move(pidfd), pid);
+std::shared_ptr<const core::ProcessHandle> ProcessTable::hold(core::Pid pid) {
+    return std::make_shared<Handle>(Pidfd::open(pid));
 }
 
-std::shared_ptr<const core::ProcessPin> ProcessTable::adopt(Descriptor pidfd, core::Pid pid) {
-    errno = 0;
-    const auto identity = readIdentity(pid);
-    if (!identity && isShortage(errno))
-        failForShortage(pid, errno);
-    if (!identity)
-        core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
-    auto pin = std::make_shared<Pin>(std::move(pidfd), *identity, watch_);
-    // Still alive after reading, so that what was read is of the pinned process.
-    if (pin->hasExited())
-        core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited", pid);
-    return pin;
+void ProcessTable::read(ProcRequest request, core::Uid asker,
+                        std::function<void(const ProcReading&)> done) {
+    worker_.run<ProcReading>(
+        asker,
+        [&reader = reader_, request]() -> ProcReading {
+            const auto owner = ownerOf(request.pid);
+            if (!owner)
+                return ProcGone{};
+            if (reader.hung().hangsOf(*owner, request.part) >= mostHungOfUser)
+                return ProcPostponed{};
+            ProcBudget budget = budgetOfCall();
+            return reader.read(request, budget);
+        },
+        std::move(done));
 }
 
-std::shared_ptr<const core::ProcessPin> ProcessTable::pinDescriptor(int pidfd) {
+void ProcessTable::pin(core::Pid pid, core::Uid asker, PinAnswer answer) {
+    pin(Pidfd::open(pid), asker, std::move(answer));
+}
+
+void ProcessTable::pin(Pidfd process, core::Uid asker, PinAnswer answer) {
+    const core::Pid pid = process.pid();
+    auto held = std::make_shared<Pidfd>(std::move(process));
+    read({pid, ProcPart::Facts}, asker,
+         [this, held, answer = std::move(answer)](const ProcReading& reading) {
+             answer(pinnedBy(*held, reading));
+         });
+}
+
+core::ProcessRead<core::PinnedProcess> ProcessTable::pinnedBy(Pidfd& held,
+                                                              const ProcReading& reading) {
+    try {
+        const core::ProcessFacts facts = valueOf<core::ProcessFacts>(reading, held.pid()).get();
+        // Still alive after reading, so that what was read is of the held process.
+        if (held.hasExited())
+            core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited", held.pid());
+        return core::PinnedProcess{pins_.add(std::move(held), facts.identity), facts};
+    } catch (const core::Error& error) {
+        return error;
+    }
+}
+
+void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
     errno = 0;
+    // Of the service's own: no other process has a say in how long that takes.
     const auto text = readCapped(fmt::format("/proc/self/fdinfo/{}", pidfd), 4096);
     if (!text && isShortage(errno))
         core::fail(core::ErrorCode::LimitsExceeded,
@@ -152,15 +144,86 @@ std::shared_ptr<const core::ProcessPin> ProcessTable::pinDescriptor(int pidfd) {
     Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     if (own.get() < 0)
         failForShortage(static_cast<core::Pid>(pid), errno);
-    return adopt(std::move(own), static_cast<core::Pid>(pid));
+    pin({std::move(own), static_cast<core::Pid>(pid)}, asker, std::move(answer));
 }
 
-std::vector<core::ProcessIdentity> ProcessTable::ancestors(const core::ProcessFacts& process) {
-    return readAncestors(process);
+std::vector<std::shared_ptr<const core::ProcessPin>>
+ProcessTable::findAgain(const std::vector<core::ProcessIdentity>& processes) {
+    std::vector<std::optional<Pidfd>> held;
+    std::vector<ProcRequest> requests;
+    for (const core::ProcessIdentity& process : processes) {
+        requests.push_back({process.pid, ProcPart::Facts});
+        held.emplace_back();
+        try {
+            held.back().emplace(Pidfd::open(process.pid));
+        } catch (const core::Error& error) {
+            if (error.code() != core::ErrorCode::NoSuchProcess)
+                throw;
+        }
+    }
+    ProcBudget budget = budgetOfStart();
+    const std::vector<ProcReading> readings = reader_.read(requests, budget);
+    std::vector<std::shared_ptr<const core::ProcessPin>> pins(processes.size());
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        if (!held[i] || std::holds_alternative<ProcGone>(readings[i]) || held[i]->hasExited())
+            continue;
+        if (std::holds_alternative<ProcShortage>(readings[i]))
+            failForShortage(processes[i].pid, ENOMEM);
+        const auto* facts = std::get_if<core::ProcessFacts>(&readings[i]);
+        if (facts != nullptr && facts->identity != processes[i])
+            continue;
+        pins[i] = pins_.add(*std::move(held[i]), processes[i]);
+        if (facts == nullptr)
+            unverified_.push_back(pins[i]);
+    }
+    return pins;
 }
 
-std::optional<core::ProcessFacts> ProcessTable::look(core::Pid pid) {
-    return readProcess(pid);
+std::optional<core::ProcessIdentity> ProcessTable::pinned(core::Pid pid) const {
+    return pins_.living(pid);
+}
+
+void ProcessTable::lineage(core::Pid pid, core::Uid asker, LineageAnswer answer) {
+    if (ancestry_ == Ancestry::ByKernel) {
+        if (const auto lineage = askKernel(pid)) {
+            answer(*lineage);
+            return;
+        }
+    }
+    read({pid, ProcPart::Lineage}, asker,
+         [pid, answer = std::move(answer)](const ProcReading& reading) {
+             answer(valueOf<core::Lineage>(reading, pid));
+         });
+}
+
+// Nothing where the kernel does not say. The start times of processes that are not pinned stay
+// unknown: nothing that is compared with an ancestor is.
+std::optional<core::Lineage> ProcessTable::askKernel(core::Pid pid) const {
+    const auto identify = [this](core::Pid each) {
+        return pinned(each).value_or(core::ProcessIdentity{each, 0});
+    };
+    try {
+        Pidfd process = Pidfd::open(pid);
+        auto info = process.info();
+        if (!info)
+            return std::nullopt;
+        core::Lineage lineage{{identify(pid), info->uids, info->parent}, {}};
+        while (info->parent > 1 && lineage.ancestors.size() < mostAncestors) {
+            Pidfd parent = Pidfd::open(info->parent);
+            auto parentInfo = parent.info();
+            // A process keeps its parent until that is gone: the pid was its parent's all the
+            // while.
+            const auto again = process.info();
+            if (!parentInfo || !again || again->parent != info->parent)
+                break;
+            lineage.ancestors.push_back(identify(info->parent));
+            process = std::move(parent);
+            info = parentInfo;
+        }
+        return lineage;
+    } catch (const core::Error&) { // it is gone, is a thread, or there is no descriptor left
+        return std::nullopt;
+    }
 }
 
 void ProcessTable::onExit(std::function<void(const core::ProcessIdentity&)> listener) {
@@ -168,22 +231,56 @@ void ProcessTable::onExit(std::function<void(const core::ProcessIdentity&)> list
 }
 
 int ProcessTable::descriptor() const {
-    return watch_->epoll.get();
+    return pins_.descriptor();
 }
 
 void ProcessTable::dispatch() {
-    std::array<epoll_event, 64> events{};
-    const int count =
-        ::epoll_wait(watch_->epoll.get(), events.data(), static_cast<int>(events.size()), 0);
-    for (int i = 0; i < count; ++i) {
-        // A listener may have dropped pins whose events are in this very batch.
-        const auto found = watch_->pins.find(events.at(static_cast<std::size_t>(i)).data.u64);
-        if (found == watch_->pins.end())
+    pins_.dispatch(listener_);
+}
+
+bool ProcessTable::hasUnverified() {
+    std::erase_if(unverified_, [](const auto& pin) { return pin.expired(); });
+    return !unverified_.empty();
+}
+
+void ProcessTable::verify() {
+    std::vector<ProcRequest> requests;
+    std::vector<std::weak_ptr<const core::ProcessPin>> pins;
+    for (const auto& each : unverified_) {
+        if (const auto pin = each.lock()) {
+            requests.push_back({pin->identity().pid, ProcPart::Facts});
+            pins.push_back(each);
+        }
+    }
+    unverified_ = pins;
+    if (requests.empty())
+        return;
+    worker_.run<std::vector<ProcReading>>(
+        0,
+        [&reader = reader_, requests] {
+            ProcBudget budget;
+            return reader.read(requests, budget);
+        },
+        [this, pins](const std::vector<ProcReading>& readings) { verified(pins, readings); });
+}
+
+void ProcessTable::verified(const std::vector<std::weak_ptr<const core::ProcessPin>>& pins,
+                            const std::vector<ProcReading>& readings) {
+    unverified_.clear();
+    std::vector<core::ProcessIdentity> others;
+    for (std::size_t i = 0; i < pins.size(); ++i) {
+        const auto pin = pins[i].lock();
+        if (!pin || pin->hasExited())
             continue;
-        found->second->stopWatching();
-        const core::ProcessIdentity identity = found->second->identity();
+        const auto* facts = std::get_if<core::ProcessFacts>(&readings[i]);
+        if (facts == nullptr)
+            unverified_.push_back(pin);
+        else if (facts->identity != pin->identity())
+            others.push_back(pin->identity());
+    }
+    for (const core::ProcessIdentity& other : others) {
         if (listener_)
-            listener_(identity);
+            listener_(other);
     }
 }
 

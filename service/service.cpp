@@ -35,16 +35,21 @@ constexpr const char* disconnections =
 } // namespace
 
 Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
-                 std::unique_ptr<core::Gpus> gpus)
+                 std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
     : loop_(loop), log_(log), directories_(std::move(directories)), settings_(std::move(settings)),
-      store_(directories_.runtime, log), ledger_(store_, clock_, events_),
+      store_(directories_.runtime, log), procAccess_{std::move(procProgram),
+                                                     std::make_shared<HungProcesses>(
+                                                         [&log](const std::string& line) {
+                                                             log.warning("{}", line);
+                                                         })},
+      processes_(procAccess_, &GlibLoop::post), ledger_(store_, clock_, events_),
       connection_(sdbus::createSystemBusConnection()),
-      observer_(std::move(gpus), clock_, loop, &GlibLoop::post), lockPipes_(log),
+      observer_(std::move(gpus), procAccess_, clock_, loop, &GlibLoop::post), lockPipes_(log),
       queue_(
           ledger_, clock_, loop, events_, log,
           [this](const core::UserInfo& user) { return settings_.limits.of(users_.newest(user)); }),
       locks_(ledger_, lockPipes_, loop, log), leases_(ledger_, clock_, loop, events_),
-      users_(clock_, loop, log, &GlibLoop::post), kernels_(&GlibLoop::post),
+      users_(clock_, loop, log, &GlibLoop::post), kernels_(procAccess_, &GlibLoop::post),
       kernelRestarts_(ledger_, processes_, kernels_, clock_, loop), history_(&GlibLoop::post),
       terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
                   [this] { return settings_.killAfter; }),
@@ -150,6 +155,7 @@ void Service::subscribe() {
         [this](const core::ProcessIdentity& process) { kernelRestarts_.processExited(process); });
     processExits_ =
         GlibLoop::onReadable(processes_.descriptor(), [this] { processes_.dispatch(); });
+    verifyProcesses();
     observer_.onObservation(
         [this](const core::Observation* observation, const std::string& failure) {
             onObservation(observation, failure);
@@ -241,6 +247,16 @@ void Service::retryWritesLater() {
         saidUnwritten_ = false;
         log_.info("the state is written again");
         loop_.soon([this] { retrying_.reset(); }); // not from within itself
+    });
+}
+
+// Root processes that could not be read at the start, until they can.
+void Service::verifyProcesses() {
+    if (!processes_.hasUnverified())
+        return;
+    processes_.verify();
+    verifying_ = loop_.after(HungProcesses::retryAfter, [this] {
+        loop_.soon([this] { verifyProcesses(); }); // which sets this timer anew
     });
 }
 

@@ -57,7 +57,7 @@ class Service {
   public:
     /// Connects to the system bus and recovers the state. Throws when either fails.
     Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
-            std::unique_ptr<core::Gpus> gpus);
+            std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {});
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
@@ -78,6 +78,7 @@ class Service {
     void becomeReady();
     core::Settings readAgain();
     void retryWritesLater();
+    void verifyProcesses();
 
     GlibLoop& loop_;
     core::Log& log_;
@@ -87,6 +88,7 @@ class Service {
     SystemClock clock_;
     SystemManager systemManager_;
     FileStore store_;
+    const ProcAccess procAccess_;
     ProcessTable processes_;
     core::EventHub events_;
     core::Ledger ledger_;
@@ -132,6 +134,7 @@ class Service {
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> impatience_;
     std::unique_ptr<core::Scheduled> retrying_;
+    std::unique_ptr<core::Scheduled> verifying_;
     bool saidUnwritten_ = false; ///< that the state cannot be written
     std::string driverTrouble_;  ///< what was last logged about the driver
     bool ready_ = false;

@@ -21,7 +21,8 @@ struct ComputeUse {
     std::optional<Bytes> usedMemory;
 };
 
-/// A process that the driver reports as using a GPU, with what its environment is decided by.
+/// A process that the driver reports as using a GPU, with what its environment is decided by. One
+/// that cannot be read has neither ancestors nor claims, and is outside every environment.
 struct ComputeProcess {
     ProcessFacts facts;
     std::vector<ProcessIdentity> ancestors; ///< parent first
@@ -29,6 +30,9 @@ struct ComputeProcess {
         environmentHint;                   ///< GENV_ENVIRONMENT_ID of its environment, unverified
     std::optional<Uid> userNamespaceOwner; ///< whose it lives in; unset in the service's own
     bool isMpsServer = false;              ///< the MPS server that root installed and started
+    /// The service did not come to read it, since too many of its user's processes cannot be read:
+    /// where it belongs is unknown, and no rule judges it.
+    bool isUnread = false;
     std::vector<ComputeUse> uses;
 
     /// Whose it is where it is in no environment: its real uid, but in a user namespace the user

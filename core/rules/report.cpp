@@ -123,7 +123,8 @@ std::vector<Finding> matchReport(const EnforcementReport& report, const Observat
             process != nullptr ? environmentOf(lookup, *process) : nullptr;
         const auto id = environment != nullptr ? std::optional(environment->id) : std::nullopt;
         if (process == nullptr || id != wanted.environment ||
-            !usesOneOf(*process, wanted.devices, ledger) || isProtected(*process)) {
+            !usesOneOf(*process, wanted.devices, ledger) || process->isUnread ||
+            isProtected(*process)) {
             unmatched.push_back({EnforcementAction::Kind::Failed,
                                  "",
                                  describe(process != nullptr && isProtected(*process)

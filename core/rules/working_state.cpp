@@ -29,7 +29,7 @@ WorkingState::WorkingState(const Situation& seen) : situation(seen) {
     const EnvironmentLookup lookup = lookupIn(situation.ledger);
     processes.reserve(situation.observation.processes.size());
     for (const ComputeProcess& process : situation.observation.processes) {
-        if (situation.isProtected(process))
+        if (process.isUnread || situation.isProtected(process))
             continue;
         const Environment* environment = environmentOf(lookup, process);
         const Uid user = environment != nullptr ? environment->uid : process.user();

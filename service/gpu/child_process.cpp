@@ -73,7 +73,7 @@ bool isServiceOnly(std::string_view variable) {
 }
 
 pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-            int stream) {
+            int stream, ChildProcess::Environment inherited) {
     std::string path = program.string();
     std::vector<std::string> copies = arguments;
     std::vector<char*> argv{path.data()};
@@ -82,7 +82,7 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
     argv.push_back(nullptr);
     std::vector<char*> environment;
     for (char** variable = environ; *variable != nullptr; ++variable) {
-        if (!isServiceOnly(*variable))
+        if (inherited == ChildProcess::Environment::Inherited && !isServiceOnly(*variable))
             environment.push_back(*variable);
     }
     environment.push_back(nullptr);
@@ -115,8 +115,9 @@ std::string describe(const siginfo_t& info) {
 } // namespace
 
 ChildProcess::ChildProcess(const std::filesystem::path& program,
-                           const std::vector<std::string>& arguments, int stream)
-    : pid_(spawn(program, arguments, stream)), pidfd_(openPidfd(pid_)) {}
+                           const std::vector<std::string>& arguments, int stream,
+                           Environment environment)
+    : pid_(spawn(program, arguments, stream, environment)), pidfd_(openPidfd(pid_)) {}
 
 ChildProcess::~ChildProcess() {
     if (pidfd_.get() < 0 || end_)
@@ -127,6 +128,16 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::kill() const noexcept {
     ::pidfd_send_signal(pidfd_.get(), SIGKILL, nullptr, 0);
+}
+
+// The state follows the name, which may hold anything, in brackets (proc_pid_stat(5)).
+bool ChildProcess::isAsleep() const {
+    std::array<char, 512> text{};
+    const Descriptor file(::open(fmt::format("/proc/{}/stat", pid_).c_str(), O_RDONLY | O_CLOEXEC));
+    const ssize_t size = file.get() < 0 ? 0 : ::read(file.get(), text.data(), text.size());
+    const std::string_view stat(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const auto name = stat.rfind(") ");
+    return name == std::string_view::npos || stat.substr(name + 2, 1) != "R";
 }
 
 const std::optional<std::string>& ChildProcess::reap(std::chrono::milliseconds patience) {

@@ -19,16 +19,24 @@ namespace genv::service {
 /// is left to init.
 class ChildProcess {
   public:
+    /// What a program gets of the environment of this process.
+    enum class Environment {
+        Inherited, ///< all but what systemd tells services about themselves
+        Empty,
+    };
+
     /// Starts a program in a session of its own, with `stream` as its standard input and output,
-    /// the standard error of this process and no other descriptor. It gets the environment of this
-    /// process but for what systemd tells services about themselves. Throws std::system_error.
+    /// the standard error of this process and no other descriptor. Throws std::system_error.
     ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                 int stream);
+                 int stream, Environment environment = Environment::Inherited);
     ChildProcess(ChildProcess&&) = default;
     ChildProcess& operator=(ChildProcess&&) = delete;
     ~ChildProcess();
 
     void kill() const noexcept;
+
+    /// Whether it sleeps in the kernel, in any way; one that only waits for a processor does not.
+    [[nodiscard]] bool isAsleep() const;
 
     /// Waits for the end for so long, and reaps. Says how it ended, such as "exited with status 1",
     /// or nothing when it has not.

@@ -87,21 +87,14 @@ std::string readFile(const std::filesystem::path& path, std::size_t most = 512) 
     return text;
 }
 
-// proc_pid_stat(5): the state follows the name, which may hold anything, in brackets.
-bool isZombie(const std::string& stat) {
-    const auto end = stat.rfind(')');
-    const char state = end != std::string::npos && end + 2 < stat.size() ? stat[end + 2] : 'X';
-    return state == 'Z' || state == 'X';
-}
-
 std::vector<core::Pid> findProcesses(const std::filesystem::path& proc, const std::string& name) {
     std::vector<core::Pid> pids;
     std::error_code error;
     for (std::filesystem::directory_iterator it(proc, error), end; !error && it != end;
          it.increment(error)) {
         const auto pid = toNumber<core::Pid>(it->path().filename().native());
-        if (pid && readFile(it->path() / "comm") == name + '\n' &&
-            !isZombie(readFile(it->path() / "stat")))
+        // Unlike the other files there, "comm" waits for no lock that a process can keep.
+        if (pid && readFile(it->path() / "comm") == name + '\n')
             pids.push_back(*pid);
     }
     std::ranges::sort(pids);
@@ -172,6 +165,12 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
         devices_.push_back(device);
     }
     processName_ = settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", longestProcessName);
+    const std::string devices = settings.text("GENV_MOCK_COMPUTE_APPS_DEVICES", "visible", 7);
+    if (devices != "visible" && devices != "all")
+        fail(ErrorCode::InvalidArgs,
+             "GENV_MOCK_COMPUTE_APPS_DEVICES=\"{}\": expected \"visible\" or \"all\"",
+             core::escaped(devices));
+    usesAll_ = devices == "all";
     processMemory_ = settings.bytes("GENV_MOCK_COMPUTE_APPS_GPU_MEMORY", "42mi");
 }
 
@@ -182,7 +181,9 @@ core::GpuSample SimulatedGpus::sample() {
         return sample;
     for (const core::Pid pid : findProcesses(proc_, *processName_)) {
         const auto process = proc_ / std::to_string(pid);
-        for (const core::DeviceSample& device : visibleDevices(process, devices_))
+        // Reading another process's environment may wait for as long as that process likes.
+        for (const core::DeviceSample& device :
+             usesAll_ ? devices_ : visibleDevices(process, devices_))
             sample.uses.push_back({pid, device.facts.uuid, processMemory_});
     }
     return sample;

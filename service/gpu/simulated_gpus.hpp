@@ -35,6 +35,7 @@ class SimulatedGpus final : public core::Gpus {
     std::vector<core::DeviceSample> devices_;
     std::optional<std::string> processName_;
     core::Bytes processMemory_;
+    bool usesAll_ = false; ///< a process uses every device, and its environment is not read
 };
 
 } // namespace genv::service

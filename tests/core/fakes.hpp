@@ -101,21 +101,41 @@ class FakeProcesses : public core::Processes {
             listener_(state->facts.identity);
     }
 
-    std::shared_ptr<const core::ProcessPin> pin(core::Pid pid) override {
+    /// Pins a process at once.
+    core::PinnedProcess pin(core::Pid pid) {
         const auto found = processes_.find(pid);
         if (found == processes_.end())
             core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
-        return std::make_shared<Pin>(found->second);
+        return {std::make_shared<Pin>(found->second), found->second->facts};
     }
-    std::shared_ptr<const core::ProcessPin> pinDescriptor(int /*pidfd*/) override {
-        core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
-    }
-    std::vector<core::ProcessIdentity> ancestors(const core::ProcessFacts& /*process*/) override {
-        return {};
-    }
-    std::optional<core::ProcessFacts> look(core::Pid pid) override {
+    /// A process as it is now; nothing when it is gone.
+    std::optional<core::ProcessFacts> look(core::Pid pid) const {
         const auto found = processes_.find(pid);
         return found == processes_.end() ? std::nullopt : std::optional(found->second->facts);
+    }
+
+    std::shared_ptr<const core::ProcessHandle> hold(core::Pid pid) override { return pin(pid).pin; }
+    void pin(core::Pid pid, core::Uid /*asker*/, PinAnswer answer) override { answer(pin(pid)); }
+    void pinDescriptor(int /*pidfd*/, core::Uid /*asker*/, PinAnswer /*answer*/) override {
+        core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
+    }
+    std::vector<std::shared_ptr<const core::ProcessPin>>
+    findAgain(const std::vector<core::ProcessIdentity>& processes) override {
+        std::vector<std::shared_ptr<const core::ProcessPin>> pins;
+        for (const core::ProcessIdentity& process : processes) {
+            const auto facts = look(process.pid);
+            pins.push_back(facts && facts->identity == process ? pin(process.pid).pin : nullptr);
+        }
+        return pins;
+    }
+    [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid /*pid*/) const override {
+        return std::nullopt;
+    }
+    void lineage(core::Pid pid, core::Uid /*asker*/, LineageAnswer answer) override {
+        if (const auto facts = look(pid))
+            answer(core::Lineage{*facts, {}});
+        else
+            answer(core::Error(core::ErrorCode::NoSuchProcess, "it is gone"));
     }
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override {
         listener_ = std::move(listener);
@@ -127,10 +147,10 @@ class FakeProcesses : public core::Processes {
         explicit Pin(std::shared_ptr<State> state)
             : state_(std::move(state)), identity_(state_->facts.identity) {}
         [[nodiscard]] const core::ProcessIdentity& identity() const override { return identity_; }
-        [[nodiscard]] std::optional<core::ProcessFacts> now() const override {
-            return state_->exited ? std::nullopt : std::optional(state_->facts);
-        }
         [[nodiscard]] bool hasExited() const override { return state_->exited; }
+        [[nodiscard]] bool hasUids(const core::ProcessUids& uids) const override {
+            return state_->facts.uids == uids;
+        }
         bool signal(core::TerminationSignal signal) const override {
             if (state_->exited || state_->vanishesWhenSignalled)
                 return false;

@@ -47,6 +47,13 @@ TEST_F(NonEnvRule, DoesNotBelieveAProcessThatNamesAnothersEnvironment) {
     EXPECT_EQ(pidsOf(finding()), Pids{500});
 }
 
+TEST_F(NonEnvRule, JudgesAProcessThatCannotBeReadAndNoneThatWasNotRead) {
+    run(500, alice, {{0, gigabytes(1)}}).facts.identity.startTime =
+        core::ProcessIdentity::unreadStart + 1;
+    run(501, alice, {{0, gigabytes(1)}}).isUnread = true;
+    EXPECT_EQ(pidsOf(finding()), Pids{500});
+}
+
 TEST_F(NonEnvRule, SparesAProcessOfWhichAnyUidIsRoots) {
     const std::vector<core::ProcessUids> cases{
         {0, 0, 0, 0},         {0, alice, alice, alice}, {alice, 0, alice, alice},

@@ -78,9 +78,24 @@ TEST_F(Termination, LeavesARecycledPidAlone) {
     processes.exit(victim);
     const auto stranger = processes.add(victim, alice, 8);
     terminator.terminate(old, [this](TerminationOutcome result) { outcome = result; });
+    core::ComputeProcess seen = computeProcess(victim, alice, {"GPU-0"});
+    seen.facts.identity.startTime = 8;
+    observer.answer(busy({seen}));
     EXPECT_EQ(outcome, TerminationOutcome::Gone);
     EXPECT_TRUE(stranger->signals.empty());
-    EXPECT_TRUE(observer.waiting.empty());
+}
+
+// As it is observed, it has a start time that nobody read, and the uid of its folder in /proc.
+TEST_F(Termination, EndsAProcessThatCannotBeRead) {
+    core::Judged hung = judged();
+    hung.facts.identity.startTime = core::ProcessIdentity::unreadStart + 1;
+    terminator.terminate(hung, [this](TerminationOutcome result) { outcome = result; });
+    core::ComputeProcess seen = computeProcess(victim, bob, {"GPU-0"});
+    seen.facts.identity = hung.facts.identity;
+    observer.answer(busy({seen}));
+    EXPECT_EQ(outcome, TerminationOutcome::Signalled);
+    scheduler.pass(10s);
+    EXPECT_EQ(process->signals, (Signals{TerminationSignal::Terminate, TerminationSignal::Kill}));
 }
 
 TEST_F(Termination, LeavesAProcessAloneThatExitsMeanwhile) {

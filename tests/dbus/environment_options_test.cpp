@@ -171,7 +171,8 @@ TEST(Target, NamesTheDevicesThatAPlacementClaims) {
 class KernelPins : public ::testing::Test {
   protected:
     core::Kernel pin(const core::Kernels::Found& found) {
-        return dbus::pinKernel(processes, "abc", found, alice);
+        const core::ProcessIdentity process = dbus::foundKernel("abc", found);
+        return dbus::adoptKernel(processes, "abc", process, processes.pin(process.pid), alice);
     }
     std::string refusal(const core::Kernels::Found& found) {
         try {
@@ -197,7 +198,11 @@ TEST_F(KernelPins, HoldWhoStartedTheKernel) {
     processes.add(500, alice)->facts.parent = 400;
     EXPECT_EQ(pin({{500, 7}}).starter, nullptr) << "there is no process 400";
     processes.add(400, bob);
-    EXPECT_EQ(pin({{500, 7}}).starter->identity().pid, 400U);
+    const core::Kernel kernel = pin({{500, 7}});
+    ASSERT_NE(kernel.starter, nullptr);
+    EXPECT_FALSE(kernel.starter->hasExited());
+    processes.exit(400);
+    EXPECT_TRUE(kernel.starter->hasExited());
 }
 
 TEST_F(KernelPins, RefuseNoneTwoAndOneThatIsGone) {

@@ -28,9 +28,18 @@ def can_boot():
     return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
+@functools.cache
+def can_mount_fuse():
+    """Whether an ordinary user can mount a file system of their own here, as can_boot()."""
+    probe = pathlib.Path(__file__).resolve().parent.parent / "hostile" / "can-mount-fuse"
+    return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def may_skip(labels):
     if "gpu" in labels:
         return not os.path.exists("/dev/nvidiactl")
+    if "fuse" in labels:
+        return not can_mount_fuse()
     return "machine" in labels and not can_boot()
 
 

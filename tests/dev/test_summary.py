@@ -65,6 +65,14 @@ class Summary(unittest.TestCase):
             with mock.patch("summary.can_boot", return_value=can_boot):
                 self.assertFalse(self.summarize([entry("b"), skipped], {"a": ["bus"]})[0])
 
+    def test_a_test_with_a_file_system_may_be_skipped_only_where_none_can_be_mounted(self):
+        skipped = entry("a", output=GTEST_SKIP.format(why="FUSE"))
+        for can_mount in (True, False):
+            with mock.patch("summary.can_mount_fuse", return_value=can_mount):
+                good, text = self.summarize([entry("b"), skipped], {"a": ["bus", "fuse"]})
+            self.assertEqual(good, not can_mount)
+            self.assertIn("a: Suite.case: no FUSE here", text)
+
     def test_a_test_for_a_gpu_may_be_skipped_only_without_one(self):
         skipped = entry("a", "notrun", GTEST_SKIP.format(why="GPU"), '<skipped message="x"/>')
         good, text = self.summarize([skipped], {"a": ["gpu"]})

@@ -22,6 +22,7 @@ class Child {
         const char* name = nullptr; ///< of the process, as prctl(PR_SET_NAME) has it
         std::vector<std::string>
             environment{}; ///< runs another program with exactly this environment
+        core::Uid uid = 0; ///< of another user, which root may make
     };
 
     Child() : Child(Options{}) {}
@@ -31,6 +32,8 @@ class Child {
             throw std::runtime_error("pipe");
         pid_ = ::fork();
         if (pid_ == 0) {
+            if (options.uid != 0 && ::setresuid(options.uid, options.uid, options.uid) != 0)
+                ::_exit(126);
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             ::signal(SIGTERM, SIG_DFL);
             if (!options.environment.empty())

@@ -4,6 +4,8 @@
 #include "service/observed_processes.hpp"
 #include "service/proc_files.hpp"
 #include "tests/service/child.hpp"
+#include "tests/service/hung_entry.hpp"
+#include "tests/service/proc_access.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/sched.h>
@@ -139,7 +141,7 @@ std::size_t openDescriptors() {
 }
 
 TEST(ObservedProcesses, AreReadAnewEachTimeWhereTheyAreFew) {
-    ObservedProcesses observed(2);
+    ObservedProcesses observed(procAccess(), 2);
     Claimant first;
     Claimant second;
     const auto uses = usesOf({first.pid(), second.pid()});
@@ -151,7 +153,7 @@ TEST(ObservedProcesses, AreReadAnewEachTimeWhereTheyAreFew) {
 }
 
 TEST(ObservedProcesses, OfWhichThereAreManyAreReadByTurns) {
-    ObservedProcesses observed(2);
+    ObservedProcesses observed(procAccess(), 2);
     std::deque<Claimant> many(5);
     std::vector<core::Pid> pids;
     for (const Claimant& each : many)
@@ -173,7 +175,7 @@ TEST(ObservedProcesses, OfWhichThereAreManyAreReadByTurns) {
 }
 
 TEST(ObservedProcesses, ThatAreGoneAreNotTakenForThoseThatGetTheirPid) {
-    ObservedProcesses observed(0); // what is known stands for as long as it may
+    ObservedProcesses observed(procAccess(), 0); // what is known stands for as long as it may
     Claimant old;
     const core::Pid pid = old.pid();
     ASSERT_EQ(observed.look(usesOf({pid})).size(), 1U);
@@ -207,7 +209,7 @@ TEST(ObservedProcesses, ThatAreGoneAreNotTakenForThoseThatGetTheirPid) {
 }
 
 TEST(ObservedProcesses, LoseAnAncestorAsSoonAsItHasExited) {
-    ObservedProcesses observed(0);
+    ObservedProcesses observed(procAccess(), 0);
     Grandchild process;
     const auto descends = [&] {
         const auto seen = observed.look(usesOf({process.pid()}));
@@ -222,11 +224,10 @@ TEST(ObservedProcesses, LoseAnAncestorAsSoonAsItHasExited) {
 }
 
 TEST(ObservedProcesses, HoldNoDescriptorOfWhatUsesNoGpu) {
-    const std::size_t before = openDescriptors();
-    ObservedProcesses observed(1);
-    const std::size_t idle = openDescriptors();
-    EXPECT_EQ(idle, before + 1);
     std::deque<Child> children(3);
+    ObservedProcesses observed(procAccess(), 1);
+    observed.look(usesOf({children[0].pid()})); // starts the reader
+    const std::size_t idle = openDescriptors();
     const auto uses = usesOf({children[0].pid(), children[1].pid(), children[2].pid()});
     EXPECT_EQ(observed.look(uses).size(), 3U);
     EXPECT_GE(openDescriptors(), idle + 3);
@@ -241,7 +242,9 @@ TEST(ObservedProcesses, LeaveDescriptorsForThoseWhoCall) {
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     const rlimit before = limit;
-    ObservedProcesses observed(0);
+    ObservedProcesses observed(procAccess(), 0);
+    observed.look(usesOf({static_cast<core::Pid>(::getpid())})); // starts the reader
+    observed.look({});
     const std::size_t idle = openDescriptors();
     limit.rlim_cur = 4 * idle + 20;
     const std::size_t share = limit.rlim_cur / 2;
@@ -258,6 +261,128 @@ TEST(ObservedProcesses, LeaveDescriptorsForThoseWhoCall) {
     EXPECT_LE(held, share);
     EXPECT_EQ(observed.look(usesOf(pids)).size(), children.size());
     EXPECT_GE(openDescriptors() - idle, children.size());
+}
+
+TEST(ObservedProcesses, ThatAreZombiesAreGone) {
+    for (const std::size_t most : {1U, 0U}) {
+        ObservedProcesses observed(procAccess(), most);
+        Child child;
+        const auto uses = usesOf({child.pid()});
+        ASSERT_EQ(observed.look(uses).size(), 1U);
+        ::kill(static_cast<pid_t>(child.pid()), SIGKILL);
+        siginfo_t info{};
+        ASSERT_EQ(::waitid(P_PID, child.pid(), &info, WEXITED | WNOWAIT), 0);
+        EXPECT_TRUE(observed.look(uses).empty());
+    }
+}
+
+class HungObserved : public ::testing::TestWithParam<std::size_t> {
+  protected:
+    static constexpr core::Uid nobody = 65534;
+
+    void SetUp() override {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root, for a mount namespace";
+        ASSERT_TRUE(HungEntry::isolate());
+    }
+
+    std::vector<std::string> told;
+    service::ProcAccess access = procAccess(&told, std::chrono::milliseconds{0});
+    ObservedProcesses observed{access, GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Read, HungObserved, ::testing::Values(100, 0),
+                         [](const auto& each) { return each.param == 0 ? "ByTurns" : "EachTime"; });
+
+TEST_P(HungObserved, AreOutsideUnderTheUidTheyHave) {
+    const Child child({.environment = {"GENV_ENVIRONMENT_ID=7"}, .uid = nobody});
+    const Child other({.environment = {"GENV_ENVIRONMENT_ID=7"}, .uid = nobody});
+    const HungEntry entry(child.pid(), "stat");
+    const auto seen = observed.look(usesOf({child.pid(), other.pid()}));
+    ASSERT_EQ(seen.size(), 2U);
+    const auto& hung = seen[seen[0].facts.identity.pid == child.pid() ? 0 : 1];
+    EXPECT_TRUE(hung.facts.uids.areAll(nobody));
+    EXPECT_FALSE(hung.environmentHint);
+    EXPECT_TRUE(hung.ancestors.empty());
+    EXPECT_FALSE(hung.isUnread) << "rules judge it";
+    EXPECT_EQ(hung.uses.size(), 1U);
+    EXPECT_GE(hung.facts.identity.startTime, core::ProcessIdentity::unreadStart);
+    EXPECT_EQ(claims(seen), 1U) << "the other one is read";
+    EXPECT_EQ(told.size(), 1U);
+}
+
+TEST_P(HungObserved, AreTheSameFromOneLookToTheNext) {
+    const Child child({.uid = nobody});
+    const auto uses = usesOf({child.pid()});
+    auto entry = std::make_unique<HungEntry>(child.pid(), "stat");
+    const auto first = observed.look(uses);
+    const auto second = observed.look(uses);
+    ASSERT_EQ(first.size(), 1U);
+    ASSERT_EQ(second.size(), 1U);
+    EXPECT_EQ(first[0].facts.identity, second[0].facts.identity);
+    entry.reset();
+    const auto read = observed.look(uses);
+    ASSERT_EQ(read.size(), 1U);
+    EXPECT_EQ(read[0].facts.identity, service::readIdentity(child.pid()));
+    if (GetParam() == 0)
+        return; // it is known from now on, and not read again
+    entry = std::make_unique<HungEntry>(child.pid(), "stat");
+    const auto again = observed.look(uses);
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].facts.identity, read[0].facts.identity)
+        << "whoever hangs by turns gains no time";
+    EXPECT_EQ(told.size(), 1U);
+}
+
+TEST_P(HungObserved, AreNotTakenForThoseThatGetTheirPid) {
+    Child child({.uid = nobody});
+    auto entry = std::make_unique<HungEntry>(child.pid(), "stat");
+    const auto uses = usesOf({child.pid()});
+    const auto first = observed.look(uses);
+    ASSERT_EQ(first.size(), 1U);
+    child.end();
+    EXPECT_TRUE(observed.look(uses).empty());
+}
+
+TEST_P(HungObserved, WhoseEnvironmentAloneHangsAreWhatTheySaidBefore) {
+    const Child known({.environment = {"GENV_ENVIRONMENT_ID=7"}, .uid = nobody});
+    const Child unknown({.environment = {"GENV_ENVIRONMENT_ID=7"}, .uid = nobody});
+    ObservedProcesses each(access, 100);
+    ASSERT_EQ(claims(each.look(usesOf({known.pid()}))), 1U);
+    const HungEntry entry(known.pid(), "environ");
+    const HungEntry another(unknown.pid(), "environ");
+    const auto seen = each.look(usesOf({known.pid(), unknown.pid()}));
+    ASSERT_EQ(seen.size(), 2U);
+    EXPECT_EQ(claims(seen), 1U);
+    for (const ComputeProcess& process : seen) {
+        EXPECT_FALSE(process.isUnread);
+        EXPECT_FALSE(process.ancestors.empty()) << "these can be read";
+        EXPECT_EQ(process.facts.identity, service::readIdentity(process.facts.identity.pid));
+    }
+}
+
+TEST_P(HungObserved, AreJudgedFourAtATimeForEachUser) {
+    std::deque<Child> children;
+    std::deque<HungEntry> entries;
+    std::vector<core::Pid> pids;
+    for (int i = 0; i < 6; ++i) {
+        pids.push_back(children.emplace_back(Child::Options{.uid = nobody}).pid());
+        entries.emplace_back(pids.back(), "stat");
+    }
+    const Child other;
+    pids.push_back(other.pid());
+    ObservedProcesses minute(procAccess(&told), GetParam()); // each is tried once
+    const auto unread = [](const std::vector<ComputeProcess>& seen) {
+        return std::count_if(seen.begin(), seen.end(),
+                             [](const ComputeProcess& process) { return process.isUnread; });
+    };
+    const auto first = minute.look(usesOf(pids));
+    EXPECT_EQ(first.size(), 7U);
+    EXPECT_EQ(unread(first), 2);
+    const auto second = minute.look(usesOf(pids));
+    EXPECT_EQ(second.size(), 7U);
+    EXPECT_EQ(unread(second), 0);
+    EXPECT_EQ(told.size(), 6U);
 }
 
 } // namespace

@@ -4,6 +4,9 @@
 #include "service/proc_files.hpp"
 #include "service/process_table.hpp"
 #include "tests/service/child.hpp"
+#include "tests/service/hung_entry.hpp"
+#include "tests/service/mailbox.hpp"
+#include "tests/service/proc_access.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,6 +22,9 @@
 extern "C" {
 #include <sys/pidfd.h>
 }
+
+#include <deque>
+#include <optional>
 
 namespace genv::tests {
 namespace {
@@ -36,7 +42,9 @@ ErrorCode refusalOf(Function&& function) {
     throw std::logic_error("nothing was refused");
 }
 
-class ProcessTable : public ::testing::Test {
+using Ancestry = service::ProcessTable::Ancestry;
+
+class ProcessTable : public ::testing::TestWithParam<Ancestry> {
   protected:
     ProcessTable() {
         table.onExit([this](const core::ProcessIdentity& process) { exited.push_back(process); });
@@ -47,35 +55,64 @@ class ProcessTable : public ::testing::Test {
         ASSERT_EQ(::poll(&waiting, 1, 10'000), 1);
         table.dispatch();
     }
+    // Waits for the answer, and throws what it throws.
+    template <typename Value, typename Ask>
+    Value await(Ask&& ask) {
+        std::optional<core::ProcessRead<Value>> answer;
+        ask([&](const core::ProcessRead<Value>& read) { answer = read; });
+        while (!answer)
+            mailbox.take();
+        return answer->get();
+    }
+    core::PinnedProcess pin(core::Pid pid) {
+        return await<core::PinnedProcess>(
+            [&](auto answer) { table.pin(pid, 0, std::move(answer)); });
+    }
+    core::PinnedProcess pinDescriptor(int pidfd) {
+        return await<core::PinnedProcess>(
+            [&](auto answer) { table.pinDescriptor(pidfd, 0, std::move(answer)); });
+    }
+    core::Lineage lineage(core::Pid pid) {
+        return await<core::Lineage>([&](auto answer) { table.lineage(pid, 0, std::move(answer)); });
+    }
 
-    service::ProcessTable table;
+    // Before the table, whose worker starts in it.
+    const bool isIsolated = ::geteuid() == 0 && HungEntry::isolate();
+    std::vector<std::string> told;
+    Mailbox mailbox;
+    service::ProcessTable table{procAccess(&told), mailbox.post(), GetParam()};
     std::vector<core::ProcessIdentity> exited;
 };
 
-TEST_F(ProcessTable, TellsAnExitOnceAndAtOnce) {
+INSTANTIATE_TEST_SUITE_P(Ancestry, ProcessTable,
+                         ::testing::Values(Ancestry::ByKernel, Ancestry::ByProc),
+                         [](const auto& each) {
+                             return each.param == Ancestry::ByKernel ? "ByKernel" : "ByProc";
+                         });
+
+TEST_P(ProcessTable, TellsAnExitOnceAndAtOnce) {
     Child child;
-    const auto pin = table.pin(child.pid());
-    const auto facts = pin->now();
-    ASSERT_TRUE(facts.has_value());
-    EXPECT_EQ(facts->identity, pin->identity());
-    EXPECT_TRUE(facts->uids.areAll(::getuid()));
-    EXPECT_EQ(facts->parent, static_cast<core::Pid>(::getpid()));
+    const auto [pin, facts] = this->pin(child.pid());
+    EXPECT_EQ(facts.identity, pin->identity());
+    EXPECT_TRUE(facts.uids.areAll(::getuid()));
+    EXPECT_EQ(facts.parent, static_cast<core::Pid>(::getpid()));
     EXPECT_FALSE(pin->hasExited());
+    EXPECT_EQ(table.pinned(child.pid()), facts.identity);
     ::kill(static_cast<pid_t>(child.pid()), SIGKILL);
     dispatch();
     ASSERT_EQ(exited.size(), 1U);
     EXPECT_EQ(exited[0], pin->identity());
     EXPECT_TRUE(pin->hasExited()) << "an unreaped zombie has exited";
-    EXPECT_FALSE(pin->now().has_value());
+    EXPECT_FALSE(table.pinned(child.pid()));
     pollfd idle{table.descriptor(), POLLIN, 0};
     EXPECT_EQ(::poll(&idle, 1, 0), 0) << "it does not keep the loop busy";
 }
 
-TEST_F(ProcessTable, TellsNothingOfAPinThatIsGone) {
+TEST_P(ProcessTable, TellsNothingOfAPinThatIsGone) {
     Child child;
-    table.pin(child.pid()).reset();
+    pin(child.pid());
     Child other;
-    const auto pin = table.pin(other.pid());
+    const auto pinned = pin(other.pid());
     child.end();
     other.end();
     dispatch();
@@ -84,48 +121,62 @@ TEST_F(ProcessTable, TellsNothingOfAPinThatIsGone) {
 }
 
 // Who passed a descriptor keeps their own of it, and with it what the kernel would tell of.
-TEST_F(ProcessTable, IsNotKeptBusyByADescriptorThatItsOwnerKeeps) {
+TEST_P(ProcessTable, IsNotKeptBusyByADescriptorThatItsOwnerKeeps) {
     Child child;
     const service::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
-    table.pinDescriptor(pidfd.get()).reset();
+    pinDescriptor(pidfd.get());
     child.end();
     pollfd idle{table.descriptor(), POLLIN, 0};
     EXPECT_EQ(::poll(&idle, 1, 0), 0);
 }
 
-TEST_F(ProcessTable, PinsNothingThatIsNoLivingProcess) {
+TEST_P(ProcessTable, PinsNothingThatIsNoLivingProcess) {
     for (const core::Pid pid : {0U, 4194305U, 2147483648U, 4294967295U})
-        EXPECT_EQ(refusalOf([&] { table.pin(pid); }), ErrorCode::NoSuchProcess) << pid;
+        EXPECT_EQ(refusalOf([&] { pin(pid); }), ErrorCode::NoSuchProcess) << pid;
     Child child;
     const core::Pid pid = child.pid();
     ::kill(static_cast<pid_t>(pid), SIGKILL);
     siginfo_t info{};
     ASSERT_EQ(::waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
-    EXPECT_EQ(refusalOf([&] { table.pin(pid); }), ErrorCode::NoSuchProcess) << "a zombie";
+    EXPECT_EQ(refusalOf([&] { pin(pid); }), ErrorCode::NoSuchProcess) << "a zombie";
     child.end();
-    EXPECT_EQ(refusalOf([&] { table.pin(pid); }), ErrorCode::NoSuchProcess);
+    EXPECT_EQ(refusalOf([&] { pin(pid); }), ErrorCode::NoSuchProcess);
+    EXPECT_EQ(refusalOf([&] { table.hold(pid); }), ErrorCode::NoSuchProcess);
+    EXPECT_EQ(refusalOf([&] { lineage(pid); }), ErrorCode::NoSuchProcess);
 }
 
-TEST_F(ProcessTable, SignalsTheVeryProcess) {
+TEST_P(ProcessTable, SignalsTheVeryProcess) {
     Child child;
-    const auto pin = table.pin(child.pid());
-    EXPECT_TRUE(pin->signal(TerminationSignal::Terminate));
+    const auto held = table.hold(child.pid());
+    EXPECT_TRUE(held->signal(TerminationSignal::Terminate));
     EXPECT_EQ(child.waitForSignal(), SIGTERM);
-    EXPECT_FALSE(pin->signal(TerminationSignal::Kill)) << "the pid may be anybody's now";
+    EXPECT_FALSE(held->signal(TerminationSignal::Kill)) << "the pid may be anybody's now";
+    EXPECT_FALSE(held->hasUids({}));
 }
 
-TEST_F(ProcessTable, ResolvesADescriptorOfAProcess) {
+TEST_P(ProcessTable, SeesWithoutReadingThatAProcessIsAnotherUsers) {
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "needs root, for a process of another user";
+    const Child child({.uid = 65534});
+    const auto held = table.hold(child.pid());
+    EXPECT_TRUE(held->hasUids({65534, 65534, 65534, 65534}));
+    EXPECT_FALSE(held->hasUids({0, 0, 0, 0}));
+    EXPECT_FALSE(held->hasUids({65534, 0, 65534, 65534}));
+    EXPECT_EQ(service::ownerOf(child.pid()), core::Uid{65534});
+}
+
+TEST_P(ProcessTable, ResolvesADescriptorOfAProcess) {
     Child child;
     const service::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
-    EXPECT_EQ(table.pinDescriptor(pidfd.get())->identity().pid, child.pid());
+    EXPECT_EQ(pinDescriptor(pidfd.get()).pin->identity().pid, child.pid());
     child.end();
-    EXPECT_EQ(refusalOf([&] { table.pinDescriptor(pidfd.get()); }), ErrorCode::NoSuchProcess);
+    EXPECT_EQ(refusalOf([&] { pinDescriptor(pidfd.get()); }), ErrorCode::NoSuchProcess);
     const service::Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    EXPECT_EQ(refusalOf([&] { table.pinDescriptor(file.get()); }), ErrorCode::InvalidArgs);
-    EXPECT_EQ(refusalOf([&] { table.pinDescriptor(-1); }), ErrorCode::InvalidArgs);
+    EXPECT_EQ(refusalOf([&] { pinDescriptor(file.get()); }), ErrorCode::InvalidArgs);
+    EXPECT_EQ(refusalOf([&] { pinDescriptor(-1); }), ErrorCode::InvalidArgs);
 }
 
-TEST_F(ProcessTable, RefusesADescriptorOfAThread) {
+TEST_P(ProcessTable, RefusesADescriptorOfAThread) {
     constexpr unsigned threadFlag = O_EXCL; // PIDFD_THREAD, which headers need not have
     std::promise<pid_t> started;
     std::promise<void> over;
@@ -142,20 +193,115 @@ TEST_F(ProcessTable, RefusesADescriptorOfAThread) {
             thread.join();
             GTEST_SKIP() << "this kernel has no descriptors of threads (Linux 6.9)";
         }
-        EXPECT_EQ(refusalOf([&] { table.pinDescriptor(pidfd.get()); }), ErrorCode::InvalidArgs);
+        EXPECT_EQ(refusalOf([&] { pinDescriptor(pidfd.get()); }), ErrorCode::InvalidArgs);
     }
-    EXPECT_EQ(refusalOf([&] { table.pin(static_cast<core::Pid>(follower)); }),
-              ErrorCode::NoSuchProcess);
+    EXPECT_EQ(refusalOf([&] { pin(static_cast<core::Pid>(follower)); }), ErrorCode::NoSuchProcess);
     over.set_value();
     thread.join();
 }
 
-TEST_F(ProcessTable, KnowsAncestorsParentFirst) {
+TEST_P(ProcessTable, KnowsAncestorsParentFirst) {
     Child child;
-    const auto ancestors = table.ancestors(table.pin(child.pid())->now().value());
-    ASSERT_FALSE(ancestors.empty());
-    EXPECT_EQ(ancestors[0].pid, static_cast<core::Pid>(::getpid()));
-    EXPECT_EQ(ancestors[0], service::readProcess(static_cast<core::Pid>(::getpid()))->identity);
+    const auto self = pin(static_cast<core::Pid>(::getpid()));
+    const core::Lineage found = lineage(child.pid());
+    EXPECT_EQ(found.facts.identity.pid, child.pid());
+    EXPECT_TRUE(found.facts.uids.areAll(::getuid()));
+    ASSERT_FALSE(found.ancestors.empty());
+    EXPECT_EQ(found.ancestors[0], self.facts.identity) << "which is pinned";
+    EXPECT_EQ(found.ancestors[0], service::readIdentity(static_cast<core::Pid>(::getpid())));
+    const auto byProc = service::readLineage(child.pid());
+    ASSERT_TRUE(byProc);
+    ASSERT_EQ(found.ancestors.size(), byProc->ancestors.size());
+    for (std::size_t i = 0; i < found.ancestors.size(); ++i)
+        EXPECT_EQ(found.ancestors[i].pid, byProc->ancestors[i].pid);
+}
+
+TEST_P(ProcessTable, FindsAgainWhatLivesAndNothingElse) {
+    Child living;
+    Child gone;
+    const auto identity = service::readIdentity(living.pid());
+    const auto former = service::readIdentity(gone.pid());
+    ASSERT_TRUE(identity && former);
+    gone.end();
+    const auto pins = table.findAgain(
+        {*identity, *former, {identity->pid, identity->startTime + 1}, {0, 1}, *identity});
+    ASSERT_EQ(pins.size(), 5U);
+    ASSERT_NE(pins[0], nullptr);
+    EXPECT_EQ(pins[0]->identity(), *identity);
+    EXPECT_EQ(pins[1], nullptr);
+    EXPECT_EQ(pins[2], nullptr) << "its pid is another's by now";
+    EXPECT_EQ(pins[3], nullptr);
+    EXPECT_NE(pins[4], nullptr);
+    EXPECT_FALSE(table.hasUnverified());
+    living.end();
+    dispatch();
+    EXPECT_EQ(exited, (std::vector{*identity, *identity}));
+}
+
+class HungTable : public ProcessTable {
+  protected:
+    void SetUp() override {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root, for a mount namespace";
+        ASSERT_TRUE(isIsolated);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ancestry, HungTable,
+                         ::testing::Values(Ancestry::ByKernel, Ancestry::ByProc),
+                         [](const auto& each) {
+                             return each.param == Ancestry::ByKernel ? "ByKernel" : "ByProc";
+                         });
+
+TEST_P(HungTable, RefusesAProcessThatCannotBeReadAndHoldsItAllTheSame) {
+    Child child({.uid = 65534});
+    const HungEntry entry(child.pid(), "stat");
+    EXPECT_EQ(refusalOf([&] { pin(child.pid()); }), ErrorCode::Timeout);
+    EXPECT_EQ(refusalOf([&] { pin(child.pid()); }), ErrorCode::Timeout) << "at once";
+    EXPECT_EQ(told.size(), 1U);
+    const auto held = table.hold(child.pid());
+    EXPECT_TRUE(held->hasUids({65534, 65534, 65534, 65534}));
+    EXPECT_TRUE(held->signal(TerminationSignal::Terminate));
+    EXPECT_EQ(child.waitForSignal(), SIGTERM);
+}
+
+TEST_P(HungTable, ReadsNoMoreProcessesOfAUserOnceFourHung) {
+    std::deque<Child> children;
+    std::deque<HungEntry> entries;
+    for (int i = 0; i < 4; ++i) {
+        const Child& child = children.emplace_back(Child::Options{.uid = 65534});
+        entries.emplace_back(child.pid(), "stat");
+        EXPECT_EQ(refusalOf([&] { pin(child.pid()); }), ErrorCode::Timeout);
+    }
+    const Child well({.uid = 65534});
+    EXPECT_EQ(refusalOf([&] { pin(well.pid()); }), ErrorCode::Timeout);
+    const Child others;
+    EXPECT_EQ(pin(others.pid()).facts.identity.pid, others.pid());
+    EXPECT_EQ(told.size(), 4U) << "which are named";
+}
+
+TEST_P(HungTable, FindsAgainWhatCannotBeReadAndVerifiesItLater) {
+    Child same({.uid = 65534});
+    Child another({.uid = 65534});
+    const auto identity = service::readIdentity(same.pid());
+    const auto other = service::readIdentity(another.pid());
+    ASSERT_TRUE(identity && other);
+    const core::ProcessIdentity former{other->pid, other->startTime - 1};
+    std::deque<HungEntry> entries;
+    entries.emplace_back(same.pid(), "stat");
+    entries.emplace_back(another.pid(), "stat");
+    const auto pins = table.findAgain({*identity, former});
+    ASSERT_NE(pins[0], nullptr);
+    ASSERT_NE(pins[1], nullptr) << "as far as it is known";
+    EXPECT_EQ(pins[1]->identity(), former);
+    EXPECT_TRUE(table.hasUnverified());
+    entries.clear();
+    // The one that was not tried before.
+    table.verify();
+    mailbox.take();
+    EXPECT_EQ(exited, std::vector{former}) << "another one has its pid";
+    EXPECT_TRUE(table.hasUnverified()) << "the other one hung lately";
+    EXPECT_FALSE(pins[0]->hasExited());
 }
 
 TEST(ProcFiles, ReadsProcessesWithHostileNames) {
@@ -177,7 +323,7 @@ TEST(ProcFiles, ReadsWhatAProcessSaysOfItself) {
     EXPECT_EQ(service::readEnvironmentVariable(4194305, "A", 64), std::nullopt);
     EXPECT_FALSE(service::readUserNamespaceOwner(child.pid()).has_value());
     EXPECT_FALSE(service::isMpsServer(child.pid()));
-    EXPECT_FALSE(service::readArguments(child.pid()).empty());
+    EXPECT_FALSE(service::readArguments(child.pid()).text.empty());
 }
 
 } // namespace

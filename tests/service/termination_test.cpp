@@ -2,9 +2,12 @@
 // The core's terminator on real processes: what was judged is signalled, and never what became of
 // its pid or of itself.
 #include "core/terminator.hpp"
+#include "service/proc_files.hpp"
 #include "service/process_table.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/child.hpp"
+#include "tests/service/mailbox.hpp"
+#include "tests/service/proc_access.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -28,12 +31,13 @@ struct Machine {
     FakeObserver observer;
     FakeScheduler scheduler;
     core::EventHub events;
-    service::ProcessTable processes;
+    Mailbox mailbox;
+    service::ProcessTable processes{procAccess(), mailbox.post()};
     core::Terminator terminator{processes, observer, scheduler, events, 1, [] { return 10s; }};
     std::optional<TerminationOutcome> outcome;
 
     core::Judged judge(core::Pid pid) {
-        return {processes.pin(pid)->now().value(),
+        return {service::readProcess(pid).value(),
                 ::getuid(),
                 {"GPU-0"},
                 std::nullopt,
@@ -133,7 +137,7 @@ Result recycle(bool afterThePin) {
         }
         if (!nextPidIs(victim) || forkSleeper() != victim)
             return NoRecycling;
-        now = machine.processes.look(static_cast<core::Pid>(victim));
+        now = service::readProcess(static_cast<core::Pid>(victim));
     } while (now && now->identity == judged.facts.identity);
     if (!afterThePin)
         machine.terminate(judged);

@@ -7,6 +7,7 @@
 #include "service/worker.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/mailbox.hpp"
+#include "tests/service/proc_access.hpp"
 
 #include <gtest/gtest.h>
 
@@ -103,8 +104,8 @@ class GpuObserver : public ::testing::Test {
     std::unique_ptr<service::GpuObserver> observer = [this] {
         auto made = std::make_unique<GatedGpus>();
         gpus = made.get();
-        return std::make_unique<service::GpuObserver>(std::move(made), clock, scheduler,
-                                                      mailbox.post());
+        return std::make_unique<service::GpuObserver>(std::move(made), procAccess(), clock,
+                                                      scheduler, mailbox.post());
     }();
     int answers = 0;
     int failures = 0;

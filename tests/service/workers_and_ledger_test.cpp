@@ -10,6 +10,7 @@
 #include "service/worker.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/mailbox.hpp"
+#include "tests/service/proc_access.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -116,7 +117,8 @@ TEST_F(Workers, AllAnswerIntoOneLedger) {
         });
         service::JournalHistory history(post(), {noJournal.path(), std::nullopt});
         service::Worker kernels("genvd-kernels", post());
-        service::GpuObserver observer(std::make_unique<RestlessGpus>(), clock, scheduler, post());
+        service::GpuObserver observer(std::make_unique<RestlessGpus>(), procAccess(), clock,
+                                      scheduler, post());
         observer.onObservation([&](const core::Observation* observation, const std::string&) {
             if (observation != nullptr)
                 ledger.observed(*observation);
@@ -182,8 +184,8 @@ done
     constexpr int samples = 20;
     int observed = 0;
     service::GpuObserver observer(
-        std::make_unique<service::NvmlGpus>(service::NvmlSettings{helper, {}, 30s, 30s}), clock,
-        scheduler, post());
+        std::make_unique<service::NvmlGpus>(service::NvmlSettings{helper, {}, 30s, 30s}),
+        procAccess(), clock, scheduler, post());
     observer.onObservation([&](const core::Observation* observation, const std::string& failure) {
         ASSERT_NE(observation, nullptr) << failure;
         ledger.observed(*observation);

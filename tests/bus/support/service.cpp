@@ -62,6 +62,7 @@ Service::Service(std::map<std::string, std::string> variables)
     : variables_(std::move(variables)), log_(harnessFolder() / "genvd.log") {
     variables_.emplace("GENV_MOCK_DEVICE_COUNT", "4");
     variables_.emplace("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", computeProcessName);
+    variables_.emplace("GENV_MOCK_COMPUTE_APPS_DEVICES", "all");
     std::filesystem::remove_all(stateFolder());
     std::filesystem::remove_all(configurationFolder() / "genvd.conf");
     std::filesystem::remove(log_);

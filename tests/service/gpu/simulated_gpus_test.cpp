@@ -127,11 +127,9 @@ class SimulatedProcesses : public testing::Test {
     ~SimulatedProcesses() override { fs::remove_all(proc_); }
 
   protected:
-    void addProcess(const std::string& folder, const std::string& name, char state) const {
+    void addProcess(const std::string& folder, const std::string& name) const {
         fs::create_directory(proc_ / folder);
         std::ofstream(proc_ / folder / "comm") << name << '\n';
-        std::ofstream(proc_ / folder / "stat")
-            << folder << " (" << name << ") " << state << " 1 1 1";
     }
 
     [[nodiscard]] std::vector<core::Pid> find(const Variables& variables) const {
@@ -145,17 +143,17 @@ class SimulatedProcesses : public testing::Test {
 };
 
 TEST_F(SimulatedProcesses, AreNoneUnlessANameIsGiven) {
-    addProcess("3", "sleep", 'S');
+    addProcess("3", "sleep");
     EXPECT_EQ(find({}), std::vector<core::Pid>{});
     EXPECT_EQ(find({{nameVariable, "sleep"}}), (std::vector<core::Pid>{3, 3}));
 }
 
 TEST_F(SimulatedProcesses, AreThoseOfTheNameOnEachDevice) {
-    addProcess("20", "sleep", 'S');
-    addProcess("3", "sleep", 'R');
-    addProcess("4", "sleepy", 'S');
-    addProcess("5", "slee", 'S');
-    addProcess("self", "sleep", 'S');
+    addProcess("20", "sleep");
+    addProcess("3", "sleep");
+    addProcess("4", "sleepy");
+    addProcess("5", "slee");
+    addProcess("self", "sleep");
     const core::GpuSample found = sample({{nameVariable, "sleep"}}, proc_);
     ASSERT_EQ(found.uses.size(), 4U);
     EXPECT_EQ(find({{nameVariable, "sleep"}}), (std::vector<core::Pid>{3, 3, 20, 20}));
@@ -172,7 +170,7 @@ TEST_F(SimulatedProcesses, AreThoseOfTheNameOnEachDevice) {
 
 TEST_F(SimulatedProcesses, UseTheDevicesThatCudaWouldShowThem) {
     const auto used = [this](const std::string& environment) {
-        addProcess("3", "work", 'S');
+        addProcess("3", "work");
         std::ofstream(proc_ / "3" / "environ") << environment;
         const core::GpuSample found =
             sample({{"GENV_MOCK_DEVICE_COUNT", "4"}, {nameVariable, "work"}}, proc_);
@@ -195,15 +193,21 @@ TEST_F(SimulatedProcesses, UseTheDevicesThatCudaWouldShowThem) {
     EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=4\0"s), "");
 }
 
-TEST_F(SimulatedProcesses, AreNoZombies) {
-    addProcess("3", "sleep", 'Z');
-    addProcess("4", "sleep", 'X');
-    fs::create_directory(proc_ / "5"); // one that ends while it is looked at
+TEST_F(SimulatedProcesses, UseEveryDeviceWhereThatIsAskedFor) {
+    addProcess("3", "work");
+    std::ofstream(proc_ / "3" / "environ") << "CUDA_VISIBLE_DEVICES=0";
+    const Variables all{{nameVariable, "work"}, {"GENV_MOCK_COMPUTE_APPS_DEVICES", "all"}};
+    EXPECT_EQ(find(all), (std::vector<core::Pid>{3, 3}));
+    EXPECT_ANY_THROW(find({{nameVariable, "work"}, {"GENV_MOCK_COMPUTE_APPS_DEVICES", "some"}}));
+}
+
+TEST_F(SimulatedProcesses, MayEndWhileTheyAreLookedAt) {
+    fs::create_directory(proc_ / "5");
     EXPECT_EQ(find({{nameVariable, "sleep"}}), std::vector<core::Pid>{});
 }
 
 TEST_F(SimulatedProcesses, AreNotFooledByBracketsInTheirName) {
-    addProcess("3", "a) Z 1 (b", 'S');
+    addProcess("3", "a) Z 1 (b");
     EXPECT_EQ(find({{"GENV_MOCK_DEVICE_COUNT", "1"}, {nameVariable, "a) Z 1 (b"}}),
               std::vector<core::Pid>{3});
 }

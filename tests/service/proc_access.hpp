@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The reader of /proc for tests: the one that genvd starts, started by the test.
+#pragma once
+
+#include "service/proc_reader.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace genv::tests {
+
+/// The lines that would be logged go to `told`, where it is given.
+inline service::ProcAccess
+procAccess(std::vector<std::string>* told = nullptr,
+           std::chrono::milliseconds retry = service::HungProcesses::retryAfter) {
+    return {{GENV_TEST_GENVD},
+            std::make_shared<service::HungProcesses>(
+                [told](const std::string& line) {
+                    if (told != nullptr)
+                        told->push_back(line);
+                },
+                retry)};
+}
+
+} // namespace genv::tests
