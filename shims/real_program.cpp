@@ -45,13 +45,6 @@ bool isBypassed() {
     return bypass != nullptr && std::strcmp(bypass, "1") == 0;
 }
 
-std::optional<std::string> environmentId() {
-    const char* id = std::getenv("GENV_ENVIRONMENT_ID");
-    if (id == nullptr || *id == '\0')
-        return std::nullopt;
-    return id;
-}
-
 std::string ownFolder() {
     return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }

@@ -13,9 +13,6 @@ namespace genv::shims {
 /// Whether GENV_BYPASS is 1: a shim then only executes the real program.
 bool isBypassed();
 
-/// The value of GENV_ENVIRONMENT_ID; nothing outside an environment.
-std::optional<std::string> environmentId();
-
 /// The folder that this program lies in.
 std::string ownFolder();
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/view.hpp"
 
-#include "genv/client.hpp"
+#include "shims/printable.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -37,13 +39,33 @@ std::optional<std::uint64_t> VisibleDevice::usedMemoryBytes() const {
     return sum;
 }
 
-View readDevices(Client& client, const std::string& environment) {
+AnothersEnvironment::AnothersEnvironment(const EnvironmentEntry& environment)
+    : std::runtime_error(fmt::format("environment {} belongs to {} ({})", printable(environment.id),
+                                     printable(environment.user), environment.uid)) {}
+
+// By the list of all: what describes one environment holds variants, for which sdbus-c++ opens
+// descriptors and keeps them, and the NVML filter is a guest in somebody else's program.
+bool isThere(Client& client, const client::NamedEnvironment& named) {
+    for (const EnvironmentEntry& environment : client.environments()) {
+        if (environment.id != named.id)
+            continue;
+        const client::Standing standing = client::standingOf(named, environment, client.uid());
+        if (standing == client::Standing::Anothers)
+            throw AnothersEnvironment(environment);
+        return standing == client::Standing::Own;
+    }
+    return false;
+}
+
+View readDevices(Client& client, const client::NamedEnvironment& named) {
     View view;
+    if (!isThere(client, named))
+        return view;
     const std::vector<Attachment> attachments = client.attachments();
     for (const Device& device : client.devices()) {
         const auto attachment =
             std::find_if(attachments.begin(), attachments.end(), [&](const Attachment& candidate) {
-                return candidate.device == device.index && candidate.environment == environment;
+                return candidate.device == device.index && candidate.environment == named.id;
             });
         if (attachment != attachments.end())
             view.push_back(
@@ -52,10 +74,10 @@ View readDevices(Client& client, const std::string& environment) {
     return view;
 }
 
-View readView(Client& client, const std::string& environment) {
-    View view = readDevices(client, environment);
+View readView(Client& client, const client::NamedEnvironment& named) {
+    View view = readDevices(client, named);
     for (const ComputeProcess& process : client.processes()) {
-        if (process.environment != environment)
+        if (process.environment != named.id)
             continue;
         for (const DeviceUse& use : process.uses) {
             if (VisibleDevice* device = find(view, use.device))

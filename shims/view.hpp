@@ -4,15 +4,14 @@
 // read neither other users' processes nor those of a container that root runs.
 #pragma once
 
+#include "client/named_environment.hpp"
+
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace genv {
-class Client;
-}
 
 namespace genv::shims {
 
@@ -46,11 +45,23 @@ bool isInstance(std::string_view uuid);
 /// Whether any of the devices is one.
 bool hasInstances(const View& view);
 
-/// Which devices an environment holds, without their processes. Throws genv::Error.
-View readDevices(Client& client, const std::string& environment);
+/// The variables name an environment of another user, as under sudo -E: nobody meant to see that
+/// one. what() is a clause about it, safe for a terminal.
+class AnothersEnvironment : public std::runtime_error {
+  public:
+    explicit AnothersEnvironment(const EnvironmentEntry& environment);
+};
+
+/// Whether the named environment is still there. Throws genv::Error, and AnothersEnvironment where
+/// it is there and another user's.
+bool isThere(Client& client, const client::NamedEnvironment& named);
+
+/// Which devices an environment holds, without their processes; none where it has ended. Throws
+/// genv::Error and AnothersEnvironment.
+View readDevices(Client& client, const client::NamedEnvironment& named);
 
 /// The same with their processes, from a sample of the driver at most a second old. Throws
-/// genv::Error.
-View readView(Client& client, const std::string& environment);
+/// genv::Error and AnothersEnvironment.
+View readView(Client& client, const client::NamedEnvironment& named);
 
 } // namespace genv::shims

@@ -36,6 +36,7 @@ struct EnvironmentRow {
     std::uint32_t uid = 0;
     std::string user;
     std::string name;
+    std::uint64_t created = 0; ///< µs since the epoch
     std::vector<std::uint32_t> processes;
 };
 
@@ -93,8 +94,7 @@ std::vector<EnvironmentRow> environments(const Bus& bus) {
         const char* id = "";
         const char* user = "";
         const char* name = "";
-        std::uint64_t created = 0;
-        sd_bus_message_read(reply.get(), "susst", &id, &row.uid, &user, &name, &created);
+        sd_bus_message_read(reply.get(), "susst", &id, &row.uid, &user, &name, &row.created);
         const void* pids = nullptr;
         std::size_t bytes = 0;
         if (sd_bus_message_read_array(reply.get(), 'u', &pids, &bytes) >= 0) {
@@ -151,8 +151,22 @@ std::vector<Candidate> environmentIds(const Bus& bus, bool onlyOwn) {
     return found;
 }
 
+// The id of this shell's environment, where that is still there and the caller's.
+std::optional<std::string> ownEnvironment(const Bus& bus) {
+    const auto named = namedEnvironment();
+    if (!named)
+        return std::nullopt;
+    for (const EnvironmentRow& row : environments(bus)) {
+        if (row.id == named->id && row.uid == geteuid() &&
+            (named->created.empty() || named->created == std::to_string(row.created)))
+            return row.id;
+    }
+    return std::nullopt;
+}
+
 std::vector<Candidate> deviceNames(const Bus& bus, ValueKind kind) {
-    const auto own = environmentVariableId();
+    const auto own =
+        kind == ValueKind::AttachedDevice ? ownEnvironment(bus) : std::optional<std::string>();
     std::vector<Candidate> found;
     for (const DeviceRow& row : heldDevices(bus)) {
         const bool isOwn =

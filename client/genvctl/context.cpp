@@ -9,7 +9,10 @@
 #include "client/genvctl/text.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
+
+#include <utility>
 
 namespace genv::ctl {
 
@@ -61,26 +64,40 @@ void Context::requireThisMachine() const {
                       "Name one that is there with --id, or leave -H out.");
 }
 
-std::optional<Environment> Context::activeEnvironment() {
-    const auto id = environmentVariableId();
-    if (!id || isAnothers(*id))
-        return std::nullopt;
-    try {
-        Environment environment = client().environment(*id);
-        if (environment.uid == geteuid() || geteuid() == 0)
-            return environment;
-    } catch (const Error& error) {
-        if (error.name() != dbus::contract::error::noSuchEnvironment)
-            throw;
-    }
-    return std::nullopt;
+std::optional<client::NamedEnvironment> Context::namedEnvironment() const {
+    auto named = ctl::namedEnvironment();
+    // Where there is no status file the shell function does not know.
+    if (named && named->created.empty() && shell && statusFile(named->id))
+        named->created = shell->began;
+    return named;
 }
 
-bool Context::isAnothers(const std::string& id) const {
-    if (!shell || shell->began.empty())
-        return false;
-    const std::optional<std::string> line = firstStatusLine(id);
-    return line && !line->ends_with(' ' + shell->began);
+std::optional<Environment> Context::activeEnvironment() {
+    const auto named = namedEnvironment();
+    if (!named)
+        return std::nullopt;
+    auto found = client::identify(client(), *named);
+    return found.standing == client::Standing::Own ? std::move(found.environment) : std::nullopt;
+}
+
+void Context::requireOwn(const std::string& id) {
+    const auto found = client::identify(client(), *namedEnvironment());
+    if (found.standing == client::Standing::Ended)
+        throw endedEnvironment(id);
+    if (found.standing == client::Standing::Anothers) {
+        const std::uint32_t uid = client().uid();
+        const passwd* caller = getpwuid(uid);
+        throw Failure(
+            ExitStatus::NotInEnvironment,
+            fmt::format("environment {} belongs to {} ({}), not to {} ({})", id,
+                        shown(found.environment->user), found.environment->uid,
+                        caller != nullptr ? shown(caller->pw_name) : "you", uid),
+            fmt::format("To act on it all the same, name it: \"genvctl devices attach --eid {0}\", "
+                        "\"genvctl extend --id {0}\".",
+                        id));
+    }
+    if (ctl::namedEnvironment()->created.empty())
+        missingStamp_ = stampVariable(*found.environment);
 }
 
 const ShellLink& Context::requireShell(const std::string& name) {
@@ -92,8 +109,12 @@ const ShellLink& Context::requireShell(const std::string& name) {
 }
 
 void Context::tellShell(const ShellCode& code) {
-    if (shell)
-        code.send(shell->kind, shell->descriptor);
+    if (!shell)
+        return;
+    ShellCode all = code;
+    if (missingStamp_)
+        all.set({*std::exchange(missingStamp_, std::nullopt)});
+    all.send(shell->kind, shell->descriptor);
 }
 
 bool Context::printJson(const Json& json) {
@@ -115,8 +136,8 @@ void Context::warnOfNotices(const std::string& environment) {
 }
 
 std::string Context::currentEnvironment() {
-    if (auto id = environmentVariableId())
-        return *std::move(id);
+    if (auto named = ctl::namedEnvironment())
+        return std::move(named->id);
     throw Failure(ExitStatus::NotInEnvironment, "Not running in an active environment",
                   "Start one with \"genv activate\".");
 }

@@ -72,9 +72,9 @@ class Context {
         return call(client());
     }
 
-    /// The environment that this shell is in; nothing when it is in none, or in one that has ended.
-    /// An id is free to be taken again then, so one that is another environment's now is none of
-    /// this shell's.
+    /// The environment that this shell is in; nothing when it is in none, in one that has ended, or
+    /// in one of another user's. An id is free to be taken again, so one that is another
+    /// environment's now is none of this shell's.
     std::optional<Environment> activeEnvironment();
 
     /// The id that this shell has, whatever became of it. Throws Failure(NotInEnvironment) where it
@@ -82,13 +82,12 @@ class Context {
     static std::string currentEnvironment();
 
     /// Runs a call about the environment of this shell. Throws Failure(NotInEnvironment) where
-    /// there is none any more.
+    /// there is none any more, and where it is another user's: only who names it means that.
     template <typename Call>
     auto inEnvironment(Call&& call) {
         requireThisMachine();
         const std::string id = currentEnvironment();
-        if (isAnothers(id))
-            throw endedEnvironment(id);
+        requireOwn(id);
         try {
             return call(id);
         } catch (const Error& error) {
@@ -114,11 +113,16 @@ class Context {
   private:
     /// Throws Failure(Usage) with -H: this shell's environment is on this machine.
     void requireThisMachine() const;
-    /// Whether this shell's environment has ended and the id is another environment's by now, be
-    /// it of the same user.
-    [[nodiscard]] bool isAnothers(const std::string& id) const;
+    /// What the variables name. In a shell that was activated before there was a stamp, the shell
+    /// function says when its environment began, which is the same.
+    [[nodiscard]] std::optional<client::NamedEnvironment> namedEnvironment() const;
+    /// Throws Failure(NotInEnvironment) unless this shell's environment, with this id, is the
+    /// caller's own.
+    void requireOwn(const std::string& id);
     static Failure endedEnvironment(const std::string& id);
 
+    /// What a shell lacks that was activated before there was a stamp.
+    std::optional<Variable> missingStamp_;
     std::unique_ptr<remote::Session> session_; ///< of the machine that -H names
     std::optional<Client> client_;
 };

@@ -27,6 +27,7 @@ constexpr const char* loginFolder = "genv/login";
 // What an activation that this process was started in has set; it is none of the new shell's.
 constexpr std::array inheritedVariables{"GENV_SHELL",
                                         "GENV_ENVIRONMENT_ID",
+                                        "GENV_ENVIRONMENT_CREATED",
                                         "GENV_ENVIRONMENT_NAME",
                                         "GENV_GPU_MEMORY",
                                         "GENV_GPUS",

@@ -70,6 +70,8 @@ void ShellCode::enter(std::string_view prompt, std::string_view shims) {
 }
 
 void ShellCode::leave(std::string_view shims) {
+    // The functions of a shell that was set up before there was a stamp do not restore it.
+    calls_.push_back({"__genv_restore", "GENV_ENVIRONMENT_CREATED"});
     calls_.push_back({"__genv_leave", std::string(shims)});
 }
 

@@ -36,11 +36,15 @@ Variable nvmlFilterVariable() {
     return {"LD_AUDIT", value};
 }
 
-std::optional<std::string> environmentVariableId() {
-    const char* id = std::getenv("GENV_ENVIRONMENT_ID");
-    if (id == nullptr || !core::isIdentifier(id))
+std::optional<client::NamedEnvironment> namedEnvironment() {
+    auto named = client::namedEnvironment();
+    if (named && !core::isIdentifier(named->id))
         return std::nullopt;
-    return id;
+    return named;
+}
+
+Variable stampVariable(const Environment& environment) {
+    return {"GENV_ENVIRONMENT_CREATED", client::stampOf(environment.created)};
 }
 
 std::string visibleDevices(const std::vector<Device>& machine,
@@ -82,6 +86,7 @@ std::vector<Variable> deviceVariables(std::string visible) {
 
 std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
     std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id},
+                                    stampVariable(environment),
                                     {"GENV_STATUS_FILE", statusFile(environment.id)}};
     const auto configuration = configurationVariables(environment.configuration);
     variables.insert(variables.end(), configuration.begin(), configuration.end());

@@ -2,6 +2,7 @@
 // The environment variables that carry an environment into a shell or a command.
 #pragma once
 
+#include "client/named_environment.hpp"
 #include "genv/types.hpp"
 
 #include <optional>
@@ -29,8 +30,12 @@ std::string shimsFolder();
 /// installed: each program would complain of it.
 Variable nvmlFilterVariable();
 
-/// The id in GENV_ENVIRONMENT_ID; nothing when there is none or it is no id.
-std::optional<std::string> environmentVariableId();
+/// The environment that this process's variables name; nothing where there is no id, or what is no
+/// id.
+std::optional<client::NamedEnvironment> namedEnvironment();
+
+/// GENV_ENVIRONMENT_CREATED.
+Variable stampVariable(const Environment& environment);
 
 /// What CUDA_VISIBLE_DEVICES is to be: the attached indices, or the UUIDs on a machine with MIG
 /// instances, whose indices CUDA does not know; "-1" when nothing is attached, which hides every

@@ -84,12 +84,21 @@ Message failure(std::string title, const std::string& sentence, std::string hint
     return {{}, Urgency::Normal, "device.error", std::move(title), {sentence}, std::move(hint), {}};
 }
 
+// A message may have been there for long, and the id be another user's by now: root could change
+// that one.
+void requireOwn(Client& client, const std::string& environment) {
+    if (client.environment(environment).uid != client.uid())
+        throw Error("dev.genv.Error.NoSuchEnvironment",
+                    fmt::format("environment {} has ended", environment));
+}
+
 constexpr const char* noAnswer = "The service did not answer in time; it may be done all the same.";
 
 Message extend(const Action& action) {
     const std::string title = "The lease could not be extended";
     try {
         Client client;
+        requireOwn(client, action.environment);
         const GivingUp givingUp;
         const auto left = action.leaseEnd - std::chrono::time_point_cast<core::WallTime::duration>(
                                                 std::chrono::system_clock::now());
@@ -119,6 +128,7 @@ Message attachAgain(const Action& action) {
     Message message;
     try {
         Client client;
+        requireOwn(client, action.environment);
         const GivingUp givingUp;
         for (const NamedDevice& device : action.devices) {
             current = device.index;

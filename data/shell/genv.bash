@@ -17,7 +17,7 @@ __genv_prompt=__genv_prompt
 __genv_entry='"${__genv_prompt-:}"'
 
 # What an activation sets, but for PATH and PS1, which are extended.
-__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
+__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 
 # What a variable was before the activation, by its name, and what else is known of the activation, in small letters:
@@ -260,11 +260,18 @@ __genv_prompt() {
     if [[ -n ${__genv_state[shims]-} && ${VIRTUAL_ENV-} != "${__genv_state[venv]-}" ]]; then
         __genv_enter_again
     fi
+    if [[ -n ${__genv_state[shims]-} && -n ${__genv_state[began]-} && -z ${GENV_ENVIRONMENT_CREATED-} ]]; then
+        __genv_stamp
+    fi
     if [[ -n ${__genv_state[file]-} ]]; then
         __genv_look
     fi
     [[ $- == *e* ]] || return "$__genv_last"
 }
+
+# A shell that activated its environment before there was a stamp knows it all the same, from its own activation. One that
+# only inherited the id does not: what the status file says may be another environment's by now.
+__genv_stamp() { __genv_set GENV_ENVIRONMENT_CREATED "${__genv_state[began]}"; }
 
 # A virtual environment that came before this activation puts PATH and PS1 back as they were before both.
 __genv_enter_again() {
@@ -313,9 +320,9 @@ __genv_print() { printf 'genv: %s\n' "${1//[^[:print:]]/?}" >&2 || :; }
 __genv_inherit() {
     local __genv_line="0 0"
     { read -r __genv_line <"$GENV_STATUS_FILE"; } 2>/dev/null || __genv_line="0 0"
-    __genv_watch "$GENV_STATUS_FILE" "0 ${__genv_line##* }"
-    # What happened before this shell was there is no news, but for the end.
-    if [[ $__genv_line != *" 0" ]]; then
+    __genv_watch "$GENV_STATUS_FILE" "0 ${GENV_ENVIRONMENT_CREATED:-${__genv_line##* }}"
+    # What happened before this shell was there is no news, but for the end. It also has ended where the stamp is another's.
+    if [[ $__genv_line != *" 0" && $__genv_line == *" ${__genv_state[began]}" ]]; then
         __genv_state[seen]=$__genv_line
     fi
     __genv_hook

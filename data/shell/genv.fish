@@ -5,7 +5,7 @@
 
 set -q __genv_program; or set -g __genv_program genvctl
 
-set -g __genv_names GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS \
+set -g __genv_names GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS \
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
 
 function genv
@@ -188,6 +188,9 @@ function __genv_prompt --on-event fish_prompt
     if set -q __genv_shims; and test "$VIRTUAL_ENV" != "$__genv_venv"
         __genv_enter_again
     end
+    if set -q __genv_shims; and set -q __genv_began; and test -z "$GENV_ENVIRONMENT_CREATED"
+        __genv_set GENV_ENVIRONMENT_CREATED $__genv_began
+    end
     if set -q __genv_file
         __genv_look
     end
@@ -245,8 +248,10 @@ function __genv_inherit
         read -l __genv_first <$GENV_STATUS_FILE
         set __genv_line $__genv_first
     end
-    __genv_watch $GENV_STATUS_FILE "0 "(string split ' ' -- $__genv_line)[-1]
-    if not string match -q '* 0' -- $__genv_line
+    set -l __genv_since (string split ' ' -- $__genv_line)[-1]
+    test -z "$GENV_ENVIRONMENT_CREATED"; or set __genv_since $GENV_ENVIRONMENT_CREATED
+    __genv_watch $GENV_STATUS_FILE "0 $__genv_since"
+    if not string match -q '* 0' -- $__genv_line; and string match -q -- "* $__genv_began" $__genv_line
         set -g __genv_seen $__genv_line
     end
 end

@@ -6,7 +6,7 @@
 : "${__genv_program:=genvctl}"
 
 typeset -ga __genv_names
-__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
+__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 
 if [[ ${(t)__genv_state-} != association* || ${(t)__genv_value-} != association* ]]; then
@@ -198,10 +198,18 @@ __genv_prompt() {
     if [[ -n ${__genv_state[shims]-} && ${VIRTUAL_ENV-} != "${__genv_state[venv]-}" ]]; then
         __genv_enter_again
     fi
+    if [[ -n ${__genv_state[shims]-} && -n ${__genv_state[began]-} && -z ${GENV_ENVIRONMENT_CREATED-} ]]; then
+        __genv_stamp
+    fi
     if [[ -n ${__genv_state[file]-} ]]; then
         __genv_look
     fi
     return 0
+}
+
+__genv_stamp() {
+    emulate -L zsh
+    __genv_set GENV_ENVIRONMENT_CREATED "${__genv_state[began]}"
 }
 
 __genv_enter_again() {
@@ -261,8 +269,8 @@ __genv_inherit() {
     if [[ -r $GENV_STATUS_FILE ]]; then
         read -r __genv_line <$GENV_STATUS_FILE
     fi
-    __genv_watch "$GENV_STATUS_FILE" "0 ${__genv_line##* }"
-    if [[ $__genv_line != *" 0" ]]; then
+    __genv_watch "$GENV_STATUS_FILE" "0 ${GENV_ENVIRONMENT_CREATED:-${__genv_line##* }}"
+    if [[ $__genv_line != *" 0" && $__genv_line == *" ${__genv_state[began]}" ]]; then
         __genv_state[seen]=$__genv_line
     fi
     __genv_hook

@@ -25,17 +25,27 @@ std::string baseName(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-genv::shims::View attachedDevices(const std::string& environment) {
+Refusal noGpu(const genv::client::NamedEnvironment& environment, const std::string& why,
+              const std::string& hint) {
+    return {fmt::format("No GPU for environment {}: {}", printable(environment.id), why), hint};
+}
+
+genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environment) {
+    constexpr const char* another = "\"genv deactivate\" and \"genv activate\" start another one.";
     try {
         genv::Client client;
-        client.environment(environment); // one that has ended holds nothing, and is worth a word
+        // One that has ended holds nothing, and is worth a word.
+        if (!genv::shims::isThere(client, environment))
+            throw noGpu(environment, "it has ended", another);
         return genv::shims::readDevices(client, environment);
+    } catch (const genv::shims::AnothersEnvironment& error) {
+        throw noGpu(environment, error.what(),
+                    "Run it as that user, or with GENV_BYPASS=1 as if genv were not there.");
+    } catch (const genv::ServiceUnavailable& error) {
+        throw noGpu(environment, printable(error.what()),
+                    "Nothing was started. Containers without GPUs need no service.");
     } catch (const genv::Error& error) {
-        const bool isThere = dynamic_cast<const genv::ServiceUnavailable*>(&error) == nullptr;
-        throw Refusal(fmt::format("No GPU for environment {}: {}", printable(environment),
-                                  printable(error.what())),
-                      isThere ? "\"genv deactivate\" and \"genv activate\" start another one."
-                              : "Nothing was started. Containers without GPUs need no service.");
+        throw noGpu(environment, printable(error.what()), another);
     }
 }
 
@@ -64,7 +74,7 @@ int main(int argc, char** argv) {
         return refused;
     }
     const genv::shims::Words arguments(argv + 1, argv + argc);
-    const auto environment = genv::shims::environmentId();
+    const auto environment = genv::client::namedEnvironment();
     // Without a real one there is nothing to ask the service for.
     if (genv::shims::isBypassed() || !environment ||
         !genv::shims::findRealProgram(name, genv::shims::ownFolder()))
@@ -74,7 +84,7 @@ int main(int argc, char** argv) {
         rewritten = genv::shims::rewrite(
             arguments,
             {name == "docker" ? genv::shims::Engine::Docker : genv::shims::Engine::Podman,
-             *environment, [&] { return attachedDevices(*environment); }, namesEnvironment});
+             environment->id, [&] { return attachedDevices(*environment); }, namesEnvironment});
     } catch (const Refusal& refusal) {
         fmt::print(stderr, "genv: {}\n{}\n", refusal.what(), refusal.hint());
         return refused;

@@ -11,7 +11,8 @@ namespace genv::shims {
 
 namespace {
 
-const std::string variable = "GENV_ENVIRONMENT_ID";
+const std::string idVariable = "GENV_ENVIRONMENT_ID";
+const std::string stampVariable = "GENV_ENVIRONMENT_CREATED";
 
 // A command that starts something in a container, and where its options begin.
 struct Command {
@@ -81,8 +82,7 @@ class Rewriter {
     Words rewrite() {
         append(0, command_.begin);
         // First of all options: one that the person gave and that is not seen here goes before it.
-        if (!namesEnvironment())
-            result_.insert(result_.end(), {"-e", variable + "=" + where_.environment});
+        appendVariables();
         std::size_t done = command_.begin;
         for (const GivenOption& option : given_.options) {
             append(done, option.first);
@@ -150,13 +150,25 @@ class Rewriter {
         return std::move(*fields);
     }
 
-    bool namesEnvironment() const {
-        return std::any_of(
-            given_.options.begin(), given_.options.end(), [&](const GivenOption& option) {
-                if (option.name == "env")
-                    return option.value == variable || option.value.starts_with(variable + "=");
-                return option.name == "env-file" && where_.namesEnvironment(option.value);
-            });
+    // An id of the person's own goes without this process's stamp, which may be another one's.
+    void appendVariables() {
+        if (isGiven([&](const GivenOption& option) {
+                return (option.name == "env" && option.value.starts_with(idVariable + "=")) ||
+                       (option.name == "env-file" && where_.namesEnvironment(option.value));
+            }))
+            return;
+        for (const std::string& variable : {idVariable, stampVariable}) {
+            if (!isGiven([&](const GivenOption& option) {
+                    return option.name == "env" &&
+                           (option.value == variable || option.value.starts_with(variable + "="));
+                }))
+                result_.insert(result_.end(), {"-e", variable});
+        }
+    }
+
+    template <typename Condition>
+    bool isGiven(const Condition& condition) const {
+        return std::any_of(given_.options.begin(), given_.options.end(), condition);
     }
 
     const Attached& attached() {

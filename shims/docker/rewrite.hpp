@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A command line of docker or podman as it is to be inside an environment: GPUs are the attached
-// ones, and the container is told its environment, by which the service recognises it. Everything
-// else stays byte for byte, what a newer engine may have come to understand included.
+// ones, and the container is told its environment and when that was created, by which the service
+// recognises it: by the variables' names, so that the engine takes the values that this process
+// has. Everything else stays byte for byte, what a newer engine may have come to understand
+// included.
 //
 // An option that is not known here ends what can be read, since nobody can say whether the next
 // word is its value. What follows is then passed on unread, unless a word of it may ask for GPUs:

@@ -43,13 +43,13 @@ class Notes {
 // What is to be seen, asked for again as the run goes on.
 class Sight {
   public:
-    Sight(std::string real, std::string environment, Notes& notes)
+    Sight(std::string real, client::NamedEnvironment environment, Notes& notes)
         : real_(std::move(real)), environment_(std::move(environment)), notes_(notes) {}
 
-    /// The first look. Throws genv::Error.
+    /// The first look. Throws genv::Error and AnothersEnvironment.
     void open() { look(); }
     [[nodiscard]] const View& view() const { return view_; }
-    [[nodiscard]] const std::string& environment() const { return environment_; }
+    [[nodiscard]] const std::string& environment() const { return environment_.id; }
     [[nodiscard]] const std::string& real() const { return real_; }
 
     const Seen* seen() {
@@ -91,7 +91,7 @@ class Sight {
     }
 
     std::string real_;
-    std::string environment_;
+    client::NamedEnvironment environment_;
     Notes& notes_;
     Client client_;
     View view_;
@@ -160,7 +160,7 @@ int show(Sight& sight, Arguments arguments, Notes& notes) {
 
 int run(const std::vector<std::string>& given) {
     constexpr const char* name = "nvidia-smi";
-    const auto environment = environmentId();
+    const auto environment = client::namedEnvironment();
     const auto real = findRealProgram(name, ownFolder());
     const Arguments arguments = parseArguments(given);
     if (isBypassed() || !environment || !real || arguments.mode == Mode::Information)
@@ -173,6 +173,9 @@ int run(const std::vector<std::string>& given) {
     } catch (const Error& error) {
         notes.add(fmt::format("everything is shown, since genvd does not answer ({})",
                               printable(error.what())));
+        executeReal(name, given);
+    } catch (const AnothersEnvironment& error) {
+        notes.add(fmt::format("everything is shown, since {}", error.what()));
         executeReal(name, given);
     }
     if (sight->view().empty()) {

@@ -18,9 +18,11 @@ namespace {
 
 constexpr std::string_view noService =
     "genv: genvd does not answer, so NVML shows the whole machine (genvctl status)\n";
+constexpr std::string_view anothers =
+    "genv: the environment is another user's, so NVML shows the whole machine (genvctl status)\n";
 
-constexpr std::array<std::string_view, 5> lines{"export-table\n", "memory\n", "processes\n",
-                                                "view\n", "no-service\n"};
+constexpr std::array<std::string_view, 6> lines{"export-table\n", "memory\n",     "processes\n",
+                                                "view\n",         "no-service\n", "anothers\n"};
 
 std::array<std::atomic<bool>, lines.size()> told;
 
@@ -65,6 +67,8 @@ void report(Event event) {
         return;
     if (event == Event::NoService)
         writeQuietly(STDERR_FILENO, noService);
+    else if (event == Event::Anothers)
+        writeQuietly(STDERR_FILENO, anothers);
     static const int descriptor = reportDescriptor();
     if (descriptor >= 0)
         writeQuietly(descriptor, lines[index]);

@@ -13,6 +13,7 @@ enum class Event {
     Processes,   ///< "processes": it asked for processes
     Answered,    ///< "view": the service said what the environment has
     NoService,   ///< "no-service": it did not, which standard error is told, too
+    Anothers,    ///< "anothers": the environment is another user's; standard error is told, too
 };
 
 /// Tells it, unless that was done. Never fails, and no SIGPIPE comes of it.

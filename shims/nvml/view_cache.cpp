@@ -3,7 +3,6 @@
 
 #include "genv/client.hpp"
 #include "shims/nvml/report.hpp"
-#include "shims/real_program.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include <ctime>
 #include <exception>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace genv::shims {
@@ -46,7 +46,8 @@ struct Page {
 
 std::atomic<int> asking;     // threads that are at it
 std::atomic<bool> mayNotAsk; // since another thread was when this process was forked
-const std::string* id;       // set once, and never destroyed: threads may outlive exit()
+// Set once, and never destroyed: threads may outlive exit().
+const client::NamedEnvironment* named;
 
 // A page that the kernel fills with zeros in a child: its locks are free and its answers none.
 Page* makePage() {
@@ -78,25 +79,33 @@ class WithoutCancellation {
     int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-using Question = View (*)(Client& client, const std::string& environment);
+using Question = View (*)(Client& client, const client::NamedEnvironment& named);
 
-std::shared_ptr<const View> ask(Question question) {
+struct Asked {
+    std::shared_ptr<const View> view; ///< null where the program is to see the machine
+    Event event = Event::NoService;   ///< why
+};
+
+Asked ask(Question question) {
     ++asking;
-    std::shared_ptr<const View> view;
+    Asked asked;
     try {
         Client client;
-        view = std::make_shared<const View>(question(client, *id));
+        asked = {std::make_shared<const View>(question(client, *named)), Event::Answered};
+    } catch (const AnothersEnvironment&) {
+        asked.event = Event::Anothers;
     } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): null is what it means
     }
     --asking;
-    return view;
+    return asked;
 }
 
 void refresh(Answer& answer, Question question) {
     const auto began = Clock::now();
-    answer.view = ask(question);
+    Asked asked = ask(question);
+    answer.view = std::move(asked.view);
     const auto ended = Clock::now();
-    report(answer.view ? Event::Answered : Event::NoService);
+    report(asked.event);
     const Clock::duration pause = answer.view ? Clock::duration{} : (ended - began) * forbearance;
     answer.expires = ended + std::max<Clock::duration>(freshness, pause);
 }
@@ -136,7 +145,8 @@ void limitPatience() {
 
 void prepareToAsk() {
     limitPatience();
-    id = new std::string(environmentId().value_or(""));
+    named = new client::NamedEnvironment(
+        client::namedEnvironment().value_or(client::NamedEnvironment{}));
 }
 
 std::shared_ptr<const View> currentDevices() {

@@ -91,7 +91,8 @@ TEST(ShellCode, CallsTheFunctionsOfTheShellCode) {
         {{"GENV_GPUS", "2"}, {"GENV_ENVIRONMENT_NAME", "it's"}, {"GENV_GPU_MEMORY", std::nullopt}});
     code.watch("/run/genv/shell/_37", "99 5");
     code.know("99");
-    const std::string expected = "__genv_leave '/shims'\n"
+    const std::string expected = "__genv_restore 'GENV_ENVIRONMENT_CREATED'\n"
+                                 "__genv_leave '/shims'\n"
                                  "__genv_enter '(genv) ' '/a b/shims'\n"
                                  "__genv_set 'GENV_GPUS' '2'\n"
                                  "__genv_set 'GENV_ENVIRONMENT_NAME' 'it'\\''s'\n"

@@ -33,9 +33,11 @@ TEST(VisibleDevices, AreUuidsWhereAnyDeviceIsAMigInstance) {
 TEST(EnvironmentVariables, CarryTheEnvironment) {
     Environment environment;
     environment.id = "7";
+    environment.created = Time{std::chrono::microseconds{1'600'000'000'000'007}};
     environment.configuration = {"a name", 2, 4'000'000'000};
     EXPECT_EQ(environmentVariables(environment, "0,1"),
               (std::vector<Variable>{{"GENV_ENVIRONMENT_ID", "7"},
+                                     {"GENV_ENVIRONMENT_CREATED", "1600000000000007"},
                                      {"GENV_STATUS_FILE", std::nullopt},
                                      {"GENV_ENVIRONMENT_NAME", "a name"},
                                      {"GENV_GPU_MEMORY", "4g"},
@@ -60,15 +62,39 @@ TEST(EnvironmentVariables, HaveNoValueForWhatIsUnset) {
         EXPECT_EQ(variable.value, std::nullopt) << variable.name;
 }
 
-TEST(EnvironmentVariableId, IsAnIdOrNothing) {
+TEST(NamedEnvironment, IsAnIdWithOrWithoutAStamp) {
+    unsetenv("GENV_ENVIRONMENT_CREATED");
     setenv("GENV_ENVIRONMENT_ID", "1573", 1);
-    EXPECT_EQ(environmentVariableId(), "1573");
+    EXPECT_EQ(namedEnvironment(), (client::NamedEnvironment{"1573", ""}));
+    setenv("GENV_ENVIRONMENT_CREATED", "7", 1);
+    EXPECT_EQ(namedEnvironment(), (client::NamedEnvironment{"1573", "7"}));
     setenv("GENV_ENVIRONMENT_ID", "../x", 1);
-    EXPECT_EQ(environmentVariableId(), std::nullopt);
+    EXPECT_EQ(namedEnvironment(), std::nullopt);
     setenv("GENV_ENVIRONMENT_ID", "", 1);
-    EXPECT_EQ(environmentVariableId(), std::nullopt);
+    EXPECT_EQ(namedEnvironment(), std::nullopt);
     unsetenv("GENV_ENVIRONMENT_ID");
-    EXPECT_EQ(environmentVariableId(), std::nullopt);
+    EXPECT_EQ(namedEnvironment(), std::nullopt);
+    unsetenv("GENV_ENVIRONMENT_CREATED");
+}
+
+TEST(NamedEnvironment, IsTheCallersOwnWithTheirUidAndTheStamp) {
+    using client::Standing;
+    using client::standingOf;
+    Environment environment;
+    environment.id = "7";
+    environment.uid = 1001;
+    environment.created = Time{std::chrono::microseconds{1'600'000'000'000'007}};
+    const client::NamedEnvironment stamped{"7", client::stampOf(environment.created)};
+    const client::NamedEnvironment unstamped{"7", ""};
+    EXPECT_EQ(standingOf(stamped, environment, 1001), Standing::Own);
+    EXPECT_EQ(standingOf(unstamped, environment, 1001), Standing::Own);
+    for (const std::uint32_t other : {0U, 1002U}) {
+        EXPECT_EQ(standingOf(stamped, environment, other), Standing::Anothers);
+        EXPECT_EQ(standingOf(unstamped, environment, other), Standing::Anothers);
+    }
+    for (const char* stamp :
+         {"1600000000000008", "0", "x", "1600000000000007x", " 1600000000000007"})
+        EXPECT_EQ(standingOf({"7", stamp}, environment, 1001), Standing::Ended) << stamp;
 }
 
 } // namespace

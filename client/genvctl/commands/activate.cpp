@@ -125,7 +125,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
     if (context.activeEnvironment())
         throw Failure(ExitStatus::Failed, "Already running in an active environment",
                       "Leave it first with \"genv deactivate\".");
-    if (environmentVariableId())
+    if (namedEnvironment())
         code.leave(shimsFolder());
     if (arguments.id)
         core::requireIdentifier(*arguments.id, "id");

@@ -57,11 +57,21 @@ def require() -> str:
 
 
 def current(connection: Connection, eid: str) -> EnvironmentState:
-    """The environment of this process. Raises NoSuchEnvironment where it has ended, also where the id is another's."""
+    """The environment of this process.
+
+    Raises NoSuchEnvironment where it has ended, also where the id is another one's by now, and NotActive where it is
+    another user's: variables pass from one user to another, as under sudo -E.
+    """
     environment = service.environment(connection, eid)
-    is_own = environment.uid == os.geteuid() or os.geteuid() == 0
-    if not is_own or _process.created not in (None, environment.created):
+    stamp = variables.stamp()
+    if stamp not in (None, str(environment.created)) or _process.created not in (None, environment.created):
         raise service.gone(eid)
+    uid = service.own_user(connection)
+    if environment.uid != uid:
+        raise NotActive(
+            f"Not running in an active environment: environment {eid} belongs to uid {environment.uid}, not to uid {uid}; "
+            f'"genvctl devices attach --eid {eid}" acts on it all the same'
+        )
     return environment
 
 
@@ -74,7 +84,7 @@ def _is_active() -> bool:
         with Connection() as connection:
             current(connection, eid)
             return True
-    except NoSuchEnvironment:
+    except (NoSuchEnvironment, NotActive):
         return False
 
 
@@ -287,7 +297,7 @@ class Activation:
             with Connection() as connection:
                 environment = service.environment(connection, eid)
                 values = {
-                    **variables.of_activation(eid),
+                    **variables.of_activation(environment),
                     **variables.of_configuration(environment),
                     **variables.of_devices(service.visible_devices(connection, environment.devices)),
                 }

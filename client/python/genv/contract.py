@@ -57,6 +57,7 @@ ADD_MATCH = Method(BUS_DRIVER, "AddMatch", "s", "")
 NAME_HAS_OWNER = Method(BUS_DRIVER, "NameHasOwner", "s", "b")
 START_SERVICE_BY_NAME = Method(BUS_DRIVER, "StartServiceByName", "su", "u")
 GET_NAME_OWNER = Method(BUS_DRIVER, "GetNameOwner", "s", "s")
+GET_USER = Method(BUS_DRIVER, "GetConnectionUnixUser", "s", "u")
 GET_PROCESS_ID = Method(BUS_DRIVER, "GetConnectionUnixProcessID", "s", "u")
 
 #: The properties of an environment that are read, with their signatures.
@@ -82,6 +83,7 @@ SIGNALS: Dict[str, str] = {
 }
 
 ENVIRONMENT_ID_VARIABLE = "GENV_ENVIRONMENT_ID"
+CREATED_VARIABLE = "GENV_ENVIRONMENT_CREATED"
 NAME_VARIABLE = "GENV_ENVIRONMENT_NAME"
 GPU_MEMORY_VARIABLE = "GENV_GPU_MEMORY"
 GPUS_VARIABLE = "GENV_GPUS"

@@ -13,7 +13,7 @@ from typing import Optional, Set
 
 from genv import activation, contract, waiting
 from genv.connection import Connection
-from genv.errors import NoSuchEnvironment, NotAttached
+from genv.errors import NoSuchEnvironment, NotActive, NotAttached
 
 _held: Set[int] = set()
 
@@ -38,8 +38,8 @@ def _acquire(eid: str) -> Optional[int]:
     try:
         with Connection() as connection:
             activation.current(connection, eid)
-    except NoSuchEnvironment:
-        return None  # it has ended, or the id is another user's
+    except (NoSuchEnvironment, NotActive):
+        return None  # it has ended, or is another user's
     try:
         (descriptor,) = waiting.call_environment(eid, contract.LOCK)
     except NotAttached:

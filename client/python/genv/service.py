@@ -159,6 +159,12 @@ def visible_devices(connection: Connection, attached: Sequence[int]) -> str:
     return ",".join(uuids[index] for index in sorted(attached) if index in uuids) or "-1"
 
 
+def own_user(connection: Connection) -> int:
+    """Who this process is to the bus and the service: in a container that may be another than os.geteuid()."""
+    (uid,) = connection.call_bus(contract.GET_USER, connection.unique_name)
+    return int(uid)
+
+
 def own_process_id(connection: Connection) -> int:
     """The pid of this process as the bus and the service know it: in a container it is another than os.getpid()."""
     (pid,) = connection.call_bus(contract.GET_PROCESS_ID, connection.unique_name)

@@ -15,6 +15,7 @@ Values = Dict[str, Optional[str]]
 _ALL = (
     contract.PYTHON_VARIABLE,
     contract.ENVIRONMENT_ID_VARIABLE,
+    contract.CREATED_VARIABLE,
     contract.STATUS_FILE_VARIABLE,
     contract.NAME_VARIABLE,
     contract.GPU_MEMORY_VARIABLE,
@@ -44,12 +45,18 @@ def environment_id() -> Optional[str]:
     return eid if contract.is_identifier(eid) else None
 
 
-def of_activation(eid: str) -> Values:
+def stamp() -> Optional[str]:
+    """The stamp in GENV_ENVIRONMENT_CREATED: which of the environments that had the id is meant. None without one."""
+    return os.environ.get(contract.CREATED_VARIABLE) or None
+
+
+def of_activation(environment: EnvironmentState) -> Values:
     """What says that there is an environment. The file is named where the service writes it."""
-    path = os.path.join(contract.STATUS_FOLDER, contract.path_label(eid))
+    path = os.path.join(contract.STATUS_FOLDER, contract.path_label(environment.eid))
     return {
         contract.PYTHON_VARIABLE: "1",
-        contract.ENVIRONMENT_ID_VARIABLE: eid,
+        contract.ENVIRONMENT_ID_VARIABLE: environment.eid,
+        contract.CREATED_VARIABLE: str(environment.created),
         contract.STATUS_FILE_VARIABLE: path if os.access(path, os.R_OK) else None,
     }
 

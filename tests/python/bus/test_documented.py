@@ -211,7 +211,8 @@ class TestPrograms:
             try:
                 with genv.sdk.activate(eid="it", config=genv.Env.Config(name="n", gpu_memory="1gi", gpus=2)):
                     say(*(variable(name) for name in names))
-                    say(read(variable("GENV_STATUS_FILE")).splitlines()[1])
+                    began, devices = read(variable("GENV_STATUS_FILE")).splitlines()
+                    say(devices, began.split()[1] == variable("GENV_ENVIRONMENT_CREATED"))
                     genv.sdk.configure(genv.Env.Config(name="other"))
                     say(*(variable(name) for name in names))
                     os.environ["CUDA_VISIBLE_DEVICES"] = "mine"
@@ -219,7 +220,7 @@ class TestPrograms:
             except ZeroDivisionError:
                 say(os.environ == before, variable("CUDA_VISIBLE_DEVICES"))
         """, CUDA_VISIBLE_DEVICES="7", GENV_GPUS="9") == [
-            "1 it n 1gi 2 0,1 PCI_BUS_ID", "0,1", "1 it other None None 0,1 PCI_BUS_ID", "True 7"]
+            "1 it n 1gi 2 0,1 PCI_BUS_ID", "0,1 True", "1 it other None None 0,1 PCI_BUS_ID", "True 7"]
 
     def test_entities_and_their_json(self, world):
         world.hold("bob", "gpus=1")

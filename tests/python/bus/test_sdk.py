@@ -188,9 +188,35 @@ class TestInsideAnActivatedShell:
 
 
 class TestOthers:
+    def test_what_the_stamp_does_not_name_is_another(self, world):
+        alice = world.hold("alice", "gpus=1")
+        assert world.run("alice", """
+            say(refused(genv.sdk.detach))
+            say(refused(genv.sdk.attach, gpus=2))
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1)) as eid:
+                say(genv.sdk.attached(), variable("GENV_ENVIRONMENT_CREATED") != "7")
+            say(variable("GENV_ENVIRONMENT_CREATED"))
+        """, GENV_ENVIRONMENT_ID=alice.eid, GENV_ENVIRONMENT_CREATED="7") == [
+            f"NoSuchEnvironment: Not running in an active environment: environment {alice.eid} has ended"] * 2 + [
+                "[1] True", "7"]
+        assert world.run("alice", "say(genv.sdk.attached())", GENV_ENVIRONMENT_ID=alice.eid) == ["[0]"]
+        assert world.holders() == {0: [alice.eid]}
+
+    def test_root_with_a_users_variables_changes_nothing_of_theirs(self, world):
+        alice = world.hold("alice", "gpus=1")
+        refusal = (f"NotActive: Not running in an active environment: environment {alice.eid} belongs to uid 1001, "
+                   "not to uid 0")
+        assert world.run("root", """
+            say(refused(genv.sdk.attach, gpus=3))
+            say(refused(genv.sdk.detach))
+            say(refused(genv.sdk.configure, genv.Env.Config(name="roots")))
+        """, GENV_ENVIRONMENT_ID=alice.eid) == [refusal] * 3
+        assert world.holders() == {0: [alice.eid]}
+
     def test_another_users_environment_is_refused(self, world):
         alice = world.hold("alice", "gpus=1")
-        refusal = f"NoSuchEnvironment: Not running in an active environment: environment {alice.eid} has ended"
+        refusal = (f"NotActive: Not running in an active environment: environment {alice.eid} belongs to uid 1001, "
+                   "not to uid 1002")
         assert world.run("bob", """
             say(refused(genv.sdk.attach, gpus=1))
             say(refused(genv.sdk.configure, genv.Env.Config(name="his")))

@@ -15,7 +15,8 @@ using shims::Engine;
 using shims::Refusal;
 using shims::Words;
 
-const Words ours{"-e", "GENV_ENVIRONMENT_ID=58"};
+// By name: the engine takes the values from the shim's own variables.
+const Words ours{"-e", "GENV_ENVIRONMENT_ID", "-e", "GENV_ENVIRONMENT_CREATED"};
 
 Words operator+(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
@@ -47,8 +48,8 @@ class Rewrite : public testing::Test {
     /// What --gpus of docker becomes.
     std::string gpus(const std::string& value) {
         const Words words = docker({"run", "--gpus", value, "image"});
-        EXPECT_EQ(words.size(), 6U);
-        return words.at(4);
+        EXPECT_EQ(words.size(), 8U);
+        return words.at(6);
     }
     std::string gpusRefusal(const std::string& value) {
         return refusal({"run", "--gpus", value, "image"});
@@ -65,7 +66,7 @@ TEST_F(Rewrite, GivesTheAttachedDevicesForAll) {
         (Words{"run"} + ours + Words{"--gpus", "\"device=GPU-aaa1,GPU-abb3\"", "image", "cmd"}));
     EXPECT_EQ(docker({"create", "--gpus=all", "image"}),
               (Words{"create"} + ours + Words{"--gpus=\"device=GPU-aaa1,GPU-abb3\"", "image"}));
-    EXPECT_EQ(docker({"container", "run", "--rm", "--gpus", "-1", "image"}).at(6),
+    EXPECT_EQ(docker({"container", "run", "--rm", "--gpus", "-1", "image"}).at(8),
               "\"device=GPU-aaa1,GPU-abb3\"")
         << "docker's other word for all";
     EXPECT_EQ(gpus("count=all"), "\"device=GPU-aaa1,GPU-abb3\"");
@@ -145,15 +146,15 @@ TEST_F(Rewrite, RewritesCdiNamesAndNoOtherDevice) {
               (Words{"run"} + ours +
                Words{"--device", "nvidia.com/gpu=1", "--device", "nvidia.com/gpu=3",
                      "--device=/dev/fuse", "image"}));
-    EXPECT_EQ(docker({"run", "--device=nvidia.com/gpu=3", "image"}).at(3),
+    EXPECT_EQ(docker({"run", "--device=nvidia.com/gpu=3", "image"}).at(5),
               "--device=nvidia.com/gpu=3");
-    EXPECT_EQ(docker({"run", "--device=nvidia.com/gpu=GPU-abb3", "image"}).at(3),
+    EXPECT_EQ(docker({"run", "--device=nvidia.com/gpu=GPU-abb3", "image"}).at(5),
               "--device=nvidia.com/gpu=GPU-abb3")
         << "as the person named it";
-    EXPECT_EQ(docker({"run", "--device=nvidia.com/gpu=GPU-ab", "image"}).at(3),
+    EXPECT_EQ(docker({"run", "--device=nvidia.com/gpu=GPU-ab", "image"}).at(5),
               "--device=nvidia.com/gpu=3")
         << "what is no name in a specification";
-    EXPECT_EQ(docker({"run", "--device=management.nvidia.com/gpu=all", "image"}).at(4),
+    EXPECT_EQ(docker({"run", "--device=management.nvidia.com/gpu=all", "image"}).at(6),
               "--device=management.nvidia.com/gpu=3");
     EXPECT_EQ(refusal({"run", "--device", "nvidia.com/gpu=0", "image"}),
               "Device 0 is not attached to environment 58");
@@ -172,13 +173,13 @@ TEST_F(Rewrite, NamesDevicesInPodmansWay) {
                Words{"--device", "nvidia.com/gpu=1", "--device", "nvidia.com/gpu=3", "image"}));
     EXPECT_EQ(podman({"create", "--gpus=1", "image"}),
               (Words{"create"} + ours + Words{"--device=nvidia.com/gpu=1", "image"}));
-    EXPECT_EQ(podman({"run", "--gpus=\"device=3\",capabilities=utility", "image"}).at(3),
+    EXPECT_EQ(podman({"run", "--gpus=\"device=3\",capabilities=utility", "image"}).at(5),
               "--device=nvidia.com/gpu=3");
     EXPECT_EQ(podman({"run", "--device", "/dev/fuse,nvidia.com/gpu=all", "image"}),
               (Words{"run"} + ours +
                Words{"--device", "/dev/fuse", "--device", "nvidia.com/gpu=1", "--device",
                      "nvidia.com/gpu=3", "image"}));
-    EXPECT_EQ(podman({"run", "--device=/dev/a,/dev/b", "image"}).at(3), "--device=/dev/a,/dev/b");
+    EXPECT_EQ(podman({"run", "--device=/dev/a,/dev/b", "image"}).at(5), "--device=/dev/a,/dev/b");
     EXPECT_EQ(refusal({"run", "--gpus", "3", "image"}, Engine::Podman),
               "Requested 3 devices but only 2 are attached to environment");
     EXPECT_EQ(refusal({"run", "--device", "\"nvidia.com/gpu=0", "image"}, Engine::Podman),
@@ -239,9 +240,8 @@ TEST_F(Rewrite, KeepsTheEnvironmentThatThePersonGave) {
     for (const Words& given :
          {Words{"-e", "GENV_ENVIRONMENT_ID=x"}, Words{"-eGENV_ENVIRONMENT_ID=x"},
           Words{"-e=GENV_ENVIRONMENT_ID=x"}, Words{"--env=GENV_ENVIRONMENT_ID="},
-          Words{"--env", "GENV_ENVIRONMENT_ID"}, Words{"-ite", "GENV_ENVIRONMENT_ID=x"},
-          Words{"-iteGENV_ENVIRONMENT_ID=x"}, Words{"--env-file", "genv.env"},
-          Words{"-e", "A=b", "--env-file=genv.env"}}) {
+          Words{"-ite", "GENV_ENVIRONMENT_ID=x"}, Words{"-iteGENV_ENVIRONMENT_ID=x"},
+          Words{"--env-file", "genv.env"}, Words{"-e", "A=b", "--env-file=genv.env"}}) {
         const Words words = Words{"run"} + given + Words{"image"};
         EXPECT_EQ(docker(words), words);
     }
@@ -252,6 +252,19 @@ TEST_F(Rewrite, KeepsTheEnvironmentThatThePersonGave) {
                   (Words{"run"} + ours + given + Words{"image"}));
     EXPECT_EQ(docker({"run", "image", "-e", "GENV_ENVIRONMENT_ID=x"}),
               (Words{"run"} + ours + Words{"image", "-e", "GENV_ENVIRONMENT_ID=x"}));
+}
+
+TEST_F(Rewrite, AddsTheStampToAnIdThatIsNamedWithoutAValue) {
+    const Words stamp{"-e", "GENV_ENVIRONMENT_CREATED"};
+    for (const Words& given :
+         {Words{"--env", "GENV_ENVIRONMENT_ID"}, Words{"-eGENV_ENVIRONMENT_ID"}})
+        EXPECT_EQ(docker(Words{"run"} + given + Words{"image"}),
+                  (Words{"run"} + stamp + given + Words{"image"}));
+    const Words both{"run", "-e", "GENV_ENVIRONMENT_ID", "-e", "GENV_ENVIRONMENT_CREATED", "image"};
+    EXPECT_EQ(docker(both), both);
+    EXPECT_EQ(
+        docker({"run", "-e", "GENV_ENVIRONMENT_CREATED=7", "image"}),
+        (Words{"run", "-e", "GENV_ENVIRONMENT_ID", "-e", "GENV_ENVIRONMENT_CREATED=7", "image"}));
 }
 
 TEST_F(Rewrite, TouchesNeitherValuesNorTheCommand) {
@@ -285,9 +298,9 @@ TEST_F(Rewrite, TouchesNeitherValuesNorTheCommand) {
 }
 
 TEST_F(Rewrite, StopsAtAnOptionThatItDoesNotKnow) {
-    EXPECT_EQ(docker({"run", "--new=x", "--gpus", "1", "image"}).at(5), "device=GPU-aaa1")
+    EXPECT_EQ(docker({"run", "--new=x", "--gpus", "1", "image"}).at(7), "device=GPU-aaa1")
         << "with its value it is clear";
-    EXPECT_EQ(docker({"run", "-X=x", "--gpus", "1", "image"}).at(5), "device=GPU-aaa1");
+    EXPECT_EQ(docker({"run", "-X=x", "--gpus", "1", "image"}).at(7), "device=GPU-aaa1");
     EXPECT_EQ(docker({"run", "--new", "image", "-e", "GENV_ENVIRONMENT_ID=x"}),
               (Words{"run"} + ours + Words{"--new", "image", "-e", "GENV_ENVIRONMENT_ID=x"}))
         << "the person's is the later one";

@@ -8,8 +8,9 @@
         ...
 
 A process that was started inside an activated shell, or by one that did the above, is in that environment, and all of
-this works on it. Every function but active(), eid(), home() and lock() raises NotActive, a RuntimeError, outside of one;
-NoSuchEnvironment where it has ended; and ServiceUnavailable without the service. What else may go wrong is a genv.Error.
+this works on it. Every function but active(), eid(), home() and lock() raises NotActive, a RuntimeError, outside of one
+and in another user's; NoSuchEnvironment where it has ended; and ServiceUnavailable without the service. What else may go
+wrong is a genv.Error.
 
 Devices are named by their indices, and CUDA_VISIBLE_DEVICES of this process is what is attached after each change. CUDA
 reads it once, when it is first used: attach before that.
@@ -79,9 +80,9 @@ def activate(
     wait: where the GPUs are taken, waits until they are free, at most for `timeout` seconds.
     lifetime: ends the environment after so many seconds.
 
-    While it is active GENV_PYTHON, GENV_ENVIRONMENT_ID, GENV_ENVIRONMENT_NAME, GENV_GPU_MEMORY, GENV_GPUS,
-    GENV_STATUS_FILE, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are set; afterwards each is what it was. The
-    environment ends with the last process that activated it.
+    While it is active GENV_PYTHON, GENV_ENVIRONMENT_ID, GENV_ENVIRONMENT_CREATED, GENV_ENVIRONMENT_NAME,
+    GENV_GPU_MEMORY, GENV_GPUS, GENV_STATUS_FILE, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are set; afterwards each is
+    what it was. The environment ends with the last process that activated it.
 
     Entering raises AlreadyActive in an environment, AlreadyExists for an id of another user, and what attach() raises.
     """

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# genv in fish: genvctl shell --init | source. The same as genv.bash, whose comments say what is common to both. What a
+# variable was stands in __genv_kind_NAME and __genv_value_NAME, a list as fish keeps it. __genv_prompt hears the event
+# fish_prompt; the function fish_prompt is wrapped while an environment is active that shows a prefix.
+
+set -q __genv_program; or set -g __genv_program genvctl
+
+set -g __genv_names GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS \
+    GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
+
+function genv
+    for __genv_word in $argv
+        switch $__genv_word
+            case '-*'
+                continue
+            case activate deactivate attach detach config shell
+                __genv_call $argv
+                return
+        end
+        break
+    end
+    command $__genv_program $argv
+end
+
+function genvctl
+    genv $argv
+end
+
+# The pipe is there before the redirections, so descriptor 3 is the pipe and 4 the caller's output.
+function __genv_call
+    set -l __genv_code
+    set -l __genv_status
+    set -l __genv_options
+    if set -q __genv_began
+        set __genv_options --shell-began=$__genv_began
+    end
+    begin
+        command $__genv_program --shell=fish --shell-pid=$fish_pid --shell-fd=3 $__genv_options $argv 3>&1 1>&4 | read -lz __genv_lines
+        set __genv_status $pipestatus[1]
+        set __genv_code $__genv_lines
+    end 4>&1
+    if test -n "$__genv_code"
+        eval $__genv_code
+    end
+    return $__genv_status
+end
+
+function __genv_save
+    set -q __genv_kind_$argv[1]; and return 0
+    if set -qg $argv[1]
+        set -g __genv_value_$argv[1] $$argv[1]
+        if set -qgx $argv[1]
+            set -g __genv_kind_$argv[1] exported
+        else
+            set -g __genv_kind_$argv[1] set
+        end
+    else
+        set -g __genv_kind_$argv[1] unset
+    end
+end
+
+function __genv_restore
+    set -l __genv_kind __genv_kind_$argv[1]
+    set -l __genv_value __genv_value_$argv[1]
+    switch "$$__genv_kind"
+        case exported
+            set -gx $argv[1] $$__genv_value
+        case set
+            set -gu $argv[1] $$__genv_value
+        case '*'
+            set -eg $argv[1]
+    end
+    return 0
+end
+
+function __genv_set
+    __genv_save $argv[1]
+    set -gx $argv[1] $argv[2]
+end
+
+function __genv_unset
+    __genv_save $argv[1]
+    set -eg $argv[1]
+    return 0
+end
+
+function __genv_enter
+    set -g __genv_prefix $argv[1]
+    set -g __genv_shims $argv[2]
+    set -g __genv_venv "$VIRTUAL_ENV"
+    __genv_save PATH
+    set -g PATH $argv[2] $PATH
+    set -g __genv_path $PATH
+    __genv_wrap
+end
+
+function __genv_watch
+    set -g __genv_file $argv[1]
+    set -g __genv_seen $argv[2]
+    set -g __genv_began (string split ' ' -- $argv[2])[-1]
+end
+
+function __genv_know
+    set -ga __genv_known $argv[1]
+end
+
+function __genv_leave
+    __genv_unwrap
+    for __genv_name in $__genv_names
+        __genv_restore $__genv_name
+    end
+    if set -q __genv_path; and test "$(string join : -- $__genv_path)" = "$(string join : -- $PATH)"
+        __genv_restore PATH
+    else
+        __genv_strip_path PATH $argv[1]
+    end
+    if set -q __genv_kind_LD_AUDIT
+        __genv_restore LD_AUDIT
+    else if contains -- $argv[1]/libgenv-nvml-filter.so (string split : -- "$LD_AUDIT")
+        set -gx LD_AUDIT (string split : -- $LD_AUDIT)
+        __genv_strip_path LD_AUDIT $argv[1]/libgenv-nvml-filter.so
+        set -gx LD_AUDIT (string join : -- $LD_AUDIT)
+        test -n "$LD_AUDIT"; or set -eg LD_AUDIT
+    end
+    if set -qg _OLD_VIRTUAL_PATH
+        __genv_strip_path _OLD_VIRTUAL_PATH $argv[1]
+    end
+    for __genv_name in $__genv_names PATH LD_AUDIT
+        set -eg __genv_kind_$__genv_name
+        set -eg __genv_value_$__genv_name
+    end
+    set -eg __genv_prefix
+    set -eg __genv_shims
+    set -eg __genv_venv
+    set -eg __genv_path
+    set -eg __genv_file
+    set -eg __genv_seen
+    set -eg __genv_began
+    set -eg __genv_known
+    return 0
+end
+
+function __genv_strip_path
+    set -l __genv_list
+    for __genv_folder in $$argv[1]
+        test "$__genv_folder" = "$argv[2]"; or set -a __genv_list $__genv_folder
+    end
+    set -g $argv[1] $__genv_list
+end
+
+# Shows the prefix before what the prompt was. Whoever keeps this function, as a virtual environment does, keeps one that
+# shows no prefix once the environment was left.
+function __genv_wrap
+    test -n "$__genv_prefix"; and status is-interactive; or return 0
+    functions -q fish_prompt; or return 0
+    string match -q '*__genv_wrapped_prompt*' -- (functions fish_prompt); and return 0
+    functions -e __genv_wrapped_prompt
+    functions -c fish_prompt __genv_wrapped_prompt
+    function fish_prompt
+        set -l __genv_last $status
+        if set -q __genv_prefix
+            printf '%s' $__genv_prefix
+        end
+        __genv_return $__genv_last
+        __genv_wrapped_prompt
+    end
+end
+
+function __genv_unwrap
+    functions -q __genv_wrapped_prompt; or return 0
+    if string match -q '*__genv_wrapped_prompt*' -- (functions fish_prompt)
+        functions -e fish_prompt
+        functions -c __genv_wrapped_prompt fish_prompt
+    else if functions -q _old_fish_prompt; and string match -q '*__genv_wrapped_prompt*' -- (functions _old_fish_prompt)
+        # What a virtual environment that is still active puts back when it goes.
+        functions -e _old_fish_prompt
+        functions -c __genv_wrapped_prompt _old_fish_prompt
+    end
+    functions -e __genv_wrapped_prompt
+    return 0
+end
+
+function __genv_return
+    return $argv[1]
+end
+
+function __genv_prompt --on-event fish_prompt
+    if set -q __genv_shims; and test "$VIRTUAL_ENV" != "$__genv_venv"
+        __genv_enter_again
+    end
+    if set -q __genv_file
+        __genv_look
+    end
+end
+
+function __genv_enter_again
+    set -g __genv_venv "$VIRTUAL_ENV"
+    contains -- $__genv_shims $PATH; or set -g PATH $__genv_shims $PATH
+    if functions -q _old_fish_prompt; and string match -q '*__genv_wrapped_prompt*' -- (functions _old_fish_prompt)
+        return 0 # the virtual environment's prompt shows it
+    end
+    __genv_wrap
+end
+
+function __genv_look
+    set -l __genv_lines
+    set -l __genv_say
+    if test -r $__genv_file
+        read -lz __genv_text <$__genv_file
+        set __genv_lines (string split \n -- $__genv_text)
+    end
+    test "$__genv_lines[1]" = "$__genv_seen"; and return 0
+    if not string match -q -- "* $__genv_began" "$__genv_lines[1]"; and not string match -q '* 0' -- "$__genv_lines[1]"
+        set __genv_lines '0 0' -1
+    end
+    set -l __genv_since (string split ' ' -- $__genv_seen)[1]
+    for __genv_line in $__genv_lines[3..-1]
+        set -l __genv_words (string split -m 1 ' ' -- $__genv_line)
+        string match -qr '^[0-9]+$' -- $__genv_words[1]; or continue
+        test $__genv_words[1] -gt $__genv_since; or continue
+        contains -- $__genv_words[1] $__genv_known; and continue
+        test -z "$__genv_say"; or __genv_print $__genv_say
+        set __genv_say $__genv_words[2]
+    end
+    if string match -q '* 0' -- $__genv_lines[1]
+        test -n "$__genv_say"; or set __genv_say "environment $GENV_ENVIRONMENT_ID has ended"
+        set __genv_say "$__genv_say; clean this shell up with \"genv deactivate\""
+        set -eg __genv_file
+    else if test -z "$__genv_say" -a "$CUDA_VISIBLE_DEVICES" != "$__genv_lines[2]"
+        set __genv_say "CUDA_VISIBLE_DEVICES is now $__genv_lines[2]"
+    end
+    test -z "$__genv_say"; or __genv_print $__genv_say
+    set -g __genv_seen $__genv_lines[1]
+    set -eg __genv_known
+    set -gx CUDA_VISIBLE_DEVICES $__genv_lines[2]
+end
+
+function __genv_print
+    printf 'genv: %s\n' (string replace -ar '[\x00-\x1f\x7f-\x9f]' '?' -- $argv[1]) >&2
+end
+
+function __genv_inherit
+    set -l __genv_line '0 0'
+    if test -r $GENV_STATUS_FILE
+        read -l __genv_first <$GENV_STATUS_FILE
+        set __genv_line $__genv_first
+    end
+    __genv_watch $GENV_STATUS_FILE "0 "(string split ' ' -- $__genv_line)[-1]
+    if not string match -q '* 0' -- $__genv_line
+        set -g __genv_seen $__genv_line
+    end
+end
+
+function __genv_preactivate
+    set -l __genv_options
+    if test -n "$GENV_PREACTIVATE_GPUS"
+        set -a __genv_options --gpus $GENV_PREACTIVATE_GPUS
+    end
+    if test -n "$GENV_PREACTIVATE_ENVIRONMENT_NAME"
+        set -a __genv_options --name $GENV_PREACTIVATE_ENVIRONMENT_NAME
+    end
+    if test "$GENV_PREACTIVATE_PROMPT" = 0
+        set -a __genv_options --no-prompt
+    end
+    set -e GENV_PREACTIVATE
+    set -e GENV_PREACTIVATE_GPUS
+    set -e GENV_PREACTIVATE_ENVIRONMENT_NAME
+    set -e GENV_PREACTIVATE_PROMPT
+    genv activate $__genv_options
+    return 0
+end
+
+function __genv_deinit
+    if set -q __genv_shims
+        genv deactivate; or __genv_leave $__genv_shims
+    end
+    set -eg __genv_file
+    set -eg __genv_seen
+    set -eg __genv_began
+    set -eg __genv_known
+    set -eg __genv_program
+    set -eg __genv_names
+    functions -e genv genvctl (functions --all --names | string match '__genv_*')
+end
+
+if not set -q __genv_shims; and not set -q __genv_file
+    if test -n "$GENV_ENVIRONMENT_ID"
+        if status is-interactive; and test -n "$GENV_STATUS_FILE"
+            __genv_inherit
+        end
+    else if test "$GENV_PREACTIVATE" = 1
+        __genv_preactivate
+    end
+end
