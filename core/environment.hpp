@@ -96,7 +96,10 @@ struct Environment {
     Uid uid = 0;
     std::string user; ///< the owner's name, or the uid as text
     WallTime created;
-    BootTime began;      ///< when it was created, by a clock that nobody sets
+    /// The moment of `created` by a clock that nobody sets; zero where the document of an earlier
+    /// version does not say.
+    BootTime createdSinceBoot;
+    BootTime began;      ///< when its lifetime began: later than `created` for one that had to wait
     bool exempt = false; ///< granted over a limit, by somebody who may: the limits' rules spare it
     std::uint64_t sequence = 0; ///< order of creation
     Configuration configuration;

@@ -113,7 +113,8 @@ void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& pla
     environment.uid = wanted.uid;
     environment.user = std::move(wanted.user);
     environment.created = clock_.wallNow();
-    environment.began = clock_.bootNow();
+    environment.createdSinceBoot = clock_.bootNow();
+    environment.began = environment.createdSinceBoot;
     environment.exempt = wanted.exempt;
     environment.sequence = ++lastSequence_;
     environment.configuration = std::move(wanted.configuration);

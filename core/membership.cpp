@@ -20,6 +20,16 @@ bool isRootOf(const Environment& environment, const ProcessIdentity& process) {
                        [&](const Kernel& kernel) { return is(kernel.process); });
 }
 
+// Whether a process is in the environment whose id its hint has.
+bool isBelieved(const ComputeProcess& process, const Environment& claimed) {
+    const std::optional<WallTime>& stamp = process.environmentHint->created;
+    if (!stamp)
+        return process.facts.uids.areAll(claimed.uid);
+    return *stamp == claimed.created &&
+           process.facts.identity.startedBefore() > claimed.createdSinceBoot &&
+           (mayDescend(process.facts, claimed) || process.userNamespaceOwner == claimed.uid);
+}
+
 } // namespace
 
 EnvironmentLookup lookupIn(const Ledger& ledger) {
@@ -53,12 +63,8 @@ const Environment* environmentOf(const EnvironmentLookup& lookup, const ComputeP
         return environment;
     if (!process.environmentHint)
         return nullptr;
-    const Environment* claimed = lookup.byId(*process.environmentHint);
-    if (claimed == nullptr)
-        return nullptr;
-    const bool believed =
-        mayDescend(process.facts, *claimed) || process.userNamespaceOwner == claimed->uid;
-    return believed ? claimed : nullptr;
+    const Environment* claimed = lookup.byId(process.environmentHint->id);
+    return claimed != nullptr && isBelieved(process, *claimed) ? claimed : nullptr;
 }
 
 } // namespace genv::core

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Membership: which environment a process belongs to. Ancestry is a fact and comes first; what a
 // process says of itself is believed only where lying would gain nothing, since the process is the
-// owner's or a container of theirs.
+// owner's or a container of theirs. An id alone is not enough for a container: its environment may
+// have ended, and the id be another's by now.
 #pragma once
 
 #include "core/environment.hpp"
@@ -33,8 +34,10 @@ const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
                                            const ProcessFacts& process,
                                            const std::vector<ProcessIdentity>& ancestors);
 
-/// The environment of a compute process: by descent, else by its GENV_ENVIRONMENT_ID where all its
-/// uids are the owner's or all are 0, or its user namespace is the owner's; null for none.
+/// The environment of a compute process: by descent, else by its hint; null for none. A hint with a
+/// stamp is believed where the stamp is that environment's, the process started no earlier, and all
+/// its uids are the owner's or all are 0, or its user namespace is the owner's. Without a stamp all
+/// its uids must be the owner's.
 const Environment* environmentOf(const EnvironmentLookup& lookup, const ComputeProcess& process);
 
 } // namespace genv::core

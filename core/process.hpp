@@ -3,6 +3,9 @@
 // pid together with its start time, everywhere in genv.
 #pragma once
 
+#include "core/time.hpp"
+
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -14,6 +17,10 @@ namespace genv::core {
 using Pid = std::uint32_t;
 using Uid = std::uint32_t;
 
+/// How many clock ticks a second has: USER_HZ, which Linux shows programs as 100 on every
+/// architecture that there are GPU drivers for.
+inline constexpr std::uint64_t clockTicksPerSecond = 100;
+
 /// One process for as long as the machine is up.
 struct ProcessIdentity {
     Pid pid = 0;
@@ -22,6 +29,12 @@ struct ProcessIdentity {
     std::uint64_t startTime = 0;
 
     static constexpr std::uint64_t unreadStart = std::uint64_t{1} << 63;
+
+    /// The end of the clock tick in which the process started: it started before this moment.
+    [[nodiscard]] BootTime startedBefore() const {
+        constexpr std::chrono::microseconds tick{1'000'000 / clockTicksPerSecond};
+        return BootTime{tick * static_cast<std::int64_t>(startTime + 1)};
+    }
 
     friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };

@@ -239,6 +239,8 @@ Environment decodeEnvironment(const json& document) {
     environment.uid = number32(document, "uid");
     environment.user = text(document, "user");
     environment.created = fromMicroseconds(number(document, "created"));
+    if (document.contains("created_boot"))
+        environment.createdSinceBoot = bootTime(document, "created_boot");
     if (document.contains("began"))
         environment.began = bootTime(document, "began");
     environment.exempt = flagIfAny(document, "exempt");
@@ -277,6 +279,7 @@ std::string encodeState(const Environment& environment) {
                      {"uid", environment.uid},
                      {"user", environment.user},
                      {"created", toMicroseconds(environment.created)},
+                     {"created_boot", environment.createdSinceBoot.time_since_epoch().count()},
                      {"began", environment.began.time_since_epoch().count()},
                      {"exempt", environment.exempt},
                      {"sequence", environment.sequence},

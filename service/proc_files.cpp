@@ -27,8 +27,6 @@ constexpr std::size_t mostOfStatus = 16384;
 constexpr std::size_t mostOfEnvironment = 1 << 20;
 constexpr std::size_t mostOfArguments = 1 << 16;
 constexpr std::size_t mostAncestors = 512;
-// The longest id there can be; a longer claim is no id.
-constexpr std::size_t mostOfHint = 64;
 
 std::string procPath(core::Pid pid, std::string_view file) {
     return fmt::format("/proc/{}/{}", pid, file);
@@ -153,7 +151,7 @@ std::optional<core::Lineage> readLineage(core::Pid pid) {
 
 std::optional<ProcClaims> readClaims(core::Pid pid) {
     ProcClaims claims;
-    claims.environmentHint = readEnvironmentVariable(pid, "GENV_ENVIRONMENT_ID", mostOfHint);
+    claims.environmentHint = readEnvironmentHint(pid);
     claims.userNamespaceOwner = readUserNamespaceOwner(pid);
     claims.isMpsServer = isMpsServer(pid);
     const auto identity = readIdentity(pid);
@@ -163,10 +161,9 @@ std::optional<ProcClaims> readClaims(core::Pid pid) {
     return claims;
 }
 
-std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
-                                                   std::size_t most) {
+std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid) {
     const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
-    return text ? findVariable(*text, name, most) : std::nullopt;
+    return text ? parseEnvironmentHint(*text) : std::nullopt;
 }
 
 ProcArguments readArguments(core::Pid pid) {

@@ -4,6 +4,7 @@
 // (Linux 6.18), so the service has them called in a process of its own (proc_reader.hpp).
 #pragma once
 
+#include "core/ports/observer.hpp"
 #include "core/process.hpp"
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace genv::service {
 /// What a process says of itself, and where it lives.
 struct ProcClaims {
     core::ProcessIdentity identity; ///< whose claims they are
-    std::optional<std::string> environmentHint;
+    std::optional<core::EnvironmentHint> environmentHint;
     std::optional<core::Uid> userNamespaceOwner;
     bool isMpsServer = false;
 };
@@ -45,10 +46,9 @@ std::optional<core::Lineage> readLineage(core::Pid pid);
 /// all is of that process.
 std::optional<ProcClaims> readClaims(core::Pid pid);
 
-/// The value of a variable in a process's environment as it started; nothing when it is not there,
-/// not readable or longer than `most`.
-std::optional<std::string> readEnvironmentVariable(core::Pid pid, const std::string& name,
-                                                   std::size_t most);
+/// What the variables that a process was started with say of its environment; nothing where they
+/// name none or cannot be read.
+std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid);
 
 /// The arguments of a process, as far as the first 64 KiB go.
 ProcArguments readArguments(core::Pid pid);

@@ -22,6 +22,11 @@ class PacketWriter {
         put(static_cast<std::uint32_t>(text.size()));
         packet_ += text;
     }
+    void put(core::WallTime time) { put(time.time_since_epoch().count()); }
+    void put(const core::EnvironmentHint& hint) {
+        put(hint.id);
+        put(hint.created);
+    }
     template <typename Value>
     void put(const std::optional<Value>& value) {
         put(value.has_value());
@@ -67,6 +72,15 @@ class PacketReader {
         flag = byte != 0;
     }
     void get(std::string& text) { text = take(size(1)); }
+    void get(core::WallTime& time) {
+        core::WallTime::rep count = 0;
+        get(count);
+        time = core::WallTime{core::WallTime::duration{count}};
+    }
+    void get(core::EnvironmentHint& hint) {
+        get(hint.id);
+        get(hint.created);
+    }
     template <typename Value>
     void get(std::optional<Value>& value) {
         bool isThere = false;

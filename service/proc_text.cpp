@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/proc_text.hpp"
 
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -61,17 +63,28 @@ std::optional<core::ProcessUids> parseUids(std::string_view text) {
     return uids;
 }
 
-std::optional<std::string> findVariable(std::string_view text, const std::string& name,
-                                        std::size_t most) {
-    const std::string wanted = name + "=";
-    while (!text.empty()) {
+std::optional<core::EnvironmentHint> parseEnvironmentHint(std::string_view text) {
+    constexpr std::string_view idName = "GENV_ENVIRONMENT_ID=";
+    constexpr std::string_view stampName = "GENV_ENVIRONMENT_CREATED=";
+    std::optional<std::string_view> id;
+    std::optional<std::string_view> stamp;
+    while (!text.empty() && !(id && stamp)) {
         const std::string_view entry = takeUntilNul(text);
-        if (entry.starts_with(wanted)) {
-            const std::string_view value = entry.substr(wanted.size());
-            return value.size() <= most ? std::optional(std::string(value)) : std::nullopt;
-        }
+        if (!id && entry.starts_with(idName))
+            id = entry.substr(idName.size());
+        else if (!stamp && entry.starts_with(stampName))
+            stamp = entry.substr(stampName.size());
     }
-    return std::nullopt;
+    if (!id || id->size() > core::longestName)
+        return std::nullopt;
+    core::EnvironmentHint hint{std::string(*id), std::nullopt};
+    if (!stamp || stamp->empty())
+        return hint;
+    std::uint64_t microseconds = 0;
+    if (!readNumber(*stamp, microseconds))
+        return std::nullopt;
+    hint.created = core::fromMicroseconds(microseconds);
+    return hint;
 }
 
 std::vector<std::string> splitArguments(std::string_view text) {

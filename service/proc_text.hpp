@@ -3,6 +3,7 @@
 // each are what a process chose for itself: its name, its arguments, its environment.
 #pragma once
 
+#include "core/ports/observer.hpp"
 #include "core/process.hpp"
 
 #include <cstddef>
@@ -25,10 +26,10 @@ std::optional<ProcStat> parseStat(std::string_view text);
 /// "Uid:" of proc_pid_status(5).
 std::optional<core::ProcessUids> parseUids(std::string_view text);
 
-/// The value of a variable in proc_pid_environ(5), the first of several; nothing when it is not
-/// there or longer than `most`.
-std::optional<std::string> findVariable(std::string_view text, const std::string& name,
-                                        std::size_t most);
+/// GENV_ENVIRONMENT_ID and GENV_ENVIRONMENT_CREATED in proc_pid_environ(5), of each the first of
+/// several. Nothing where there is no id, or one that is too long for an id, and where the stamp is
+/// not a number: it is no environment's then. An empty stamp counts as none.
+std::optional<core::EnvironmentHint> parseEnvironmentHint(std::string_view text);
 
 /// The words of proc_pid_cmdline(5).
 std::vector<std::string> splitArguments(std::string_view text);

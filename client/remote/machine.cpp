@@ -106,7 +106,8 @@ void Machine::observeProcess(const Snapshot::Process& process, core::Uid uid) {
         return; // it uses no GPU any more
     core::ComputeProcess seen;
     seen.facts = {{process.pid, 1}, all(uid), 1};
-    seen.environmentHint = process.environment;
+    if (process.environment)
+        seen.environmentHint = core::EnvironmentHint{*process.environment, std::nullopt};
     for (const Snapshot::Use& use : process.uses)
         seen.uses.push_back({uuidOf(use.device), use.memory});
     seen_.processes.push_back(std::move(seen));

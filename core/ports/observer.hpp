@@ -21,13 +21,22 @@ struct ComputeUse {
     std::optional<Bytes> usedMemory;
 };
 
+/// What a process says of its environment by its variables; unverified.
+struct EnvironmentHint {
+    std::string id; ///< GENV_ENVIRONMENT_ID
+    /// GENV_ENVIRONMENT_CREATED, the stamp: an id names an environment only together with it, since
+    /// an id can be taken again. Unset: the process has none.
+    std::optional<WallTime> created;
+
+    friend bool operator==(const EnvironmentHint&, const EnvironmentHint&) = default;
+};
+
 /// A process that the driver reports as using a GPU, with what its environment is decided by. One
 /// that cannot be read has neither ancestors nor claims, and is outside every environment.
 struct ComputeProcess {
     ProcessFacts facts;
     std::vector<ProcessIdentity> ancestors; ///< parent first
-    std::optional<std::string>
-        environmentHint;                   ///< GENV_ENVIRONMENT_ID of its environment, unverified
+    std::optional<EnvironmentHint> environmentHint;
     std::optional<Uid> userNamespaceOwner; ///< whose it lives in; unset in the service's own
     bool isMpsServer = false;              ///< the MPS server that root installed and started
     /// The service did not come to read it, since too many of its user's processes cannot be read:

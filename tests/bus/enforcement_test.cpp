@@ -64,11 +64,17 @@ class Enforcement : public BusTest {
     // One GPU: the simulated driver puts every program on every device.
     Enforcement() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "1"}}) {}
 
-    static ProcessOptions program(core::Uid uid, const std::string& id = "") {
+    static ProcessOptions program(core::Uid uid, const std::string& id = "",
+                                  const std::string& created = "") {
         ProcessOptions options{.uid = uid, .compute = true};
         if (!id.empty())
-            options.environment = {{"GENV_ENVIRONMENT_ID", id}};
+            options.environment["GENV_ENVIRONMENT_ID"] = id;
+        if (!created.empty())
+            options.environment["GENV_ENVIRONMENT_CREATED"] = created;
         return options;
+    }
+    std::string createdOf(const std::string& id) {
+        return asRoot->property(environmentPath(id), environmentInterface, "Created");
     }
     // A dry run, free for everybody, that names so many users.
     Answer enforceForUsers(std::uint32_t count) {
@@ -114,7 +120,7 @@ TEST_F(Enforcement, KnowsTheProcessesOfAnEnvironmentByDescentNamespaceAndWord) {
     const UserProcess shell({.uid = alice, .compute = true, .hasChild = true});
     const std::string id = activate(*asAlice, shell, 1);
     UserProcess daemonised(program(alice, id));
-    UserProcess container(program(root, id)); // as dockerd starts it
+    UserProcess container(program(root, id, createdOf(id))); // as dockerd starts it
     UserProcess liar(program(bob, id));
     EXPECT_EQ(messagesOf(asRoot->manager("Enforce", "a{sv}", 1, "max-devices-per-user", "u", 0U)),
               (Messages{"User alice is using 1 devices which is 1 more than the maximum allowed",
@@ -129,6 +135,28 @@ TEST_F(Enforcement, KnowsTheProcessesOfAnEnvironmentByDescentNamespaceAndWord) {
     EXPECT_EQ(container.wait(), SIGTERM);
     EXPECT_FALSE(liar.hasEnded()) << "bob is in no environment of alice's";
     EXPECT_EQ(devicesOf(id), "");
+}
+
+TEST_F(Enforcement, SparesRootsProcessWhoseIdIsAnotherEnvironmentsByNow) {
+    const auto start = [](Client& client, const UserProcess& shell) {
+        return client.manager("Activate", "a{sv}", 2, "pid", "u", shell.pid(), "id", "s", "work");
+    };
+    UserProcess bobs(bob);
+    ASSERT_TRUE(start(*asBob, bobs).ok());
+    const std::string created = createdOf("work");
+    UserProcess container(program(root, "work", created)); // as the docker shim starts one
+    UserProcess older(program(root, "work"));              // as it did before there was a stamp
+    bobs.kill(SIGKILL);
+    waitUntil([&] { return environmentCount() == "0"; }, "bob's environment to end");
+
+    const UserProcess alices(alice);
+    ASSERT_TRUE(start(*asAlice, alices).ok());
+    ASSERT_NE(createdOf("work"), created);
+    EXPECT_EQ(messagesOf(asRoot->manager("Enforce", "a{sv}", 2, "non-env-processes", "b", 1,
+                                         "env-devices", "b", 1)),
+              Messages{});
+    EXPECT_FALSE(container.hasEnded());
+    EXPECT_FALSE(older.hasEnded());
 }
 
 TEST_F(Enforcement, TakesAuthorisationAndDoesNothingWithout) {

@@ -19,11 +19,32 @@ class Membership : public LedgerTest {
     }
     static core::ComputeProcess process(core::Uid uid,
                                         std::vector<core::ProcessIdentity> ancestors = {},
-                                        std::optional<std::string> hint = std::nullopt) {
+                                        const std::optional<std::string>& id = std::nullopt) {
         core::ComputeProcess result = computeProcess(500, uid, {"GPU-0"});
         result.ancestors = std::move(ancestors);
-        result.environmentHint = std::move(hint);
+        if (id)
+            result.environmentHint = core::EnvironmentHint{*id, std::nullopt};
         return result;
+    }
+    /// One that was started now with the variables of an environment, and by nobody of it.
+    core::ComputeProcess stamped(core::Uid uid, const std::string& id) {
+        core::ComputeProcess result = process(uid, {}, id);
+        result.environmentHint->created = ledger.get(id).created;
+        result.facts.identity.startTime = ticksNow();
+        return result;
+    }
+    std::uint64_t ticksNow() const {
+        return static_cast<std::uint64_t>(clock.boot.time_since_epoch() /
+                                          std::chrono::milliseconds{10});
+    }
+    /// Ends an environment and starts another one with its id a moment later.
+    void replace(const std::string& id, core::Uid owner) {
+        processes.exit(static_cast<core::Pid>(std::stoul(id)));
+        clock.pass(std::chrono::milliseconds{10});
+        processes.add(90, owner);
+        ledger.activate(
+            {id, owner, "other", {}, {core::adopt(processes.pin(90), owner, owner)}, {}},
+            std::nullopt, owner);
     }
 };
 
@@ -76,17 +97,78 @@ TEST_F(Membership, InSomebodyElsesEnvironmentIsNotBelieved) {
     EXPECT_EQ(of(half), "") << "all its uids, not one";
 }
 
-TEST_F(Membership, OfAContainersRootIsWhatItSays) {
-    EXPECT_EQ(of(process(root, {}, "10")), "10");
+TEST_F(Membership, OfAContainersRootIsWhatItSaysWithTheStamp) {
+    EXPECT_EQ(of(stamped(root, "10")), "10");
+    EXPECT_EQ(of(process(root, {}, "10")), "") << "an id alone may be another environment's by now";
+}
+
+TEST_F(Membership, WithTheStampOfAnotherEnvironmentIsNone) {
+    for (const core::Uid uid : {root, alice}) {
+        core::ComputeProcess stale = stamped(uid, "10");
+        *stale.environmentHint->created -= std::chrono::microseconds{1};
+        EXPECT_EQ(of(stale), "") << "also where all its uids are the owner's";
+    }
+    EXPECT_EQ(of(stamped(bob, "10")), "") << "the stamp is public: it proves nothing of a uid";
+}
+
+TEST_F(Membership, EndsWithTheEnvironmentThatTheStampNames) {
+    const core::ComputeProcess container = stamped(root, "10");
+    const core::ComputeProcess own = stamped(alice, "10");
+    const core::ComputeProcess unstamped = process(root, {}, "10");
+    replace("10", bob);
+    EXPECT_EQ(of(container), "");
+    EXPECT_EQ(of(unstamped), "");
+    EXPECT_EQ(of(stamped(root, "10")), "10") << "a container of the one that has the id now";
+    processes.exit(90);
+    clock.pass(std::chrono::milliseconds{10});
+    processes.add(10, alice, 8);
+    ledger.activate({"10", alice, "alice", {}, {core::adopt(processes.pin(10), alice, alice)}, {}},
+                    std::nullopt, alice);
+    EXPECT_EQ(of(own), "") << "alice's, who has another environment under that id";
+    EXPECT_EQ(of(process(alice, {}, "10")), "10") << "a shell of before there was a stamp";
+}
+
+TEST_F(Membership, WithAStampNeedsAStartThatIsNoEarlier) {
+    core::ComputeProcess container = stamped(root, "10");
+    EXPECT_EQ(of(container), "10") << "in the clock tick in which the environment was created";
+    --container.facts.identity.startTime;
+    EXPECT_EQ(of(container), "") << "a wall clock that was set back may come by a moment twice";
+}
+
+TEST_F(Membership, OutlastsAWallClockThatIsSet) {
+    core::ComputeProcess container = stamped(root, "10");
+    clock.wall -= std::chrono::hours{1};
+    EXPECT_EQ(of(container), "10");
+    ++container.facts.identity.startTime;
+    EXPECT_EQ(of(container), "10");
+}
+
+TEST_F(Membership, OfAContainerThatWasStartedDuringAWaitIsKept) {
+    haveGpus(1);
+    attachCount("20", 1);
+    core::NewEnvironment wanted = newEnvironment("30", alice, 30);
+    const core::AttachRequest request{core::CountWanted{1}, std::nullopt, std::nullopt, false};
+    core::Placement waits;
+    waits.waitsFor = request;
+    ledger.activate(std::move(wanted), waits, alice);
+    const core::ComputeProcess container = stamped(root, "30");
+    clock.pass(std::chrono::hours{1});
+    processes.exit(20);
+    const std::uint64_t ticket = ledger.get("30").waits.front().ticket;
+    ledger.grant(ticket, planned("30", request));
+    ASSERT_EQ(devicesOf("30"), (std::vector<core::DeviceIndex>{0}));
+    EXPECT_EQ(of(container), "30") << "its lifetime begins later than it was created";
 }
 
 TEST_F(Membership, OfARootlessContainerNeedsTheOwnersUserNamespace) {
-    core::ComputeProcess contained = process(100'000, {}, "10");
+    core::ComputeProcess contained = stamped(100'000, "10");
     EXPECT_EQ(of(contained), "");
     contained.userNamespaceOwner = bob;
     EXPECT_EQ(of(contained), "");
     contained.userNamespaceOwner = alice;
     EXPECT_EQ(of(contained), "10");
+    contained.environmentHint->created.reset();
+    EXPECT_EQ(of(contained), "") << "without a stamp all its uids must be the owner's";
 }
 
 TEST_F(Membership, InAnEnvironmentThatDoesNotExistIsNone) {

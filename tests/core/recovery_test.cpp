@@ -272,6 +272,7 @@ TEST(StateSchema, ReadsWhatItWrites) {
     environment.uid = 4294967294U;
     environment.user = "user \xff\x01";
     environment.created = core::fromMicroseconds(1795256846023986);
+    environment.createdSinceBoot = core::BootTime{std::chrono::microseconds{66}};
     environment.began = core::BootTime{std::chrono::microseconds{77}};
     environment.exempt = true;
     environment.sequence = 42;

@@ -21,6 +21,9 @@ class RulesTest : public LedgerTest {
                  [this](const core::UserInfo& user) { return table.of(user); }};
     }
 
+    /// A start, in clock ticks, that is later than what the tests' clock comes to.
+    static constexpr std::uint64_t afterAll = 1ULL << 40U;
+
     /// A compute process; in an environment where it names one.
     core::ComputeProcess&
     run(core::Pid pid, core::Uid uid,
@@ -28,7 +31,14 @@ class RulesTest : public LedgerTest {
         const std::optional<std::string>& environment = std::nullopt, std::uint64_t startTime = 7) {
         core::ComputeProcess process;
         process.facts = {{pid, startTime}, {uid, uid, uid, uid}, 1};
-        process.environmentHint = environment;
+        if (environment)
+            process.environmentHint = core::EnvironmentHint{*environment, std::nullopt};
+        // Of anybody but the owner only the stamp is believed, and a start that is late enough.
+        const core::Environment* named = environment ? ledger.find(*environment) : nullptr;
+        if (named != nullptr && named->uid != uid) {
+            process.environmentHint->created = named->created;
+            process.facts.identity.startTime += afterAll;
+        }
         for (const auto& [index, memory] : uses)
             process.uses.push_back({"GPU-" + std::to_string(index), memory});
         return seen.processes.emplace_back(std::move(process));

@@ -137,18 +137,24 @@ class World : public RulesTest {
         if (uses.empty())
             uses.emplace_back(below(deviceCount), mebibytes(below(12)));
         core::Uid uid = environment != nullptr ? environment->uid : somebody();
-        core::ComputeProcess& process = run(pid, uid, uses, std::nullopt, below(10));
+        const auto now = static_cast<std::uint64_t>(clock.bootNow().time_since_epoch() /
+                                                    std::chrono::milliseconds{10});
+        core::ComputeProcess& process = run(pid, uid, uses, std::nullopt, now + below(10));
         if (environment != nullptr) {
+            // As genv sets it, and as a program may drop the stamp where its uids are the owner's.
+            core::EnvironmentHint hint{environment->id, environment->created};
             if (oneIn(2))
-                process.environmentHint = environment->id;
+                process.environmentHint = hint;
             else
                 process.ancestors = {{9999, 7}, environment->processes.front().identity};
             if (oneIn(8)) {
                 process.facts.uids = {0, 0, 0, 0};
+            } else if (process.environmentHint && oneIn(2)) {
+                process.environmentHint->created.reset();
             } else if (rules.envDevices && oneIn(8)) {
                 process.facts.uids = {container, container, container, container};
                 process.userNamespaceOwner = environment->uid;
-                process.environmentHint = environment->id;
+                process.environmentHint = hint;
             }
         } else if (oneIn(6)) {
             process.facts.uids.saved = 0;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Files of /proc, in which a process writes what it likes: its name, arguments and environment.
 // The first byte chooses which file the rest is.
+#include "core/text.hpp"
 #include "service/proc_text.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <algorithm>
 
 namespace genv::fuzz::proc {
-
-constexpr std::size_t mostOfVariable = 64;
 
 // However a process calls itself, it cannot say who its parent is.
 void expectNameIsNoField(std::string_view name) {
@@ -32,10 +31,10 @@ GENV_FUZZ_TARGET(proc) {
     } else if (which == 1) {
         service::parseUids(text);
     } else if (which == 2) {
-        const auto value = service::findVariable(text, "GENV_ENVIRONMENT_ID", mostOfVariable);
-        expect(!value ||
-                   (value->size() <= mostOfVariable && value->find('\0') == std::string::npos),
-               "a variable is short");
+        const auto hint = service::parseEnvironmentHint(text);
+        expect(!hint || (hint->id.size() <= core::longestName &&
+                         hint->id.find('\0') == std::string::npos),
+               "an id is short");
     } else if (which == 3) {
         std::size_t size = 0;
         for (const std::string& word : service::splitArguments(text))

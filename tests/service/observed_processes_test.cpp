@@ -48,7 +48,7 @@ class Claimant {
     void claim() {
         ASSERT_EQ(::write(told_[1], "x", 1), 1);
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-        while (!service::readEnvironmentVariable(pid(), "GENV_ENVIRONMENT_ID", 64)) {
+        while (!service::readEnvironmentHint(pid())) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
             ::sched_yield();
         }
@@ -130,7 +130,7 @@ ObservedProcesses::Uses usesOf(const std::vector<core::Pid>& pids) {
 std::size_t claims(const std::vector<ComputeProcess>& processes) {
     return static_cast<std::size_t>(
         std::count_if(processes.begin(), processes.end(), [](const ComputeProcess& process) {
-            return process.environmentHint == "7";
+            return process.environmentHint == core::EnvironmentHint{"7", std::nullopt};
         }));
 }
 

@@ -38,7 +38,7 @@ std::size_t count(const std::vector<ProcReading>& readings) {
 
 TEST(ProcReader, ReadsAllPartsOfAProcess) {
     service::ProcReader reader(procAccess());
-    const Child child({.environment = {"GENV_ENVIRONMENT_ID=10"}});
+    const Child child({.environment = {"GENV_ENVIRONMENT_ID=10", "GENV_ENVIRONMENT_CREATED=17"}});
     ProcBudget budget;
     const auto readings = reader.read({{child.pid(), ProcPart::Facts},
                                        {child.pid(), ProcPart::Lineage},
@@ -57,7 +57,7 @@ TEST(ProcReader, ReadsAllPartsOfAProcess) {
     EXPECT_EQ(lineage.ancestors[0].pid, facts.parent);
     const auto& claims = std::get<service::ProcClaims>(readings[2]);
     EXPECT_EQ(claims.identity, facts.identity);
-    EXPECT_EQ(claims.environmentHint, "10");
+    EXPECT_EQ(claims.environmentHint, (core::EnvironmentHint{"10", core::fromMicroseconds(17)}));
     EXPECT_FALSE(claims.userNamespaceOwner);
     EXPECT_FALSE(claims.isMpsServer);
     EXPECT_EQ(std::get<service::ProcArguments>(readings[3]).text,

@@ -315,12 +315,11 @@ TEST(ProcFiles, ReadsProcessesWithHostileNames) {
 }
 
 TEST(ProcFiles, ReadsWhatAProcessSaysOfItself) {
-    Child child({.environment = {"A=1", "GENV_ENVIRONMENT_ID=10", "XGENV_ENVIRONMENT_ID=2"}});
-    EXPECT_EQ(service::readEnvironmentVariable(child.pid(), "GENV_ENVIRONMENT_ID", 64), "10");
-    EXPECT_EQ(service::readEnvironmentVariable(child.pid(), "NONE", 64), std::nullopt);
-    EXPECT_EQ(service::readEnvironmentVariable(child.pid(), "GENV_ENVIRONMENT_ID", 1), std::nullopt)
-        << "what is too long is no id";
-    EXPECT_EQ(service::readEnvironmentVariable(4194305, "A", 64), std::nullopt);
+    Child child({.environment = {"A=1", "XGENV_ENVIRONMENT_ID=2", "GENV_ENVIRONMENT_ID=10",
+                                 "GENV_ENVIRONMENT_CREATED=1600000000000007"}});
+    EXPECT_EQ(service::readEnvironmentHint(child.pid()),
+              (core::EnvironmentHint{"10", core::fromMicroseconds(1'600'000'000'000'007)}));
+    EXPECT_EQ(service::readEnvironmentHint(4194305), std::nullopt);
     EXPECT_FALSE(service::readUserNamespaceOwner(child.pid()).has_value());
     EXPECT_FALSE(service::isMpsServer(child.pid()));
     EXPECT_FALSE(service::readArguments(child.pid()).text.empty());
