@@ -31,45 +31,54 @@ QuotaViolation compareMemory(const Holdings& after, const Limits& limits) {
     return std::nullopt;
 }
 
+QuotaViolation comparePlacement(Holdings holdings, const Limits& limits, const Placement& placement,
+                                const KeptForUser& kept) {
+    if (placement.attach.empty())
+        return std::nullopt;
+    for (const KeptDevice& device : kept) {
+        const bool isUsed = std::any_of(
+            placement.attach.begin(), placement.attach.end(), [&](const Placement::Device& used) {
+                return used.facts.uuid == device.device.uuid && !used.keptFor.empty();
+            });
+        if (!isUsed)
+            holdings.add(device.device, device.share);
+    }
+    for (const Placement::Device& device : placement.attach)
+        holdings.add(device.facts, placement.share);
+    return admitHoldings(holdings, limits);
+}
+
+} // namespace
+
 // What somebody holds is counted only where it is limited: root's, which never is, may be any
 // number of environments.
-bool isPlacementLimited(const Limits& limits) {
+bool areDevicesLimited(const Limits& limits) {
     return limits.maxDevices || limits.maxGpuMemory || limits.maxGpuMemoryPerDevice;
 }
 
-QuotaViolation comparePlacement(Holdings holdings, const Limits& limits,
-                                const Placement& placement) {
-    if (placement.attach.empty())
-        return std::nullopt;
-    for (const Placement::Device& device : placement.attach) {
-        Attachment attachment;
-        attachment.device = device.facts;
-        attachment.share = placement.share;
-        holdings.add(attachment);
-    }
+QuotaViolation admitHoldings(const Holdings& holdings, const Limits& limits) {
     if (limits.maxDevices && holdings.devices() > *limits.maxDevices)
         return tooMany(*limits.maxDevices, "device", holdings.devices(), "MaxDevicesPerUser");
     return compareMemory(holdings, limits);
 }
 
-} // namespace
-
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
-                               const std::optional<Placement>& placement) {
-    if (!limits.maxEnvironments && !isPlacementLimited(limits))
+                               const std::optional<Placement>& placement, const KeptForUser& kept) {
+    if (!limits.maxEnvironments && !areDevicesLimited(limits))
         return std::nullopt;
     const Holdings holdings = holdingsOf(ledger, owner.uid);
     if (limits.maxEnvironments && holdings.environments + 1 > *limits.maxEnvironments)
         return tooMany(*limits.maxEnvironments, "environment", holdings.environments + 1,
                        "MaxEnvironmentsPerUser");
-    return placement ? comparePlacement(holdings, limits, *placement) : std::nullopt;
+    return placement ? comparePlacement(holdings, limits, *placement, kept) : std::nullopt;
 }
 
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
-                               const Limits& limits, const Placement& placement) {
-    if (!isPlacementLimited(limits))
+                               const Limits& limits, const Placement& placement,
+                               const KeptForUser& kept) {
+    if (!areDevicesLimited(limits))
         return std::nullopt;
-    return comparePlacement(holdingsOf(ledger, environment.uid), limits, placement);
+    return comparePlacement(holdingsOf(ledger, environment.uid), limits, placement, kept);
 }
 
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,

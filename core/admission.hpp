@@ -3,6 +3,7 @@
 // watched by rules; here they are refused before anything is given.
 #pragma once
 
+#include "core/holdings.hpp"
 #include "core/ledger.hpp"
 #include "core/limits.hpp"
 #include "core/placement.hpp"
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace genv::core {
 
@@ -17,13 +19,25 @@ namespace genv::core {
 /// it would not.
 using QuotaViolation = std::optional<std::string>;
 
+/// What a user waits for and is `kept` for them counts as theirs, once: a placement that uses it
+/// does not add to it.
+using KeptForUser = std::vector<KeptDevice>;
+
 /// A new environment of a user, and what it would get.
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
-                               const std::optional<Placement>& placement);
+                               const std::optional<Placement>& placement,
+                               const KeptForUser& kept = {});
 
 /// More devices for an environment; a placement that only gives back is always within limits.
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
-                               const Limits& limits, const Placement& placement);
+                               const Limits& limits, const Placement& placement,
+                               const KeptForUser& kept = {});
+
+/// Whether limits say anything about the devices that somebody holds.
+bool areDevicesLimited(const Limits& limits);
+
+/// Why a user may not hold all of this.
+QuotaViolation admitHoldings(const Holdings& holdings, const Limits& limits);
 
 /// How long something of this age lasts from now on; without a lifetime, for ever.
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,

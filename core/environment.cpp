@@ -35,6 +35,14 @@ std::optional<Lease> Environment::firstLease() const {
     return first;
 }
 
+std::optional<BootTime> Environment::endOf(const Attachment& attachment) const {
+    if (!attachment.lease || !lease)
+        return attachment.lease ? std::optional(attachment.lease->until)
+               : lease          ? std::optional(lease->until)
+                                : std::nullopt;
+    return std::min(attachment.lease->until, lease->until);
+}
+
 bool Environment::hasLocked(const DeviceUuid& uuid) const {
     return std::any_of(locks.begin(), locks.end(), [&](const HeldLock& lock) {
         return std::find(lock.devices.begin(), lock.devices.end(), uuid) != lock.devices.end();

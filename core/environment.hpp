@@ -40,6 +40,9 @@ struct Attachment {
     WallTime since;
     std::uint64_t sequence = 0; ///< order of attachment over all environments
     std::optional<Lease> lease; ///< when it ends by itself
+    /// The waiting requests that the device was kept for when it was given. Its lease is not
+    /// extended while one of them waits.
+    std::vector<std::uint64_t> keptFor = {};
 
     friend bool operator==(const Attachment&, const Attachment&) = default;
 };
@@ -78,6 +81,7 @@ struct Wait {
     bool joined = false;
     /// How long the environment (when the request starts it) or else the attachment lasts.
     std::optional<std::chrono::seconds> lifetime;
+    BootTime began = {}; ///< `since`, by a clock that nobody sets
 
     friend bool operator==(const Wait&, const Wait&) = default;
 };
@@ -118,6 +122,8 @@ struct Environment {
     [[nodiscard]] bool isWaitingToStart() const;
     /// Of its lease and its attachments' the one that ends first.
     [[nodiscard]] std::optional<Lease> firstLease() const;
+    /// When one of its attachments ends by a lease, its own or the environment's.
+    [[nodiscard]] std::optional<BootTime> endOf(const Attachment& attachment) const;
     /// Whether one of its locks holds this device.
     [[nodiscard]] bool hasLocked(const DeviceUuid& uuid) const;
 

@@ -21,10 +21,9 @@ Bytes Holdings::mostMemoryOnADevice() const {
     return most;
 }
 
-void Holdings::add(const Attachment& attachment) {
-    Bytes& held = memory[attachment.device.uuid];
-    held = std::min(held + attachment.share.value_or(attachment.device.totalMemory),
-                    attachment.device.totalMemory);
+void Holdings::add(const DeviceFacts& device, std::optional<Bytes> share) {
+    Bytes& held = memory[device.uuid];
+    held = std::min(held + share.value_or(device.totalMemory), device.totalMemory);
 }
 
 Holdings holdingsOf(const Ledger& ledger, Uid uid) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 
 namespace genv::core {
 
@@ -21,7 +22,15 @@ struct Holdings {
     [[nodiscard]] Bytes totalMemory() const;
     [[nodiscard]] Bytes mostMemoryOnADevice() const;
 
-    void add(const Attachment& attachment);
+    void add(const Attachment& attachment) { add(attachment.device, attachment.share); }
+    /// A device, or a share of it.
+    void add(const DeviceFacts& device, std::optional<Bytes> share);
+};
+
+/// A device, or a share of it, that is kept for a user who waits.
+struct KeptDevice {
+    DeviceFacts device;
+    std::optional<Bytes> share;
 };
 
 /// What a user holds now.

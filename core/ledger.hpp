@@ -110,7 +110,8 @@ class Ledger {
     /// Takes a device from one environment, or from every one when none is named. Throws
     /// Error(NotAttached).
     void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor);
-    /// `exempt`: over a limit, by somebody who may.
+    /// `exempt`: over a limit, by somebody who may. Throws Error(DeviceUnavailable) where the lease
+    /// of a device that is kept for somebody who still waits would end later.
     void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
                    bool exempt = false);
     /// Registers a process, and attaches devices in the same change when a placement is given. A
@@ -192,6 +193,7 @@ class Ledger {
               const Terms& terms);
     [[nodiscard]] Lease leaseFor(std::chrono::seconds lifetime) const;
     void extend(Environment& environment, std::chrono::seconds lifetime) const;
+    void requireNoLongerThanKept(const Environment& before, const Environment& after) const;
     void requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const;
     void requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const;
 

@@ -46,8 +46,11 @@ void Ledger::restore(Environment environment, const Environment* written) {
     }
     if (environment.began == BootTime{}) // documents of earlier versions do not say
         environment.began = clock_.bootNow();
-    for (const Wait& wait : environment.waits)
+    for (Wait& wait : environment.waits) {
         lastSequence_ = std::max(lastSequence_, wait.ticket);
+        if (wait.began == BootTime{})
+            wait.began = clock_.bootNow();
+    }
     for (const HeldLock& lock : environment.locks)
         lastSequence_ = std::max(lastSequence_, lock.number);
     for (const Attachment& attachment : environment.attachments) {

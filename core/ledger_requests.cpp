@@ -13,6 +13,14 @@ namespace genv::core {
 
 namespace {
 
+// What was kept for somebody ends when it would have, whatever the environment's lease becomes.
+void pinLeases(Environment& environment) {
+    for (Attachment& attachment : environment.attachments) {
+        if (!attachment.keptFor.empty() && !attachment.lease)
+            attachment.lease = environment.lease;
+    }
+}
+
 void requireFresh(const Placement& placement, const DeviceTable& devices,
                   const Environment* environment) {
     if (!stillHolds(placement, devices, environment))
@@ -85,7 +93,7 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
         const Device* now = devices_.findUuid(device.facts.uuid);
         Attachment attachment{device.facts, placement.share,  !now->isAvailable(placement.share),
                               terms.exempt, clock_.wallNow(), ++lastSequence_,
-                              std::nullopt};
+                              std::nullopt, device.keptFor};
         if (terms.lifetime)
             attachment.lease = leaseFor(*terms.lifetime);
         environment.attachments.push_back(std::move(attachment));
@@ -95,7 +103,7 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
 void Ledger::addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
                      Uid actor, bool startsEnvironment) {
     environment.waits.push_back({++lastSequence_, request, clock_.wallNow(), actor, terms.exempt,
-                                 startsEnvironment, false, terms.lifetime});
+                                 startsEnvironment, false, terms.lifetime, clock_.bootNow()});
 }
 
 void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& placement, Uid actor) {
@@ -161,9 +169,11 @@ void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
         // Its time begins now that it has what it waited for.
         if (environment.isWaitingToStart())
             next.began = clock_.bootNow();
-        addAttachments(next, placement, {granted.exempt, std::nullopt});
-        if (granted.lifetime)
+        if (granted.lifetime) {
+            pinLeases(next);
             next.lease = leaseFor(*granted.lifetime);
+        }
+        addAttachments(next, placement, {granted.exempt, std::nullopt});
     }
     apply({std::move(next)}, Cause::request(granted.actor, environment.uid));
 }
@@ -211,6 +221,26 @@ void Ledger::extend(Environment& environment, std::chrono::seconds lifetime) con
         extendOne(attachment.lease);
 }
 
+void Ledger::requireNoLongerThanKept(const Environment& before, const Environment& after) const {
+    for (const Attachment& attachment : before.attachments) {
+        const auto waiting =
+            std::find_if(attachment.keptFor.begin(), attachment.keptFor.end(),
+                         [this](std::uint64_t ticket) { return waits_.contains(ticket); });
+        const auto end = before.endOf(attachment);
+        const auto wanted = after.endOf(*after.attachmentTo(attachment.device.uuid));
+        if (waiting == attachment.keptFor.end() || !end || (wanted && *wanted <= *end))
+            continue;
+        const Environment& other = get(waits_.at(*waiting));
+        fail(
+            ErrorCode::DeviceUnavailable,
+            "the lease of environment {} cannot be extended: {} (environment {}) waits for GPU {}, "
+            "which was kept for that request and is lent until it can start; detach GPU {} to "
+            "extend the rest, or wait in the queue for another one",
+            before.id, escaped(other.user), other.id, attachment.device.index,
+            attachment.device.index);
+    }
+}
+
 void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
                        bool exempt) {
     Environment next = get(id);
@@ -229,6 +259,7 @@ void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& chang
             for (Attachment& attachment : next.attachments)
                 attachment.lease.reset();
         }
+        requireNoLongerThanKept(get(id), next);
     }
     if (next == get(id))
         return;

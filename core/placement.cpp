@@ -27,16 +27,23 @@ bool isLost(const Device& device) {
     return device.health.state == Health::State::Lost;
 }
 
-// Healthy ones first, then those on which no foreign process runs, then the lowest index.
-auto preference(const Device& device) {
+// Healthy ones first, then those on which no foreign process runs.
+auto quality(const Device& device) {
     const int unhealthy = device.health.state == Health::State::Ok      ? 0
                           : device.health.state == Health::State::Stale ? 1
                                                                         : 2;
-    return std::tuple(unhealthy, device.occupied, device.facts.index);
+    return std::pair(unhealthy, device.occupied);
 }
 
-Placement::Device placed(const Device& device, std::optional<Bytes> share) {
-    return {device.facts, !device.isAvailable(share), device.occupied};
+bool isAttached(const Device& device, const Environment* environment) {
+    return environment != nullptr && environment->attachmentTo(device.facts.uuid) != nullptr;
+}
+
+// CUDA uses either GPUs or MIG instances, so an environment holds one kind.
+std::optional<DeviceKind> attachedKind(const Environment* environment) {
+    if (environment == nullptr || environment->attachments.empty())
+        return std::nullopt;
+    return environment->attachments.front().device.kind;
 }
 
 std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
@@ -52,9 +59,10 @@ std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
 class Placing {
   public:
     Placing(const AttachRequest& request, const DeviceTable& devices,
-            const Environment* environment, const Reservations& reservations)
+            const Environment* environment, const Reservations& reservations,
+            std::optional<BootTime> leaseEnd)
         : request_(request), devices_(devices), environment_(environment),
-          reservations_(reservations) {
+          reservations_(reservations), leaseEnd_(leaseEnd) {
         result_.share = request.share;
         result_.basis = attachedUuids(environment);
     }
@@ -70,7 +78,7 @@ class Placing {
             return std::move(result_);
         }
         const std::size_t need = wanted.count - current.size();
-        std::array<Kind, 2> kinds{candidates(DeviceKind::Gpu), candidates(DeviceKind::MigInstance)};
+        std::array<Kind, 2> kinds{sorted(DeviceKind::Gpu), sorted(DeviceKind::MigInstance)};
         const std::size_t most = std::max(kinds[0].usable(), kinds[1].usable());
         if (most < need)
             fail(ErrorCode::NotEnoughDevices,
@@ -117,12 +125,6 @@ class Placing {
         return attachNamed({device});
     }
 
-    // Keeps what the request could use of what is free; of a device that others share, what is left
-    // of it, or small shares could go on for ever.
-    void reserveInto(Reservations& reservations) const {
-        std::visit([&](const auto& wanted) { reserve(wanted, reservations); }, request_.wanted);
-    }
-
   private:
     struct Kind {
         std::vector<const Device*> available;
@@ -144,96 +146,47 @@ class Placing {
         return uuids;
     }
 
-    void reserve(const CountWanted& wanted, Reservations& reservations) const {
-        const std::size_t current = currentOfModel().size();
-        if (wanted.count <= current)
-            return;
-        const std::size_t need = wanted.count - current;
-        for (const DeviceKind kind : {DeviceKind::Gpu, DeviceKind::MigInstance}) {
-            Kind all = candidates(kind);
-            if (all.usable() < need)
-                continue;
-            for (const Device* device : all.available)
-                reservations.add(device->facts.uuid, request_.share);
-            std::stable_sort(all.held.begin(), all.held.end(),
-                             [](const Device* a, const Device* b) {
-                                 return a->availableMemory() > b->availableMemory();
-                             });
-            for (std::size_t i = 0; i + all.available.size() < need; ++i)
-                reserveRest(*all.held[i], reservations);
-        }
-    }
-
-    void reserve(const IndicesWanted& wanted, Reservations& reservations) const {
-        for (const DeviceIndex index : wanted.indices)
-            reserve(devices_.find(index), reservations);
-    }
-
-    void reserve(const UuidWanted& wanted, Reservations& reservations) const {
-        reserve(devices_.findUuid(wanted.uuid), reservations);
-    }
-
-    void reserve(const Device* device, Reservations& reservations) const {
-        if (device == nullptr || isAttached(*device))
-            return;
-        if (device->isAvailable(request_.share))
-            reservations.add(device->facts.uuid, request_.share);
-        else
-            reserveRest(*device, reservations);
-    }
-
-    // Where nothing is left nothing is kept, and those who share it may go on doing so.
-    static void reserveRest(const Device& device, Reservations& reservations) {
-        if (device.availableMemory() > Bytes{0})
-            reservations.add(device.facts.uuid, std::nullopt);
-    }
-
-    // CUDA uses either GPUs or MIG instances, so an environment holds one kind.
-    [[nodiscard]] std::optional<DeviceKind> attachedKind() const {
-        if (environment_ == nullptr || environment_->attachments.empty())
-            return std::nullopt;
-        return environment_->attachments.front().device.kind;
-    }
-
-    [[nodiscard]] bool isAttached(const Device& device) const {
-        return environment_ != nullptr && environment_->attachmentTo(device.facts.uuid) != nullptr;
-    }
-
-    Kind candidates(DeviceKind kind) const {
+    Kind sorted(DeviceKind kind) const {
         Kind result;
-        if (attachedKind().value_or(kind) != kind)
-            return result;
-        for (const auto& [index, device] : devices_.byIndex()) {
-            if (device.facts.kind != kind || isLost(device) || isAttached(device) ||
-                !matchesModel(device.facts, request_.model) ||
-                request_.share > device.facts.totalMemory)
-                continue;
-            (reservations_.leave(device, request_.share) ? result.available
-             : reservations_.contains(device.facts.uuid) ? result.reserved
-                                                         : result.held)
-                .push_back(&device);
+        for (const Device* device : candidates(request_, devices_, environment_, kind)) {
+            (reservations_.leave(*device, request_.share, leaseEnd_) ? result.available
+             : reservations_.contains(device->facts.uuid, leaseEnd_) ? result.reserved
+                                                                     : result.held)
+                .push_back(device);
         }
+        // Of those that are as good, one that is kept for nobody.
+        const auto passes = [&](const Device& device) {
+            return !reservations_.passed(device, request_.share, leaseEnd_).empty();
+        };
         std::sort(result.available.begin(), result.available.end(),
-                  [](const Device* a, const Device* b) { return preference(*a) < preference(*b); });
+                  [&](const Device* a, const Device* b) {
+                      return std::tuple(quality(*a), passes(*a), a->facts.index) <
+                             std::tuple(quality(*b), passes(*b), b->facts.index);
+                  });
         std::sort(result.held.begin(), result.held.end(), [](const Device* a, const Device* b) {
-            return std::tuple(a->claims.size(), preference(*a)) <
-                   std::tuple(b->claims.size(), preference(*b));
+            return std::tuple(a->claims.size(), quality(*a), a->facts.index) <
+                   std::tuple(b->claims.size(), quality(*b), b->facts.index);
         });
         return result;
+    }
+
+    Placement::Device placed(const Device& device) const {
+        return {device.facts, !device.isAvailable(request_.share), device.occupied,
+                reservations_.passed(device, request_.share, leaseEnd_)};
     }
 
     Placement choose(const Kind& kind, std::size_t need) {
         for (const auto* devices : {&kind.available, &kind.held}) {
             for (const Device* device : *devices) {
                 if (result_.attach.size() < need)
-                    result_.attach.push_back(placed(*device, request_.share));
+                    result_.attach.push_back(placed(*device));
             }
         }
         return std::move(result_);
     }
 
     Placement attachNamed(const std::vector<const Device*>& named) {
-        std::optional<DeviceKind> kind = attachedKind();
+        std::optional<DeviceKind> kind = attachedKind(environment_);
         for (const Device* device : named) {
             const DeviceFacts& facts = device->facts;
             if (!matchesModel(facts, request_.model))
@@ -243,10 +196,10 @@ class Placing {
                 fail(ErrorCode::InvalidArgs, "GPUs and MIG instances cannot be attached together, "
                                              "since CUDA uses only one kind");
             kind = facts.kind;
-            if (isAttached(*device))
+            if (isAttached(*device, environment_))
                 continue;
             requireUsable(*device);
-            result_.attach.push_back(placed(*device, request_.share));
+            result_.attach.push_back(placed(*device));
         }
         return std::move(result_);
     }
@@ -259,8 +212,8 @@ class Placing {
             fail(ErrorCode::InvalidArgs, "device {} has {} of memory, less than the {} wanted",
                  device.facts.index, formatBytes(device.facts.totalMemory),
                  formatBytes(*request_.share));
-        const bool isFree = reservations_.leave(device, request_.share);
-        if (!isFree && reservations_.contains(device.facts.uuid))
+        const bool isFree = reservations_.leave(device, request_.share, leaseEnd_);
+        if (!isFree && reservations_.contains(device.facts.uuid, leaseEnd_))
             fail(ErrorCode::DeviceUnavailable,
                  "Device {} is not available: it is kept for somebody who waits for it",
                  device.facts.index);
@@ -293,6 +246,7 @@ class Placing {
     const DeviceTable& devices_;
     const Environment* environment_;
     const Reservations& reservations_;
+    const std::optional<BootTime> leaseEnd_;
     Placement result_;
 };
 
@@ -307,15 +261,49 @@ bool Placement::overSubscribes() const {
                        [](const Device& device) { return device.overSubscribed; });
 }
 
+std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
+                                      const Environment* environment, DeviceKind kind) {
+    std::vector<const Device*> result;
+    if (attachedKind(environment).value_or(kind) != kind)
+        return result;
+    for (const auto& [index, device] : devices.byIndex()) {
+        if (device.facts.kind == kind && !isLost(device) && !isAttached(device, environment) &&
+            matchesModel(device.facts, request.model) &&
+            !(request.share > device.facts.totalMemory))
+            result.push_back(&device);
+    }
+    return result;
+}
+
+std::vector<const Device*> namedDevices(const AttachRequest& request, const DeviceTable& devices,
+                                        const Environment* environment) {
+    std::vector<const Device*> result;
+    const auto add = [&](const Device* device) {
+        if (device != nullptr && !isAttached(*device, environment) &&
+            std::find(result.begin(), result.end(), device) == result.end())
+            result.push_back(device);
+    };
+    if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted)) {
+        for (const DeviceIndex index : indices->indices)
+            add(devices.find(index));
+    } else if (const auto* uuid = std::get_if<UuidWanted>(&request.wanted)) {
+        add(devices.findUuid(uuid->uuid));
+    }
+    return result;
+}
+
 Placement place(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations) {
-    return std::visit(Placing(request, devices, environment, reservations), request.wanted);
+                const Environment* environment, const Reservations& reservations,
+                std::optional<BootTime> leaseEnd) {
+    return std::visit(Placing(request, devices, environment, reservations, leaseEnd),
+                      request.wanted);
 }
 
 Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
-                      const Environment* environment, const Reservations& reservations) {
+                      const Environment* environment, const Reservations& reservations,
+                      std::optional<BootTime> leaseEnd) {
     try {
-        return place(request, devices, environment, reservations);
+        return place(request, devices, environment, reservations, leaseEnd);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
@@ -347,16 +335,9 @@ std::size_t missing(const AttachRequest& request, const Environment& environment
     return indices.size();
 }
 
-void reserveFor(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment, Reservations& reservations) {
-    // What is kept for others that asked earlier is kept for this one as well: whoever comes later
-    // gets nothing that either could use.
-    const Reservations none;
-    Placing(request, devices, environment, none).reserveInto(reservations);
-}
-
 bool stillHolds(const Placement& placement, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations) {
+                const Environment* environment, const Reservations& reservations,
+                std::optional<BootTime> leaseEnd) {
     if (placement.basis != attachedUuids(environment))
         return false;
     if (placement.waitsFor)
@@ -366,8 +347,8 @@ bool stillHolds(const Placement& placement, const DeviceTable& devices,
             const Device* device = devices.findUuid(wanted.facts.uuid);
             if (device == nullptr || device->facts != wanted.facts || isLost(*device))
                 return false;
-            return reservations.leave(*device, placement.share) ||
-                   (wanted.overSubscribed && !reservations.contains(device->facts.uuid));
+            return reservations.leave(*device, placement.share, leaseEnd) ||
+                   (wanted.overSubscribed && !reservations.contains(device->facts.uuid, leaseEnd));
         });
 }
 

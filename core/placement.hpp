@@ -8,6 +8,8 @@
 #include "core/environment.hpp"
 #include "core/reservations.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -19,10 +21,14 @@ struct Placement {
         DeviceFacts facts;
         bool overSubscribed = false; ///< somebody else holds it
         bool occupied = false;       ///< a process of none of its environments runs on it
+        /// The waiting requests that it is kept for; it is given until they can start.
+        std::vector<std::uint64_t> keptFor = {};
     };
     std::vector<Device> attach;
     std::vector<DeviceUuid> detach; ///< the surplus of a smaller exact count
     std::optional<Bytes> share;
+    /// How long it is asked for; unset: as long as the environment lasts.
+    std::optional<std::chrono::seconds> lifetime;
 
     /// What the environment held when this was worked out; another state makes it stale.
     std::vector<DeviceUuid> basis;
@@ -37,28 +43,36 @@ struct Placement {
 /// none in particular.
 bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);
 
+/// The devices of a kind that a request for a number of devices could ever get, attached ones not
+/// among them. `environment` is null for one that does not exist yet.
+std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
+                                      const Environment* environment, DeviceKind kind);
+
+/// The devices that a request names and that are there, each once, attached ones not among them.
+std::vector<const Device*> namedDevices(const AttachRequest& request, const DeviceTable& devices,
+                                        const Environment* environment);
+
 /// Works out what a request gets without what is reserved for others. `environment` is null for one
-/// that does not exist yet. Throws Error: NoSuchDevice, NotEnoughDevices (more than the machine
-/// has), DeviceUnavailable (others hold them, or wait for them), InvalidArgs.
+/// that does not exist yet, and `leaseEnd` is unset where the request has no lease. Throws Error:
+/// NoSuchDevice, NotEnoughDevices (more than the machine has), DeviceUnavailable (others hold them,
+/// or wait for them), InvalidArgs.
 Placement place(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations = {});
+                const Environment* environment, const Reservations& reservations = {},
+                std::optional<BootTime> leaseEnd = std::nullopt);
 
 /// What a request that may wait gets: devices now, or else a placement that waits. Throws as
 /// place() does, but DeviceUnavailable only for what no waiting can get.
 Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
-                      const Environment* environment, const Reservations& reservations);
+                      const Environment* environment, const Reservations& reservations,
+                      std::optional<BootTime> leaseEnd = std::nullopt);
 
 /// How many devices an environment lacks of what a request asks for.
 std::size_t missing(const AttachRequest& request, const Environment& environment);
 
-/// Keeps for a request that cannot be satisfied yet whatever it could use of what is free now, and
-/// what is left of as many devices as it lacks.
-void reserveFor(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment, Reservations& reservations);
-
 /// Whether a placement that was worked out before still gives exactly what it says, in the table as
 /// it is now. One that waits does as long as its environment holds what it held.
 bool stillHolds(const Placement& placement, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations = {});
+                const Environment* environment, const Reservations& reservations = {},
+                std::optional<BootTime> leaseEnd = std::nullopt);
 
 } // namespace genv::core

@@ -3,7 +3,7 @@
 
 #include "core/caps.hpp"
 #include "core/duration.hpp"
-#include "core/text.hpp"
+#include "core/unavailable.hpp"
 
 #include <fmt/format.h>
 
@@ -15,17 +15,6 @@ namespace genv::core {
 namespace {
 
 constexpr std::chrono::seconds writeRetryInterval{1};
-
-constexpr std::size_t mostHoldersNamed = 4;
-
-bool isWanted(const AttachRequest& request, const Device& device) {
-    if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
-        return std::find(indices->indices.begin(), indices->indices.end(), device.facts.index) !=
-               indices->indices.end();
-    if (const auto* uuid = std::get_if<UuidWanted>(&request.wanted))
-        return device.facts.uuid == uuid->uuid;
-    return matchesModel(device.facts, request.model);
-}
 
 // Whether one of its processes is there still; where none is, its end is about to be told.
 bool hasLivingProcess(const Environment& environment) {
@@ -40,9 +29,9 @@ bool hasLivingProcess(const Environment& environment) {
 } // namespace
 
 Queue::Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
-             Log& log, LimitsOf limitsOf)
+             Log& log, LimitsOf limitsOf, TimesOf times)
     : ledger_(ledger), clock_(clock), scheduler_(scheduler), events_(events), log_(log),
-      limitsOf_(std::move(limitsOf)) {}
+      limitsOf_(std::move(limitsOf)), times_(std::move(times)) {}
 
 void Queue::expectClients() {
     for (const auto& [ticket, environment] : ledger_.waits())
@@ -52,21 +41,43 @@ void Queue::expectClients() {
 }
 
 Placement Queue::place(const AttachRequest& request, const Environment* environment,
-                       bool mayWait) const {
-    const Reservations kept = reservations();
-    if (mayWait)
-        return placeOrWait(request, ledger_.devices(), environment, kept);
+                       std::optional<std::chrono::seconds> lifetime, bool mayWait) const {
+    const KeptDevices kept = keptDevices();
+    const auto end = leaseEnd(environment, lifetime, kept.now());
     try {
-        return core::place(request, ledger_.devices(), environment, kept);
+        Placement placement =
+            mayWait
+                ? placeOrWait(request, ledger_.devices(), environment, kept.reservations(), end)
+                : core::place(request, ledger_.devices(), environment, kept.reservations(), end);
+        placement.lifetime = lifetime;
+        return placement;
     } catch (const Error& error) {
-        if (error.code() != ErrorCode::DeviceUnavailable)
+        if (mayWait || error.code() != ErrorCode::DeviceUnavailable)
             throw;
-        throw Error(error.code(), error.what() + holders(request));
+        throw Error(error.code(), error.what() +
+                                      describeKeepers(request, environment, ledger_, kept) +
+                                      describeHolders(request, ledger_));
     }
 }
 
 bool Queue::stillHolds(const Placement& placement, const Environment* environment) const {
-    return core::stillHolds(placement, ledger_.devices(), environment, reservations());
+    const KeptDevices kept = keptDevices();
+    const Reservations& reservations = kept.reservations();
+    const auto end = leaseEnd(environment, placement.lifetime, kept.now());
+    if (!core::stillHolds(placement, ledger_.devices(), environment, reservations, end))
+        return false;
+    // Who is to start when it ends is part of what was agreed to.
+    return placement.waitsFor ||
+           std::all_of(placement.attach.begin(), placement.attach.end(),
+                       [&](const Placement::Device& wanted) {
+                           return reservations.passed(
+                                      *ledger_.devices().findUuid(wanted.facts.uuid),
+                                      placement.share, end) == wanted.keptFor;
+                       });
+}
+
+KeptForUser Queue::keptFor(Uid owner, std::optional<Ticket> except) const {
+    return keptDevices().of(owner, except);
 }
 
 void Queue::requireRoom(Uid owner, Uid actor) const {
@@ -99,13 +110,36 @@ bool Queue::isAbandoned(const EnvironmentId& environment) const {
 void Queue::await(Ticket ticket, UserInfo owner, std::optional<std::chrono::milliseconds> timeout,
                   Answer answer) {
     abandoned_.erase(ticket);
-    Waiter waiter{ledger_.waits().at(ticket), std::move(owner), std::move(answer), nullptr};
+    Waiter waiter{ledger_.waits().at(ticket), std::move(owner), std::move(answer)};
     if (timeout)
-        waiter.timeout = scheduler_.after(*timeout, [this, ticket, limit = *timeout] {
-            refuse(ticket, {ErrorCode::Timeout,
-                            fmt::format("no device became free within {}", formatDuration(limit))});
-        });
-    waiters_.insert_or_assign(ticket, std::move(waiter));
+        waiter.limit = {clock_.bootNow() + *timeout, *timeout};
+    limitWait(ticket, waiters_.insert_or_assign(ticket, std::move(waiter)).first->second);
+    schedule();
+}
+
+// The caller's timeout ends a wait, or what any request may wait.
+void Queue::limitWait(Ticket ticket, Waiter& waiter) {
+    const std::chrono::milliseconds maxWait = times_().maxWait;
+    BootTime end = ledger_.wait(ticket).began + maxWait;
+    std::string why = fmt::format(
+        "no device became free within {}, the longest that a request may wait (MaxWait)",
+        formatDuration(maxWait));
+    if (waiter.limit && waiter.limit->first <= end) {
+        end = waiter.limit->first;
+        why = fmt::format("no device became free within {}", formatDuration(waiter.limit->second));
+    }
+    waiter.timeout = scheduler_.after(std::chrono::ceil<std::chrono::milliseconds>(std::max(
+                                          end - clock_.bootNow(), std::chrono::microseconds{0})),
+                                      [this, ticket, why = std::move(why)] {
+                                          refuse(ticket, {ErrorCode::Timeout, why});
+                                      });
+}
+
+void Queue::settingsChanged() {
+    for (auto& [ticket, waiter] : waiters_) {
+        if (ledger_.waits().contains(ticket))
+            limitWait(ticket, waiter);
+    }
     schedule();
 }
 
@@ -120,11 +154,13 @@ void Queue::onEvent(const Event& event) {
         forget(removed->environment);
     if (ledger_.waits().empty())
         return;
-    // Whatever may make a device free, or change who comes first.
+    // Whatever may make a device free, or change who comes first, or how long a device is kept.
     const auto* device = std::get_if<DeviceChanged>(&event);
+    const auto* environment = std::get_if<EnvironmentChanged>(&event);
     if (std::holds_alternative<Detached>(event) || std::holds_alternative<QueueChanged>(event) ||
         std::holds_alternative<DeviceAdded>(event) ||
         std::holds_alternative<DeviceRemoved>(event) ||
+        (environment != nullptr && environment->field == EnvironmentField::Expires) ||
         (device != nullptr && device->field != DeviceField::LockedBy))
         schedule();
 }
@@ -150,26 +186,19 @@ void Queue::giveUpOnClients() {
         ledger_.endWait(ticket, Reason::cancelled());
 }
 
-Reservations Queue::reservations() const {
-    Reservations reservations;
+KeptDevices Queue::keptDevices() const {
+    KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor);
     for (const auto& [ticket, id] : ledger_.waits())
-        reserve(ledger_.wait(ticket), ledger_.get(id), reservations);
-    return reservations;
+        keep(ticket, kept);
+    return kept;
 }
 
-// What an earlier one could have now is kept for it; what it could use of less, too.
-void Queue::reserve(const Wait& wait, const Environment& environment,
-                    Reservations& reservations) const {
-    try {
-        const Placement placement =
-            core::place(wait.request, ledger_.devices(), &environment, reservations);
-        for (const Placement::Device& device : placement.attach) {
-            if (!device.overSubscribed)
-                reservations.add(device.facts.uuid, wait.request.share);
-        }
-    } catch (const Error&) {
-        reserveFor(wait.request, ledger_.devices(), &environment, reservations);
-    }
+// The limits of one whose client has not called again are not known yet.
+void Queue::keep(Ticket ticket, KeptDevices& kept) const {
+    const auto waiter = waiters_.find(ticket);
+    kept.keep(ledger_.get(ledger_.waits().at(ticket)), ledger_.wait(ticket),
+              waiter == waiters_.end() ? std::nullopt
+                                       : std::optional(limitsOf_(waiter->second.owner)));
 }
 
 void Queue::schedule() {
@@ -181,31 +210,32 @@ void Queue::schedule() {
 }
 
 void Queue::serve() {
-    Reservations reservations;
+    KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor);
     std::vector<Ticket> tickets;
     for (const auto& [ticket, id] : ledger_.waits())
         tickets.push_back(ticket);
     for (const Ticket ticket : tickets) {
         if (ledger_.waits().contains(ticket)) // or it ended by what was done for one before
-            serve(ticket, reservations);
+            serve(ticket, kept);
     }
 }
 
-void Queue::serve(Ticket ticket, Reservations& reservations) {
+void Queue::serve(Ticket ticket, KeptDevices& kept) {
     const Wait& wait = ledger_.wait(ticket);
     const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
     const auto waiter = waiters_.find(ticket);
     if (waiter == waiters_.end() || !hasLivingProcess(environment)) {
-        reserve(wait, environment, reservations);
+        keep(ticket, kept);
         return;
     }
     try {
         Placement placement =
-            core::place(wait.request, ledger_.devices(), &environment, reservations);
+            core::place(wait.request, ledger_.devices(), &environment, kept.reservations(),
+                        leaseEnd(environment, wait, kept.now()));
         const QuotaViolation violation =
-            wait.exempt
-                ? std::nullopt
-                : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner), placement);
+            wait.exempt ? std::nullopt
+                        : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner),
+                                          placement, kept.of(environment.uid));
         if (violation)
             refuse(ticket, {ErrorCode::QuotaExceeded, *violation});
         else
@@ -214,7 +244,7 @@ void Queue::serve(Ticket ticket, Reservations& reservations) {
         if (error.code() == ErrorCode::DeviceUnavailable ||
             error.code() == ErrorCode::StorageFailed) {
             waiter->second.lasted = true;
-            reserve(wait, environment, reservations);
+            keep(ticket, kept);
         } else {
             refuse(ticket, error);
         }
@@ -251,27 +281,6 @@ void Queue::refuse(Ticket ticket, const Error& error) {
     ledger_.endWait(ticket,
                     error.code() == ErrorCode::Timeout ? Reason::timeout() : Reason::refused());
     answer(error);
-}
-
-std::string Queue::holders(const AttachRequest& request) const {
-    std::string text;
-    std::size_t named = 0;
-    std::size_t more = 0;
-    for (const auto& [index, device] : ledger_.devices().byIndex()) {
-        if (!isWanted(request, device))
-            continue;
-        for (const Claim& claim : device.claims) {
-            if (++named > mostHoldersNamed) {
-                ++more;
-                continue;
-            }
-            text += fmt::format("{} GPU {} is held by {} (environment {}) since {}",
-                                text.empty() ? ";" : ",", index,
-                                escaped(ledger_.get(claim.environment).user), claim.environment,
-                                formatLocalTime(claim.attachment.since));
-        }
-    }
-    return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
 } // namespace genv::core

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The queue of those who wait for devices: first come, first served.
 //
+// Nothing that is kept lies idle without need: a request whose lease ends before those for whom it
+// is kept can start may use it (backfill), and cannot have that lease extended while they wait.
+// Nobody waits longer than `maxWait`.
+//
 // Who waits is in the ledger, with the environment that asked; here is who is to be told. What is
 // free is kept for the earliest waiter that can use it, also against those who do not wait, so
 // whoever places a request asks the queue and not the table. A request that was found in the state
@@ -10,6 +14,7 @@
 #include "core/admission.hpp"
 #include "core/error.hpp"
 #include "core/events.hpp"
+#include "core/kept_devices.hpp"
 #include "core/ledger.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
@@ -21,11 +26,19 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace genv::core {
 
 /// How long a request that was found at start waits for its client.
 inline constexpr std::chrono::seconds patienceWithClients{30};
+
+/// How long requests wait, and devices are kept for them.
+struct WaitingTimes {
+    std::chrono::milliseconds maxWait{std::chrono::hours{24}}; ///< of any request
+    /// How long a holder without a lease is reckoned to stay.
+    std::chrono::milliseconds keepFor{std::chrono::hours{1}};
+};
 
 class Queue {
   public:
@@ -34,21 +47,29 @@ class Queue {
     using Answer = std::function<void(const std::optional<Error>& refusal)>;
     /// What applies to a user now.
     using LimitsOf = std::function<Limits(const UserInfo&)>;
+    /// What applies to everybody now.
+    using TimesOf = std::function<WaitingTimes()>;
 
     /// All outlive this, and so does the loop's last turn.
     Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
-          Log& log, LimitsOf limitsOf);
+          Log& log, LimitsOf limitsOf, TimesOf times);
 
     /// To be called when the state was found again: the requests in it begin to wait for their
     /// clients.
     void expectClients();
 
     /// Works out what a request gets beside what is kept for those who wait; where it may wait, a
-    /// placement that does. Throws as core::place() does, and says who holds what is wanted.
+    /// placement that does. `lifetime`: how long it wants it, where it says. Throws as
+    /// core::place() does, and says who holds what is wanted, for whom it is kept, and what would
+    /// help.
     [[nodiscard]] Placement place(const AttachRequest& request, const Environment* environment,
+                                  std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                   bool mayWait = false) const;
-    /// core::stillHolds(), beside what is kept for those who wait.
+    /// core::stillHolds(), beside what is kept for those who wait; also whether its lease, which
+    /// would begin now, ends in time, and for whom it is kept is as it was.
     [[nodiscard]] bool stillHolds(const Placement& placement, const Environment* environment) const;
+    /// What is kept for the waiting requests of a user, but for one of them.
+    [[nodiscard]] KeptForUser keptFor(Uid owner, std::optional<Ticket> except = std::nullopt) const;
 
     /// Throws Error(LimitsExceeded) when one more request of this actor for this owner is too many.
     void requireRoom(Uid owner, Uid actor) const;
@@ -60,11 +81,15 @@ class Queue {
     [[nodiscard]] bool isAbandoned(const EnvironmentId& environment) const;
 
     /// Somebody wants to hear of a request that the ledger has. The answer never comes before this
-    /// returns. After `timeout` it is Error(Timeout).
+    /// returns. After `timeout`, or when it has waited as long as any request may, it is
+    /// Error(Timeout).
     void await(Ticket ticket, UserInfo owner, std::optional<std::chrono::milliseconds> timeout,
                Answer answer);
     /// A request waits no longer, and nobody is told.
     void cancel(Ticket ticket);
+
+    /// The limits or the times are others now.
+    void settingsChanged();
 
     /// Hears an event of the ledger.
     void onEvent(const Event& event);
@@ -74,21 +99,22 @@ class Queue {
         EnvironmentId environment;
         UserInfo owner;
         Answer answer;
-        std::unique_ptr<Scheduled> timeout;
+        /// The caller's own timeout: when it ends, and how long it is.
+        std::optional<std::pair<BootTime, std::chrono::milliseconds>> limit = {};
+        std::unique_ptr<Scheduled> timeout = {};
         bool lasted = false; ///< it could not be served at once
     };
 
-    [[nodiscard]] Reservations reservations() const;
-    void reserve(const Wait& wait, const Environment& environment,
-                 Reservations& reservations) const;
+    [[nodiscard]] KeptDevices keptDevices() const;
+    void keep(Ticket ticket, KeptDevices& kept) const;
+    void limitWait(Ticket ticket, Waiter& waiter);
     void schedule();
     void serve();
-    void serve(Ticket ticket, Reservations& reservations);
+    void serve(Ticket ticket, KeptDevices& kept);
     void grant(Ticket ticket, Placement placement);
     void refuse(Ticket ticket, const Error& error);
     void forget(const EnvironmentId& environment);
     void giveUpOnClients();
-    [[nodiscard]] std::string holders(const AttachRequest& request) const;
 
     Ledger& ledger_;
     const Clock& clock_;
@@ -96,6 +122,7 @@ class Queue {
     const EventHub& events_;
     Log& log_;
     const LimitsOf limitsOf_;
+    const TimesOf times_;
     std::map<Ticket, Waiter> waiters_;
     std::set<Ticket> abandoned_;
     std::unique_ptr<Scheduled> patience_;

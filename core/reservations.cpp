@@ -1,24 +1,68 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/reservations.hpp"
 
+#include <algorithm>
+
 namespace genv::core {
 
-void Reservations::add(const DeviceUuid& device, std::optional<Bytes> share) {
-    Reserved& reserved = reserved_[device];
-    if (share)
-        reserved.memory = reserved.memory + *share;
-    else
-        reserved.whole = true;
+namespace {
+
+bool passes(const Keeper& keeper, std::optional<BootTime> leaseEnd) {
+    return leaseEnd && *leaseEnd <= keeper.start;
 }
 
-bool Reservations::leave(const Device& device, std::optional<Bytes> share) const {
+} // namespace
+
+void Reservations::add(const DeviceUuid& device, std::optional<Bytes> share, const Keeper& keeper) {
+    reserved_[device].push_back({share, keeper});
+}
+
+bool Reservations::contains(const DeviceUuid& device, std::optional<BootTime> leaseEnd) const {
+    const auto found = reserved_.find(device);
+    return found != reserved_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const Reserved& reserved) {
+               return !passes(reserved.keeper, leaseEnd);
+           });
+}
+
+bool Reservations::leave(const Device& device, std::optional<Bytes> share,
+                         std::optional<BootTime> leaseEnd) const {
     if (!device.isAvailable(share))
         return false;
     const auto found = reserved_.find(device.facts.uuid);
     if (found == reserved_.end())
         return true;
-    return share && !found->second.whole &&
-           device.availableMemory() >= found->second.memory + *share;
+    Bytes kept;
+    for (const Reserved& reserved : found->second) {
+        if (passes(reserved.keeper, leaseEnd))
+            continue;
+        if (!share || !reserved.share)
+            return false;
+        kept = kept + *reserved.share;
+    }
+    return !share || device.availableMemory() >= kept + *share;
+}
+
+std::vector<std::uint64_t> Reservations::passed(const Device& device, std::optional<Bytes> share,
+                                                std::optional<BootTime> leaseEnd) const {
+    std::vector<std::uint64_t> tickets;
+    const auto found = reserved_.find(device.facts.uuid);
+    if (found == reserved_.end() || leave(device, share, std::nullopt))
+        return tickets;
+    for (const Reserved& reserved : found->second) {
+        if (passes(reserved.keeper, leaseEnd))
+            tickets.push_back(reserved.keeper.ticket);
+    }
+    return tickets;
+}
+
+std::vector<Keeper> Reservations::keepersOf(const DeviceUuid& device) const {
+    std::vector<Keeper> keepers;
+    if (const auto found = reserved_.find(device); found != reserved_.end()) {
+        for (const Reserved& reserved : found->second)
+            keepers.push_back(reserved.keeper);
+    }
+    return keepers;
 }
 
 } // namespace genv::core

@@ -29,6 +29,11 @@ struct Settings {
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
     bool dryRun = false; ///< the service's own cycles say what they would do, and do nothing
 
+    // [Queue]
+    std::chrono::milliseconds maxWait{86'400'000}; ///< how long a request waits at most
+    /// How long a holder without a lease is reckoned to stay, whenever somebody reckons.
+    std::chrono::milliseconds keepFor{3'600'000};
+
     LimitTable limits; ///< [Limits], [User NAME], [Group NAME]
 
     friend bool operator==(const Settings&, const Settings&) = default;

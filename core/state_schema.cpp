@@ -37,6 +37,8 @@ json encodeAttachment(const Attachment& attachment) {
                  {"sequence", attachment.sequence}};
     if (attachment.lease)
         encoded["lease"] = encodeLease(*attachment.lease);
+    if (!attachment.keptFor.empty())
+        encoded["kept_for"] = attachment.keptFor;
     return encoded;
 }
 
@@ -65,7 +67,8 @@ json encodeWait(const Wait& wait) {
                  {"actor", wait.actor},
                  {"exempt", wait.exempt},
                  {"starts_environment", wait.startsEnvironment},
-                 {"joined", wait.joined}};
+                 {"joined", wait.joined},
+                 {"began", wait.began.time_since_epoch().count()}};
     if (wait.lifetime)
         encoded["lifetime"] = wait.lifetime->count();
     return encoded;
@@ -164,6 +167,11 @@ Attachment decodeAttachment(const json& value) {
     attachment.since = fromMicroseconds(number(value, "since"));
     attachment.sequence = number(value, "sequence");
     attachment.lease = leaseIfAny(value);
+    for (const json& ticket : listIfAny(value, "kept_for")) {
+        if (!ticket.is_number_unsigned() || ticket.get<std::uint64_t>() > largestNumber)
+            throw StateError("an attachment was kept for an impossible request");
+        attachment.keptFor.push_back(ticket.get<std::uint64_t>());
+    }
     return attachment;
 }
 
@@ -203,6 +211,8 @@ Wait decodeWait(const json& value) {
     wait.joined = flag(value, "joined");
     if (value.contains("lifetime"))
         wait.lifetime = std::chrono::seconds{number32(value, "lifetime")};
+    if (value.contains("began"))
+        wait.began = bootTime(value, "began");
     return wait;
 }
 

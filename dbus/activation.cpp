@@ -209,8 +209,9 @@ class Activation : public std::enable_shared_from_this<Activation> {
                        environment->id);
         if (!wanted_.attach)
             return std::nullopt;
-        return planFor(context_, request(), environment, wanted_.waiting.wait, wanted_.owner,
-                       actor());
+        return planFor(context_, request(), environment,
+                       environment == nullptr ? lifetime() : wanted_.waiting.lifetime,
+                       wanted_.waiting.wait, wanted_.owner, actor());
     }
 
     [[nodiscard]] core::AttachRequest request() const {
@@ -237,11 +238,13 @@ class Activation : public std::enable_shared_from_this<Activation> {
     quota(const std::optional<core::Placement>& placement) const {
         const core::Limits limits = context_.settings().limits.of(owner_);
         const core::Environment* environment = joined();
+        const auto kept = keptFor(context_, wanted_.owner, environment, placement);
         auto violation =
             environment == nullptr
-                ? core::admitActivation(context_.ledger, owner_, limits, placement)
-            : placement ? core::admitAttachment(context_.ledger, *environment, limits, *placement)
-                        : std::nullopt;
+                ? core::admitActivation(context_.ledger, owner_, limits, placement, kept)
+            : placement
+                ? core::admitAttachment(context_.ledger, *environment, limits, *placement, kept)
+                : std::nullopt;
         if (!violation && wanted_.waiting.lifetime)
             violation =
                 core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
@@ -259,7 +262,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
                                    ? context_.queue.abandoned(id, *placement->waitsFor)
                                    : std::nullopt;
         if (ledger.find(id) == nullptr)
-            ledger.activate(newEnvironment(id, exempt), placement, actor());
+            // What was asked about was worked out for this lifetime.
+            ledger.activate(
+                newEnvironment(id, exempt,
+                               placement && placement->lifetime ? placement->lifetime : lifetime()),
+                placement, actor());
         else
             join(id, abandoned ? std::nullopt : placement, exempt);
         if (!placement || !placement->waitsFor) {
@@ -282,10 +289,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return std::max(std::chrono::floor<std::chrono::seconds>(*most), std::chrono::seconds{1});
     }
 
-    [[nodiscard]] core::NewEnvironment newEnvironment(const core::EnvironmentId& id,
-                                                      bool exempt) const {
+    [[nodiscard]] core::NewEnvironment
+    newEnvironment(const core::EnvironmentId& id, bool exempt,
+                   std::optional<std::chrono::seconds> lifetime) const {
         core::NewEnvironment environment{id, wanted_.owner, owner_.name, wanted_.configuration, {},
-                                         {}, exempt,        lifetime()};
+                                         {}, exempt,        lifetime};
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else

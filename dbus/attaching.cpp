@@ -53,8 +53,8 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     }
 
     [[nodiscard]] std::optional<core::Placement> plan() const {
-        return planFor(context_, wanted_.request, &environment(), wanted_.waiting.wait, owner_.uid,
-                       reply_.caller().uid);
+        return planFor(context_, wanted_.request, &environment(), wanted_.waiting.lifetime,
+                       wanted_.waiting.wait, owner_.uid, reply_.caller().uid);
     }
 
     [[nodiscard]] policy::Target target(const core::Placement& placement) const {
@@ -66,7 +66,8 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     [[nodiscard]] core::QuotaViolation quota(const core::Placement& placement) const {
         const core::Limits limits = context_.settings().limits.of(owner_);
         if (auto violation =
-                core::admitAttachment(context_.ledger, environment(), limits, placement))
+                core::admitAttachment(context_.ledger, environment(), limits, placement,
+                                      keptFor(context_, owner_.uid, &environment(), placement)))
             return violation;
         if (!wanted_.waiting.lifetime)
             return std::nullopt;

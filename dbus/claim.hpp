@@ -24,14 +24,26 @@ struct Claim {
     std::function<void(const std::optional<core::Placement>&, bool exempt)> apply;
 };
 
+/// What of a user's is kept for them and counts with what they ask for; not what is kept for this
+/// very request, which waited before the service was started again.
+inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
+                                 const core::Environment* environment,
+                                 const std::optional<core::Placement>& placement) {
+    const auto abandoned = environment != nullptr && placement && placement->waitsFor
+                               ? context.queue.abandoned(environment->id, *placement->waitsFor)
+                               : std::nullopt;
+    return context.queue.keptFor(owner, abandoned);
+}
+
 /// What a request gets now or, where it may wait, a placement that waits. A request that waited
 /// before the service was started again goes on waiting in its place. Throws as
 /// core::Queue::place() and core::Queue::requireRoom() do.
 inline std::optional<core::Placement> planFor(const Context& context,
                                               const core::AttachRequest& request,
-                                              const core::Environment* environment, bool mayWait,
-                                              core::Uid owner, core::Uid actor) {
-    core::Placement placement = context.queue.place(request, environment, mayWait);
+                                              const core::Environment* environment,
+                                              std::optional<std::chrono::seconds> lifetime,
+                                              bool mayWait, core::Uid owner, core::Uid actor) {
+    core::Placement placement = context.queue.place(request, environment, lifetime, mayWait);
     if (mayWait && environment != nullptr && context.queue.abandoned(environment->id, request))
         placement.waitsFor = request;
     else if (placement.waitsFor)

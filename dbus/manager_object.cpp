@@ -345,6 +345,8 @@ ManagerObject::Variants ManagerObject::makePolicy() const {
     return {{"Interval", seconds(settings.interval)},
             {"Grace", seconds(settings.grace)},
             {"KillAfter", seconds(settings.killAfter)},
+            {"MaxWait", seconds(settings.maxWait)},
+            {"KeepFor", seconds(settings.keepFor)},
             {"NonEnvProcesses", sdbus::Variant{settings.nonEnvProcesses}},
             {"EnvDevices", sdbus::Variant{settings.envDevices}},
             {"EnvMemory", sdbus::Variant{settings.envMemory}},

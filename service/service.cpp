@@ -47,7 +47,10 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
       observer_(std::move(gpus), procAccess_, clock_, loop, &GlibLoop::post), lockPipes_(log),
       queue_(
           ledger_, clock_, loop, events_, log,
-          [this](const core::UserInfo& user) { return settings_.limits.of(users_.newest(user)); }),
+          [this](const core::UserInfo& user) { return settings_.limits.of(users_.newest(user)); },
+          [this] {
+              return core::WaitingTimes{settings_.maxWait, settings_.keepFor};
+          }),
       locks_(ledger_, lockPipes_, loop, log), leases_(ledger_, clock_, loop, events_),
       users_(clock_, loop, log, &GlibLoop::post), kernels_(procAccess_, &GlibLoop::post),
       kernelRestarts_(ledger_, processes_, kernels_, clock_, loop), history_(&GlibLoop::post),
@@ -280,6 +283,7 @@ void Service::reload(core::Uid actor) {
         lookAtGpus();
     if (next.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
+    queue_.settingsChanged();
     publisher_->policyChanged();
     if (const auto changes = settingsChanged(before, settings_); !changes.empty())
         eventLog_.policyChanged(changes, actor);

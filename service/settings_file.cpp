@@ -149,7 +149,7 @@ void readGroup(GKeyFile* parsed, const std::string& group, const Lines& lines,
     if (!section) {
         complaints.push_back(
             {lines.of(group),
-             fmt::format("there is no section [{}]; the sections are [GPU], [Enforcement], "
+             fmt::format("there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
                          "[Limits], [User NAME] and [Group NAME]",
                          core::escaped(group))});
         return;

@@ -166,6 +166,11 @@ constexpr std::array enforcementKeys{
     flagKey<&Settings::dryRun>("DryRun"),
 };
 
+constexpr std::array queueKeys{
+    timeKey<&Settings::maxWait, 1000>("MaxWait"),
+    timeKey<&Settings::keepFor, 0>("KeepFor"),
+};
+
 template <auto limit>
 constexpr Key<Limits> limitKey(std::string_view name) {
     return {name, readInto<limit>, writeFrom<limit>};
@@ -217,6 +222,8 @@ const Limits& limitsOf(const std::map<std::string, Limits>& table, const std::st
 std::vector<std::string_view> Section::keys() const {
     if (kind_ == Kind::Gpu)
         return namesOf(gpuKeys);
+    if (kind_ == Kind::Queue)
+        return namesOf(queueKeys);
     return kind_ == Kind::Enforcement ? namesOf(enforcementKeys) : namesOf(limitKeys);
 }
 
@@ -231,6 +238,8 @@ void Section::read(std::string_view key, const std::string& value, Settings& set
         return readKey(gpuKeys, key, value, settings);
     case Kind::Enforcement:
         return readKey(enforcementKeys, key, value, settings);
+    case Kind::Queue:
+        return readKey(queueKeys, key, value, settings);
     case Kind::Limits:
         return readKey(limitKeys, key, value, settings.limits.general);
     case Kind::User:
@@ -246,6 +255,8 @@ std::string Section::write(std::string_view key, const Settings& settings) const
         return writeKey(gpuKeys, key, settings);
     case Kind::Enforcement:
         return writeKey(enforcementKeys, key, settings);
+    case Kind::Queue:
+        return writeKey(queueKeys, key, settings);
     case Kind::Limits:
         return writeKey(limitKeys, key, settings.limits.general);
     case Kind::User:
@@ -261,6 +272,8 @@ std::optional<Section> findSection(std::string_view heading) {
         return Section(Section::Kind::Gpu, "");
     if (heading == "Enforcement")
         return Section(Section::Kind::Enforcement, "");
+    if (heading == "Queue")
+        return Section(Section::Kind::Queue, "");
     if (heading == "Limits")
         return Section(Section::Kind::Limits, "");
     for (const auto& [prefix, kind] :
@@ -276,6 +289,7 @@ std::vector<std::string> settingsChanged(const Settings& before, const Settings&
     std::vector<std::pair<std::string, Section>> sections{
         {"", {Section::Kind::Gpu, ""}},
         {"", {Section::Kind::Enforcement, ""}},
+        {"", {Section::Kind::Queue, ""}},
         {"", {Section::Kind::Limits, ""}},
     };
     const auto addNamed = [&](const std::string& prefix, Section::Kind kind,

@@ -204,6 +204,8 @@ TEST_F(Configuration, IsReloadedWholeOrNotAtAll) {
         return values;
     };
     EXPECT_EQ(policy()["KillAfter"], 3U);
+    EXPECT_EQ(policy()["MaxWait"], 24U * 3600U);
+    EXPECT_EQ(policy()["KeepFor"], 3600U);
     write("[Enforcement]\nInterval=5s\nKillAfter=never\n");
     const Answer answer = asRoot->manager("Reload");
     EXPECT_EQ(answer.error, error::invalidArgs);

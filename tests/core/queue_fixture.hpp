@@ -21,7 +21,7 @@ class Queueing : public LedgerTest {
                                            std::optional<std::chrono::milliseconds> timeout = {},
                                            const core::Terms& terms = {}) {
         const core::Environment& environment = ledger.get(id);
-        const core::Placement placement = queue.place(request, &environment, true);
+        const core::Placement placement = queue.place(request, &environment, terms.lifetime, true);
         ledger.attach(id, placement, environment.uid, terms);
         if (!placement.waitsFor)
             return std::nullopt;
@@ -44,10 +44,11 @@ class Queueing : public LedgerTest {
     }
 
     // Attaches without waiting, as somebody does who asks the queue.
-    core::ErrorCode attachNow(const std::string& id, const core::AttachRequest& request) {
+    core::ErrorCode attachNow(const std::string& id, const core::AttachRequest& request,
+                              std::optional<std::chrono::seconds> lifetime = {}) {
         try {
-            const core::Placement placement = queue.place(request, &ledger.get(id));
-            ledger.attach(id, placement, ledger.get(id).uid);
+            const core::Placement placement = queue.place(request, &ledger.get(id), lifetime);
+            ledger.attach(id, placement, ledger.get(id).uid, {false, lifetime});
         } catch (const core::Error& error) {
             reasons[id] = error.what();
             return error.code();
@@ -81,8 +82,14 @@ class Queueing : public LedgerTest {
     FakeScheduler scheduler;
     SilentLog log;
     core::Limits limits;
-    core::Queue queue{ledger, clock, scheduler,
-                      events, log,   [this](const core::UserInfo&) { return limits; }};
+    core::WaitingTimes times;
+    core::Queue queue{ledger,
+                      clock,
+                      scheduler,
+                      events,
+                      log,
+                      [this](const core::UserInfo&) { return limits; },
+                      [this] { return times; }};
 };
 
 } // namespace genv::tests

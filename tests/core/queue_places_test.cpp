@@ -3,6 +3,8 @@
 #include "core/recovery.hpp"
 #include "tests/core/queue_fixture.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace genv::tests {
 namespace {
 
@@ -16,7 +18,7 @@ class StartedByWaiting : public Queueing {
         core::NewEnvironment wanted =
             newEnvironment(id, alice, static_cast<core::Pid>(std::stoul(id)));
         wanted.lifetime = lifetime;
-        const auto placement = queue.place({CountWanted{1}, {}, {}, false}, nullptr, true);
+        const auto placement = queue.place({CountWanted{1}, {}, {}, false}, nullptr, {}, true);
         EXPECT_TRUE(placement.waitsFor);
         ledger.activate(std::move(wanted), placement, alice);
         const auto ticket = ledger.get(id).waits.back().ticket;
@@ -66,8 +68,10 @@ class FoundAgain : public Queueing {
         core::Queue queue;
         Again(FoundAgain& test)
             : ledger(test.store, test.clock, events),
-              queue(ledger, test.clock, scheduler, events, test.log,
-                    [](const core::UserInfo&) { return core::Limits{}; }) {
+              queue(
+                  ledger, test.clock, scheduler, events, test.log,
+                  [](const core::UserInfo&) { return core::Limits{}; },
+                  [] { return core::WaitingTimes{}; }) {
             events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
             core::recover(ledger, test.store, test.processes, test.clock.bootNow());
             queue.expectClients();
@@ -122,6 +126,44 @@ TEST_F(FoundAgain, TakeTheirPlacesWithTheSameRequestOnly) {
     EXPECT_FALSE(again.queue.abandoned("20", {CountWanted{2}, {}, {}, false}));
     EXPECT_FALSE(again.queue.abandoned("10", one));
     EXPECT_FALSE(again.queue.isAbandoned("20")) << "it was not started by its request";
+}
+
+TEST_F(FoundAgain, HaveWaitedAllTheWhile) {
+    clock.pass(std::chrono::hours{23});
+    Again again(*this);
+    again.await(*this, "20", *again.queue.abandoned("20", one));
+    again.scheduler.pass(std::chrono::minutes{59});
+    EXPECT_FALSE(answers.contains("20"));
+    again.scheduler.pass(std::chrono::minutes{1});
+    EXPECT_EQ(refusalOf("20"), core::ErrorCode::Timeout);
+}
+
+// As a service wrote them that had no longest wait.
+TEST_F(FoundAgain, AreNewWhereTheirDocumentsDoNotSayWhenTheyBegan) {
+    nlohmann::json document = nlohmann::json::parse(store.documents.at("20"));
+    ASSERT_EQ(document["waits"][0].erase("began"), 1U);
+    store.documents["20"] = document.dump();
+    clock.pass(std::chrono::hours{23});
+    Again again(*this);
+    EXPECT_EQ(again.ledger.get("20").waits[0].began, clock.bootNow());
+}
+
+TEST_F(FoundAgain, LendWhatIsKeptOnTheSameTerms) {
+    for (const char* id : {"20", "30"})
+        queue.cancel(ledger.get(id).waits.front().ticket);
+    ledger.detach("10", {}, alice);
+    attachCount("10", 1, gigabytes(4));
+    askCount("20", 1);
+    EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, gigabytes(2), false}, std::chrono::hours{1}),
+              core::ErrorCode::Internal);
+    Again again(*this);
+    EXPECT_EQ(again.ledger.get("30"), ledger.get("30"));
+    EXPECT_EQ(codeOf([&] {
+                  again.ledger.configure("30", {{}, {}, {}, std::chrono::seconds{7200}}, alice);
+              }),
+              core::ErrorCode::DeviceUnavailable);
+    again.queue.cancel(again.ledger.get("20").waits.front().ticket);
+    again.ledger.configure("30", {{}, {}, {}, std::chrono::seconds{7200}}, alice);
 }
 
 } // namespace

@@ -73,13 +73,16 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
 
     // Takes the first waiter that could be served by what nobody before it could use, by hand.
     void expectNobodyIsServable() {
-        core::Reservations kept;
+        core::KeptDevices kept(ledger, clock.bootNow(), times.keepFor);
         for (const auto& [ticket, id] : ledger.waits()) {
             const core::Wait& wait = ledger.wait(ticket);
-            EXPECT_THROW(core::place(wait.request, ledger.devices(), &ledger.get(id), kept),
+            const core::Environment& environment = ledger.get(id);
+            EXPECT_THROW(core::place(wait.request, ledger.devices(), &environment,
+                                     kept.reservations(),
+                                     core::leaseEnd(environment, wait, clock.bootNow())),
                          core::Error)
                 << id << " waits for what is free";
-            core::reserveFor(wait.request, ledger.devices(), &ledger.get(id), kept);
+            kept.keep(environment, wait, std::nullopt);
         }
     }
 

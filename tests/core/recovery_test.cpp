@@ -280,9 +280,15 @@ TEST(StateSchema, ReadsWhatItWrites) {
     environment.processes = {{{10, 7}, nullptr}, {{4194304, 1ULL << 61}, nullptr}};
     environment.kernels = {{"k-1", {{11, 8}, nullptr}}};
     environment.attachments = {
-        {migFacts(9), gigabytes(2), true, false, core::fromMicroseconds(5), 6,
+        {migFacts(9),
+         gigabytes(2),
+         true,
+         false,
+         core::fromMicroseconds(5),
+         6,
          core::Lease{core::BootTime{std::chrono::microseconds{1}},
-                     core::BootTime{std::chrono::microseconds{2}}}},
+                     core::BootTime{std::chrono::microseconds{2}}},
+         {9, 11}},
         {gpuFacts(1), std::nullopt, false, true, core::fromMicroseconds(7), 8, std::nullopt}};
     environment.lease = core::Lease{core::BootTime{std::chrono::microseconds{3}},
                                     core::BootTime{std::chrono::microseconds{4}}};
@@ -293,7 +299,8 @@ TEST(StateSchema, ReadsWhatItWrites) {
                           true,
                           true,
                           true,
-                          std::chrono::hours{2}},
+                          std::chrono::hours{2},
+                          core::BootTime{std::chrono::microseconds{12}}},
                          {10,
                           {core::IndicesWanted{{4, 5}}, {}, {}, false},
                           core::fromMicroseconds(9),

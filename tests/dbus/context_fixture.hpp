@@ -82,8 +82,13 @@ class ContextTest : public ReplyTest {
     core::Ledger ledger{store, clock, events};
     core::Idleness idleness;
     core::Settings settings;
-    core::Queue queue{ledger, clock, scheduler,
-                      events, log,   [](const core::UserInfo&) { return core::Limits{}; }};
+    core::Queue queue{ledger,
+                      clock,
+                      scheduler,
+                      events,
+                      log,
+                      [](const core::UserInfo&) { return core::Limits{}; },
+                      [] { return core::WaitingTimes{}; }};
     core::Terminator terminator{processes, observer, scheduler,
                                 events,    99,       [] { return std::chrono::seconds{10}; }};
     core::Enforcer enforcer{{ledger, observer, users, terminator, idleness, clock, events, log}};

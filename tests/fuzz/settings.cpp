@@ -21,6 +21,8 @@ GENV_FUZZ_TARGET(settings) {
     expect(settings.interval > milliseconds{0}, "the rules' interval is a time");
     expect(settings.grace >= milliseconds{0} && settings.killAfter >= milliseconds{0},
            "no time is negative");
+    expect(settings.maxWait > milliseconds{0} && settings.keepFor >= milliseconds{0},
+           "nobody waits for ever");
     const core::UserInfo user{1001, "alice", {"students", "staff"}};
     const core::Limits limits = settings.limits.of(user);
     expect(!limits.maxLifetime || *limits.maxLifetime > milliseconds{0}, "a lifetime is a time");

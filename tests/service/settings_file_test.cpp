@@ -90,8 +90,8 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
         "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, NonEnvProcesses, "
         "EnvDevices, EnvMemory, Grace, KillAfter, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
-              "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Limits], "
-              "[User NAME] and [Group NAME]");
+              "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Queue], "
+              "[Limits], [User NAME] and [Group NAME]");
     const std::string syntax =
         "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
@@ -99,6 +99,17 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
     EXPECT_EQ(complaint("[GPU\nBackend=auto\n"), "1: " + syntax);
     EXPECT_EQ(complaint("[GPU]\nBackend=\x1b[31m\n"),
               "2: Backend: \"\\x1b[31m\" is none of auto, nvml and simulated");
+}
+
+TEST_F(SettingsFile, HoldsHowLongRequestsWait) {
+    folder.write("genvd.conf", "[Queue]\nMaxWait=2d\nKeepFor=0\n");
+    const core::Settings settings = read();
+    EXPECT_EQ(settings.maxWait, 48h);
+    EXPECT_EQ(settings.keepFor, 0s);
+    EXPECT_EQ(service::settingsChanged({}, settings),
+              (std::vector<std::string>{"MaxWait=2d", "KeepFor=0s"}));
+    EXPECT_EQ(complaint("[Queue]\nMaxWait=0\n"), "2: MaxWait: it must be at least 1000ms");
+    EXPECT_NE(complaint("[User alice]\nMaxWait=1h\n"), "nothing");
 }
 
 TEST_F(SettingsFile, HoldsRulesAndLimits) {
@@ -138,7 +149,7 @@ TEST_F(SettingsFile, EveryKeyIsDocumented) {
         std::ifstream file(name);
         const std::string text((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
-        for (const char* heading : {"GPU", "Enforcement", "Limits"}) {
+        for (const char* heading : {"GPU", "Enforcement", "Queue", "Limits"}) {
             for (const std::string_view key : service::findSection(heading)->keys())
                 EXPECT_NE(text.find(std::string(key) + "="), std::string::npos)
                     << key << " in " << name;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/kept_devices.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace genv::core {
+
+std::optional<BootTime> leaseEnd(const Environment* environment,
+                                 std::optional<std::chrono::seconds> lifetime, BootTime now) {
+    std::optional<BootTime> end;
+    if (lifetime)
+        end = now + *lifetime;
+    if (environment != nullptr && environment->lease)
+        end = std::min(end.value_or(environment->lease->until), environment->lease->until);
+    return end;
+}
+
+std::optional<BootTime> leaseEnd(const Environment& environment, const Wait& wait, BootTime now) {
+    if (wait.startsEnvironment && wait.lifetime)
+        return now + *wait.lifetime;
+    return leaseEnd(&environment, wait.lifetime, now);
+}
+
+KeptDevices::KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor)
+    : ledger_(ledger), now_(now),
+      forecast_(
+          ledger.devices(),
+          [&ledger](const Claim& claim) {
+              return ledger.get(claim.environment).endOf(claim.attachment);
+          },
+          now, keepFor) {}
+
+// What it could have now, if it were only there to take it.
+std::optional<Forecast::Start> KeptDevices::startNow(const Environment& environment,
+                                                     const Wait& wait,
+                                                     std::vector<Part>& parts) const {
+    try {
+        const Placement placement = place(wait.request, ledger_.devices(), &environment,
+                                          reservations_, leaseEnd(environment, wait, now_));
+        Forecast::Start start{now_, {}, false};
+        for (const Placement::Device& placed : placement.attach) {
+            const Device* device = ledger_.devices().findUuid(placed.facts.uuid);
+            start.devices.push_back(device);
+            if (!placed.overSubscribed)
+                parts.push_back({device, wait.request.share, true});
+        }
+        return start;
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+// What is kept for others that asked earlier is kept for this one as well: whoever comes later gets
+// nothing that either could use. Of a device that others share it is what is left, or small shares
+// could go on for ever; where nothing is left, those who share it may go on doing so.
+std::vector<KeptDevices::Part> KeptDevices::usable(const AttachRequest& request,
+                                                   const Environment& environment,
+                                                   const Forecast::Start& start) const {
+    std::vector<Part> parts;
+    const auto add = [&](const Device* device) {
+        const bool isPlanned =
+            std::find(start.devices.begin(), start.devices.end(), device) != start.devices.end();
+        if (device->isAvailable(request.share))
+            parts.push_back({device, request.share, isPlanned});
+        else if (isPlanned && device->availableMemory() > Bytes{0})
+            parts.push_back({device, std::nullopt, true});
+    };
+    if (!std::holds_alternative<CountWanted>(request.wanted)) {
+        for (const Device* device : namedDevices(request, ledger_.devices(), &environment))
+            add(device);
+        return parts;
+    }
+    const std::size_t need = missing(request, environment);
+    for (const DeviceKind kind : {DeviceKind::Gpu, DeviceKind::MigInstance}) {
+        const auto all = candidates(request, ledger_.devices(), &environment, kind);
+        if (need > 0 && all.size() >= need)
+            std::for_each(all.begin(), all.end(), add);
+    }
+    return parts;
+}
+
+void KeptDevices::keep(const Environment& environment, const Wait& wait,
+                       const std::optional<Limits>& limits) {
+    std::vector<Part> parts;
+    auto start = startNow(environment, wait, parts);
+    const auto end = leaseEnd(environment, wait, now_);
+    const auto lifetime =
+        end ? std::optional(std::chrono::ceil<std::chrono::seconds>(*end - now_)) : std::nullopt;
+    if (!start) {
+        start = forecast_.earliest(wait.request, environment, lifetime);
+        parts = usable(wait.request, environment, *start);
+    }
+    const std::size_t wanted = parts.size();
+    if (limits && !wait.exempt)
+        dropWhatLimitsForbid(environment.uid, *limits, parts);
+    const bool mayStart = parts.size() == wanted;
+    if (mayStart)
+        forecast_.plan(*start, wait.request.share, lifetime);
+    Entry entry{environment.uid, {wait.ticket, start->at}, {}};
+    for (const Part& part : parts) {
+        reservations_.add(part.device->facts.uuid, part.share, entry.keeper);
+        if (!mayStart || !part.counts || part.share != wait.request.share)
+            forecast_.keep(*part.device, part.share, *start);
+        if (part.counts)
+            entry.devices.push_back({part.device->facts, part.memory()});
+    }
+    entries_.push_back(std::move(entry));
+}
+
+// What its owner may not have is kept from nobody.
+void KeptDevices::dropWhatLimitsForbid(Uid owner, const Limits& limits,
+                                       std::vector<Part>& parts) const {
+    if (!areDevicesLimited(limits))
+        return;
+    Holdings holdings = holdingsOf(ledger_, owner);
+    for (const KeptDevice& kept : of(owner))
+        holdings.add(kept.device, kept.share);
+    std::erase_if(parts, [&](const Part& part) {
+        Holdings with = holdings;
+        with.add(part.device->facts, part.memory());
+        if (admitHoldings(with, limits))
+            return true;
+        if (part.counts)
+            holdings = std::move(with);
+        return false;
+    });
+}
+
+Bytes KeptDevices::Part::memory() const {
+    return std::min(share.value_or(device->facts.totalMemory), device->availableMemory());
+}
+
+KeptForUser KeptDevices::of(Uid owner, std::optional<std::uint64_t> except) const {
+    KeptForUser kept;
+    for (const Entry& entry : entries_) {
+        if (entry.owner == owner && entry.keeper.ticket != except)
+            kept.insert(kept.end(), entry.devices.begin(), entry.devices.end());
+    }
+    return kept;
+}
+
+std::vector<BootTime> KeptDevices::starts() const {
+    std::vector<BootTime> starts;
+    for (const Entry& entry : entries_)
+        starts.push_back(entry.keeper.start);
+    std::sort(starts.begin(), starts.end(), std::greater<>());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    return starts;
+}
+
+} // namespace genv::core

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/unavailable.hpp"
+
+#include "core/duration.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace genv::core {
+
+namespace {
+
+constexpr std::size_t maxNamed = 4;
+
+bool isWanted(const AttachRequest& request, const Device& device) {
+    if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
+        return std::find(indices->indices.begin(), indices->indices.end(), device.facts.index) !=
+               indices->indices.end();
+    if (const auto* uuid = std::get_if<UuidWanted>(&request.wanted))
+        return device.facts.uuid == uuid->uuid;
+    return matchesModel(device.facts, request.model);
+}
+
+// The longest lifetime with which a request gets what it wants now. The later its lease would end,
+// the fewer requests it passes.
+std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& request,
+                                                         const Environment* environment,
+                                                         const Ledger& ledger,
+                                                         const KeptDevices& kept) {
+    const std::vector<BootTime> starts = kept.starts();
+    const auto isRefused = [&](BootTime leaseEnd) {
+        try {
+            place(request, ledger.devices(), environment, kept.reservations(), leaseEnd);
+            return false;
+        } catch (const Error&) {
+            return true;
+        }
+    };
+    const auto found = std::partition_point(starts.begin(), starts.end(), isRefused);
+    if (found == starts.end())
+        return std::nullopt;
+    // Rounded down, so that it is typed in time.
+    const auto longest = *found - kept.now();
+    if (longest >= std::chrono::minutes{1})
+        return std::chrono::floor<std::chrono::minutes>(longest);
+    if (longest >= std::chrono::seconds{1})
+        return std::chrono::floor<std::chrono::seconds>(longest);
+    return std::nullopt;
+}
+
+} // namespace
+
+std::string describeKeepers(const AttachRequest& request, const Environment* environment,
+                            const Ledger& ledger, const KeptDevices& kept) {
+    std::map<std::uint64_t, std::vector<DeviceIndex>> byKeeper;
+    for (const auto& [index, device] : ledger.devices().byIndex()) {
+        const auto keepers = kept.reservations().keepersOf(device.facts.uuid);
+        if (!keepers.empty() && isWanted(request, device))
+            byKeeper[keepers.front().ticket].push_back(index);
+    }
+    std::string text;
+    std::size_t named = 0;
+    for (const auto& [ticket, indices] : byKeeper) {
+        if (++named > maxNamed)
+            break;
+        const Environment& keeper = ledger.get(ledger.waits().at(ticket));
+        text += fmt::format("; GPU{} {} {} kept for {} (environment {})",
+                            indices.size() == 1 ? "" : "s", fmt::join(indices, ","),
+                            indices.size() == 1 ? "is" : "are", escaped(keeper.user), keeper.id);
+    }
+    if (byKeeper.empty())
+        return text;
+    if (const auto longest = longestLifetime(request, environment, ledger, kept))
+        text += fmt::format("; with a lifetime of at most {} this request could start now",
+                            formatDuration(*longest));
+    return text;
+}
+
+std::string describeHolders(const AttachRequest& request, const Ledger& ledger) {
+    std::string text;
+    std::size_t named = 0;
+    std::size_t more = 0;
+    for (const auto& [index, device] : ledger.devices().byIndex()) {
+        if (!isWanted(request, device))
+            continue;
+        for (const Claim& claim : device.claims) {
+            if (++named > maxNamed) {
+                ++more;
+                continue;
+            }
+            text += fmt::format("{} GPU {} is held by {} (environment {}) since {}",
+                                text.empty() ? ";" : ",", index,
+                                escaped(ledger.get(claim.environment).user), claim.environment,
+                                formatLocalTime(claim.attachment.since));
+        }
+    }
+    return more == 0 ? text : text + fmt::format(" and {} more", more);
+}
+
+} // namespace genv::core
