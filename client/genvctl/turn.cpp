@@ -122,15 +122,24 @@ void TurnDisplay::end() noexcept {
 void TurnDisplay::grant(const std::function<std::string()>& what) {
     end();
     if (hasWaited_)
-        tellAside(
-            fmt::format("{} after {}", what(),
-                        core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(
-                            std::chrono::steady_clock::now() - began_))));
+        tellAside(fmt::format("{} after {}", what(), core::formatDuration(waited())));
+}
+
+std::chrono::milliseconds TurnDisplay::waited() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                 began_);
 }
 
 Failure timedOut(std::chrono::seconds timeout) {
-    return {ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
-            "\"genvctl queue\" shows who waits; \"--wait\" alone waits without a limit."};
+    return {
+        ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
+        "\"genvctl queue\" shows who waits; \"--wait\" alone waits as long as the service allows."};
+}
+
+Failure cutShort(const Error& error) {
+    return {
+        ExitStatus::NoDevice, error.what(),
+        "\"genvctl queue\" shows who waits; the same command waits again, as the last in line."};
 }
 
 } // namespace genv::ctl

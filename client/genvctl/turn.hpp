@@ -37,6 +37,7 @@ class TurnDisplay {
     void end() noexcept;
     /// The same, and says what was granted, if there was a wait to be seen.
     void grant(const std::function<std::string()>& what);
+    [[nodiscard]] std::chrono::milliseconds waited() const;
 
   private:
     TurnText text_;
@@ -48,6 +49,9 @@ class TurnDisplay {
 
 /// What a wait that timed out means to the person who ran the command.
 Failure timedOut(std::chrono::seconds timeout);
+
+/// What it means that the service ended a wait before that, or one without a limit.
+Failure cutShort(const Error& error);
 
 /// Makes a waiting call, `call(client, waiting)`, which returns nothing when it was given up, and
 /// shows the wait. `granted(answer)` says what there was to wait for. Throws Interrupted with
@@ -65,9 +69,11 @@ auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds>
             return *std::move(answer);
         }
     } catch (const Error& error) {
-        if (timeout && error.name() == dbus::contract::error::timeout)
+        if (error.name() != dbus::contract::error::timeout)
+            throw;
+        if (timeout && display.waited() >= *timeout)
             throw timedOut(*timeout);
-        throw;
+        throw cutShort(error);
     }
     throw Interrupted(stop.take(), undone);
 }
