@@ -55,6 +55,13 @@ class Backfilling : public Queueing {
             return error.code();
         }
     }
+    // An environment that ends by itself.
+    void activateFor(const std::string& id, core::Uid uid, seconds lifetime) {
+        core::NewEnvironment wanted =
+            newEnvironment(id, uid, static_cast<core::Pid>(std::stoul(id)));
+        wanted.lifetime = lifetime;
+        ledger.activate(std::move(wanted), std::nullopt, uid);
+    }
     void expireAfter(std::chrono::microseconds time) {
         clock.pass(time);
         leases.check();
@@ -99,8 +106,8 @@ TEST_F(Backfilling, CountsTheLeaseOfTheEnvironment) {
     haveGpus(2);
     hold("10", some(1));
     waitFor("20", some(2));
-    ASSERT_EQ(extend("30", minutes{30}), given);
-    EXPECT_EQ(attachNow("30", some(1)), given) << "it ends with its environment";
+    activateFor("31", carol, minutes{30});
+    EXPECT_EQ(attachNow("31", some(1)), given) << "it ends with its environment";
     EXPECT_EQ(attachNow("40", some(1), minutes{30}), refused) << "nothing is left";
 }
 
@@ -133,9 +140,9 @@ TEST_F(Backfilling, ServesALeasedRequestThatWaits) {
     EXPECT_TRUE(isGranted("30"));
 }
 
-TEST_F(Backfilling, FollowsAHolderWhoSaysWhenItEnds) {
+TEST_F(Backfilling, FollowsAHolderWhoExtendsItsLease) {
     haveGpus(2);
-    hold("10", some(1));
+    hold("10", some(1), hours{2});
     waitFor("20", some(2));
     waitFor("30", some(1), hours{3});
     EXPECT_FALSE(answers.contains("30"));
@@ -233,7 +240,7 @@ TEST_F(Backfilling, LendsToThoseWhoShareALeftOver) {
 
 TEST_F(Backfilling, DoesNotExtendWhatIsLentWhileTheOtherWaits) {
     haveGpus(2);
-    hold("10", some(1));
+    hold("10", some(1), hours{1});
     const auto ticket = waitFor("20", some(2));
     hold("30", some(1), hours{1});
     EXPECT_EQ(extend("30", hours{2}), refused);
@@ -253,14 +260,14 @@ TEST_F(Backfilling, DoesNotExtendAnEnvironmentWhoseLeaseItIs) {
     haveGpus(2);
     hold("10", some(1));
     waitFor("20", some(2));
-    ASSERT_EQ(extend("30", minutes{30}), given);
-    hold("30", some(1));
-    EXPECT_EQ(extend("30", minutes{31}), refused);
-    EXPECT_EQ(ledger.get("30").lease->until, clock.bootNow() + minutes{30});
-    EXPECT_EQ(extend("30", std::nullopt), refused);
-    ASSERT_TRUE(ledger.get("30").lease);
-    ledger.detach("30", {}, carol);
-    EXPECT_EQ(extend("30", minutes{31}), given);
+    activateFor("31", carol, minutes{30});
+    hold("31", some(1));
+    EXPECT_EQ(extend("31", minutes{31}), refused);
+    EXPECT_EQ(ledger.get("31").lease->until, clock.bootNow() + minutes{30});
+    EXPECT_EQ(extend("31", std::nullopt), refused);
+    ASSERT_TRUE(ledger.get("31").lease);
+    ledger.detach("31", {}, carol);
+    EXPECT_EQ(extend("31", minutes{31}), given);
 }
 
 // The environment's own lease begins when it has what it was started for.
@@ -273,8 +280,7 @@ TEST_F(Backfilling, EndsInTimeAlsoWhereTheEnvironmentGetsALongerLease) {
     wanted.lifetime = hours{10};
     ledger.activate(std::move(wanted), queue.place(named(0), nullptr, hours{10}, true), carol);
     await(queue, "50", ledger.get("50").waits.back().ticket);
-    ASSERT_EQ(extend("50", minutes{30}), given);
-    hold("50", named(1));
+    hold("50", named(1), minutes{30});
     const core::BootTime end = clock.bootNow() + minutes{30};
     ledger.detach("10", {0}, bob);
     scheduler.turn();
@@ -286,7 +292,7 @@ TEST_F(Backfilling, EndsInTimeAlsoWhereTheEnvironmentGetsALongerLease) {
 
 TEST_F(Backfilling, SaysForWhomDevicesAreKeptAndWhatWouldHelp) {
     haveGpus(4);
-    hold("10", named(0));
+    hold("10", named(0), hours{1});
     waitFor("20", some(4));
     EXPECT_EQ(attachNow("30", some(1)), refused);
     const std::string since = core::formatLocalTime(clock.wallNow());

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* newest = "version-1-leases.json";
+constexpr const char* newest = "version-1-stamps.json";
 
 std::string documentIn(const std::string& file) {
     std::ifstream in(std::filesystem::path(GENV_STATE_DOCUMENTS) / file);
@@ -66,7 +66,9 @@ TEST(StateDocuments, OfTheGenvThatFirstHadLimitsAreRead) {
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstHadLeasesAndWaitsAreRead) {
-    const core::Environment environment = read(newest);
+    const core::Environment environment = read("version-1-leases.json");
+    EXPECT_EQ(environment.createdSinceBoot, core::BootTime{}) << "every process started later";
+    EXPECT_TRUE(environment.attachments[0].keptFor.empty());
     EXPECT_EQ(environment.lease, (core::Lease{atSecond(100), atSecond(40'000'000)}));
     ASSERT_EQ(environment.attachments.size(), 1U);
     EXPECT_EQ(environment.attachments[0].lease, (core::Lease{atSecond(110), atSecond(30'000'000)}));
@@ -81,6 +83,13 @@ TEST(StateDocuments, OfTheGenvThatFirstHadLeasesAndWaitsAreRead) {
     EXPECT_TRUE(std::holds_alternative<core::UuidWanted>(environment.waits[2].request.wanted));
     ASSERT_EQ(environment.locks.size(), 1U);
     EXPECT_EQ(environment.locks[0].number, 11U);
+}
+
+TEST(StateDocuments, OfTheGenvThatFirstHadStampsAndLentKeptDevicesAreRead) {
+    const core::Environment environment = read(newest);
+    EXPECT_EQ(environment.createdSinceBoot, atSecond(100));
+    EXPECT_EQ(environment.attachments[0].keptFor, std::vector<std::uint64_t>{5});
+    EXPECT_EQ(environment.waits[0].began, atSecond(120));
 }
 
 // Fails where the form changed, and a document of the new one is not kept yet.

@@ -260,8 +260,11 @@ TEST(ProcProtocol, SaysWhatWasAskedAndAnswered) {
 }
 
 TEST(ProcProtocol, RefusesPacketsThatAreNone) {
-    const std::string good =
-        service::encodeProcAnswer(service::ProcClaims{{7, 70}, "an id", core::Uid{1000}, true});
+    const std::string good = service::encodeProcAnswer(
+        service::ProcClaims{{7, 70},
+                            core::EnvironmentHint{"an id", core::fromMicroseconds(17)},
+                            core::Uid{1000},
+                            true});
     for (std::size_t size = 0; size < good.size(); ++size)
         EXPECT_THROW(service::decodeProcAnswer(good.substr(0, size)), service::ProcProtocolError);
     EXPECT_THROW(service::decodeProcAnswer(good + "x"), service::ProcProtocolError);
