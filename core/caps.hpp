@@ -13,7 +13,12 @@ inline constexpr std::size_t waitsPerUser = 32;      ///< for devices, and as ma
 inline constexpr std::size_t pendingChecksPerUser = 8;
 inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait to be answered
 
-inline constexpr std::size_t callsPerUser = 256; ///< that came in and are not begun
+inline constexpr std::size_t callsPerUser = 256;            ///< that came in and are not begun
+inline constexpr std::size_t callsPerUserEachSecond = 1000; ///< begun, after callsPerUser at once
+
+/// Of all connections together whose user the bus is being asked about.
+inline constexpr std::size_t callsOfStrangers = 2048;
+inline constexpr std::size_t bytesOfStrangers = std::size_t{16} << 20;
 
 /// What one call may carry, also root's: more than any method wants.
 inline constexpr std::size_t valuesPerCall = 4096;

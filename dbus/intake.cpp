@@ -3,13 +3,15 @@
 
 #include "core/caps.hpp"
 #include "core/error.hpp"
+#include "dbus/call_size.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/format.h>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -19,88 +21,39 @@ namespace genv::dbus {
 
 namespace {
 
-// How much passes unasked once the service is busy. Below, calls are served before anybody could
-// feel that there is a line.
-constexpr std::size_t mostUnasked = 32;
-constexpr std::chrono::milliseconds longestUnasked{20};
+namespace caps = core::caps;
 
-// What the bus may have left unread when the next call of a line is served.
-constexpr int mostUntaken = 16 << 10; // bytes, as the kernel counts them
+// The bus hands a service's messages on in the order in which they were sent, so what is not sent
+// yet may still be overtaken by an answer for somebody else. The kernel keeps this much that the
+// bus has not read; sd-bus would have 8 MiB.
+constexpr int bytesUnread = 32 << 10;
 
-// Refusals wait in line as well, since dbus-daemon reads from a service only so much at a time: an
-// answer for somebody else would come after thousands of them. The bus bounds how many calls of a
-// user expect an answer; what exceeds this is refused at once.
-constexpr std::size_t mostExcess = 65'536;
-constexpr int refusedPerTurn = 8;
+// Refusals wait for their user's turn as calls do, and so many go out along with a call.
+constexpr int refusalsPerTurn = 2;
+
+// How much of the time between a user's calls may be saved up, for many at once.
+constexpr core::BootTime::duration pause =
+    core::BootTime::duration{std::chrono::seconds{1}} / caps::callsPerUserEachSecond;
+static_assert(pause.count() > 0);
+constexpr core::BootTime::duration mostSaved = caps::callsPerUser * pause;
+
+// dbus-daemon drops its own answers, too, while it has 127 MiB that the service has not read: it is
+// asked again after this.
+constexpr std::uint64_t longestQuestion = 1'000'000; // microseconds
 
 // How often a user's flood is written to the log at most.
 constexpr std::chrono::minutes floodNews{1};
 
-struct Size {
-    std::size_t values = 0;
-    std::size_t bytes = 0; ///< of the values, about
-};
-
-enum class Measured { Whole, TooMuch, Malformed };
-
-Measured measure(sd_bus_message* message, Size& size);
-
-Measured measureArray(sd_bus_message* message, char type, Size& size) {
-    const void* values = nullptr;
-    std::size_t bytes = 0;
-    if (sd_bus_message_read_array(message, type, &values, &bytes) < 0)
-        return Measured::Malformed;
-    constexpr std::size_t widest = 8;
-    size.bytes += bytes;
-    size.values += bytes / (std::strchr("xtd", type) != nullptr  ? widest
-                            : std::strchr("iu", type) != nullptr ? widest / 2
-                                                                 : 1);
-    return Measured::Whole;
+// Of the bus itself, or of sd-bus, which says that the bus is gone; nobody else can have these
+// names.
+bool isOfTheBus(const char* sender) {
+    return sender != nullptr && (std::strcmp(sender, contract::busDriver) == 0 ||
+                                 std::strcmp(sender, "org.freedesktop.DBus.Local") == 0);
 }
 
-Measured measureContainer(sd_bus_message* message, char type, const char* contents, Size& size) {
-    if (sd_bus_message_enter_container(message, type, contents) < 0)
-        return Measured::Malformed;
-    const Measured inside = measure(message, size);
-    if (inside != Measured::Whole)
-        return inside;
-    return sd_bus_message_exit_container(message) < 0 ? Measured::Malformed : Measured::Whole;
-}
-
-Measured measureOne(sd_bus_message* message, char type, const char* contents, Size& size) {
-    if (contents != nullptr) {
-        // Arrays of numbers are not walked through.
-        if (type == SD_BUS_TYPE_ARRAY && contents[1] == '\0' &&
-            std::strchr("ynqiuxtd", contents[0]) != nullptr)
-            return measureArray(message, contents[0], size);
-        return measureContainer(message, type, contents, size);
-    }
-    union {
-        const char* text;
-        std::uint64_t number;
-    } value{};
-    if (sd_bus_message_read_basic(message, type, &value) < 0)
-        return Measured::Malformed;
-    const bool isText = std::strchr("sog", type) != nullptr;
-    size.bytes += isText ? std::strlen(value.text) + 1 : sizeof(value.number);
-    return Measured::Whole;
-}
-
-// Stops as soon as it is too much, so that measuring is cheap whatever is sent.
-Measured measure(sd_bus_message* message, Size& size) {
-    for (;;) {
-        char type = 0;
-        const char* contents = nullptr;
-        const int more = sd_bus_message_peek_type(message, &type, &contents);
-        if (more <= 0)
-            return more == 0 ? Measured::Whole : Measured::Malformed;
-        ++size.values;
-        const Measured one = measureOne(message, type, contents, size);
-        if (size.values > core::caps::valuesPerCall || size.bytes > core::caps::bytesPerCall)
-            return Measured::TooMuch;
-        if (one != Measured::Whole)
-            return one;
-    }
+// A failure means that the bus is gone, which the next read tells.
+void refuse(sd_bus_message* call, const char* error, const std::string& text) {
+    static_cast<void>(sd_bus_reply_method_errorf(call, error, "%s", text.c_str()));
 }
 
 } // namespace
@@ -113,6 +66,7 @@ Intake::Intake(sdbus::IConnection& connection, Callers& callers, const core::Clo
     if (result < 0)
         throw sdbus::createError(-result, "messages cannot be looked at as they come in");
     slot_.reset(slot);
+    ::setsockopt(sd_bus_get_fd(bus_), SOL_SOCKET, SO_SNDBUF, &bytesUnread, sizeof(bytesUnread));
 }
 
 Intake::~Intake() = default;
@@ -121,66 +75,91 @@ Intake::~Intake() = default;
 int Intake::onMessage(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
     auto& intake = *static_cast<Intake*>(self);
     try {
-        intake.keptLast_ = intake.keep(message);
-        return intake.keptLast_ ? 1 : 0;
+        intake.tookLast_ = intake.take(message);
+        return intake.tookLast_ ? 1 : 0;
     } catch (const std::exception&) {
         return -ENOMEM; // the caller is told so
     }
 }
 
-bool Intake::keep(sd_bus_message* message) {
+bool Intake::take(sd_bus_message* message) {
+    const char* sender = sd_bus_message_get_sender(message);
     std::uint8_t type = 0;
     sd_bus_message_get_type(message, &type);
-    if (type != SD_BUS_MESSAGE_METHOD_CALL || going_.erase(message) > 0)
+    if (type == SD_BUS_MESSAGE_SIGNAL)
+        return !isOfTheBus(sender); // genvd listens to nobody else
+    if (type != SD_BUS_MESSAGE_METHOD_CALL)
         return false;
-    Size size;
-    const Measured measured = measure(message, size);
-    sd_bus_message_rewind(message, 1);
-    if (measured == Measured::TooMuch)
-        return refuse(message, contract::error::invalidArgs,
-                      fmt::format("the arguments are too large; a call takes at most {} values "
-                                  "and {} bytes",
-                                  core::caps::valuesPerCall, core::caps::bytesPerCall));
-    if (lines_.empty() && strangers_.empty() && isInTime())
+    if (message == served_) {
+        served_ = nullptr;
         return false;
-    const char* sender = sd_bus_message_get_sender(message);
-    if (sender == nullptr)
-        return refuse(message, contract::error::accessDenied, "nobody sent this call");
-    const std::optional<core::Uid> uid = callers_.known(sender);
-    if (!uid)
-        return ask(message, sender, size.bytes);
-    if (*uid == 0)
-        return false;
-    join(message, *uid, size.bytes);
+    }
+    const CallSize size = measure(message);
+    if (size.isTooLarge) {
+        refuse(message, contract::error::invalidArgs,
+               fmt::format("the arguments are too large; a call takes at most {} values and {} "
+                           "bytes",
+                           caps::valuesPerCall, caps::bytesPerCall));
+        return true;
+    }
+    if (sender == nullptr) {
+        refuse(message, contract::error::accessDenied, "nobody sent this call");
+        return true;
+    }
+    Held held{OwnedMessage(sd_bus_message_ref(message)), sender, size.bytes};
+    if (const std::optional<core::Uid> uid = callers_.known(sender))
+        takeOfUser(*uid, std::move(held));
+    else
+        takeOfStranger(std::move(held));
     return true;
 }
 
-// Never waits for the bus: under a flood its answer comes after much else.
-bool Intake::ask(sd_bus_message* message, const std::string& sender, std::size_t size) {
-    const auto [found, isNew] = strangers_.try_emplace(sender);
+// Never waits for the bus: its answer comes after all that it has handed over before, which would
+// be read into memory meanwhile.
+void Intake::takeOfStranger(Held held) {
+    const auto [found, isNew] = strangers_.try_emplace(held.sender);
     Stranger& stranger = found->second;
     if (isNew) {
         stranger.intake = this;
-        stranger.name = sender;
-        sd_bus_slot* slot = nullptr;
-        if (sd_bus_call_method_async(bus_, &slot, contract::busDriver, contract::busDriverPath,
-                                     contract::busDriver, "GetConnectionCredentials", onCredentials,
-                                     &stranger, "s", sender.c_str()) < 0) {
+        stranger.name = held.sender;
+        if (!ask(stranger)) {
             strangers_.erase(found);
-            return refuse(message, contract::error::accessDenied,
-                          "the bus cannot be asked who sent this call");
+            refuse(held.call.get(), contract::error::accessDenied,
+                   "the bus cannot be asked who sent this call");
+            return;
         }
-        stranger.question.reset(slot);
     }
-    if (!add(stranger.line, message, size))
-        refuseExcess(message);
+    if (callsOfStrangers_ >= caps::callsOfStrangers ||
+        bytesOfStrangers_ + held.bytes > caps::bytesOfStrangers) {
+        refuseLater(stranger.account, held.call.get(),
+                    "too much comes from connections that are new; try again in a moment");
+        return;
+    }
+    ++callsOfStrangers_;
+    bytesOfStrangers_ += held.bytes;
+    stranger.account.calls.push_back(std::move(held));
+}
+
+bool Intake::ask(Stranger& stranger) {
+    sd_bus_message* raw = nullptr;
+    if (sd_bus_message_new_method_call(bus_, &raw, contract::busDriver, contract::busDriverPath,
+                                       contract::busDriver, "GetConnectionCredentials") < 0)
+        return false;
+    const OwnedMessage question(raw);
+    sd_bus_slot* slot = nullptr;
+    if (sd_bus_message_append_basic(raw, 's', stranger.name.c_str()) < 0 ||
+        sd_bus_call_async(bus_, &slot, raw, onCredentials, &stranger, longestQuestion) < 0)
+        return false;
+    stranger.question.reset(slot);
     return true;
 }
 
 int Intake::onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* /*error*/) {
-    const auto& asked = *static_cast<Stranger*>(stranger);
+    auto& asked = *static_cast<Stranger*>(stranger);
     try {
-        asked.intake->learn(std::string(asked.name), answer);
+        if (sd_bus_message_is_method_error(answer, SD_BUS_ERROR_NO_REPLY) == 0 ||
+            !asked.intake->ask(asked))
+            asked.intake->learn(std::string(asked.name), answer);
     } catch (const std::exception&) {
         return -ENOMEM;
     }
@@ -188,68 +167,66 @@ int Intake::onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* 
 }
 
 void Intake::learn(const std::string& name, sd_bus_message* credentials) {
-    // Its slot lives until this returns.
-    const auto node = strangers_.extract(name);
-    const Line& line = node.mapped().line;
-    std::optional<core::Uid> uid;
-    std::string why;
+    auto node = strangers_.extract(name); // its slot lives until this returns
+    Account& account = node.mapped().account;
+    forget(account);
     try {
-        uid = callers_.learn(name, credentials);
+        const core::Uid uid = callers_.learn(name, credentials);
+        for (Held& held : account.calls)
+            takeOfUser(uid, std::move(held));
+        if (!account.refusals.empty())
+            std::move(account.refusals.begin(), account.refusals.end(),
+                      std::back_inserter(accountOf(uid).refusals));
     } catch (const core::Error& error) {
-        why = error.what();
-    }
-    for (const Held& held : line.calls) {
-        if (!uid)
-            refuse(held.message.get(), contract::error::accessDenied, why);
-        else
-            join(held.message.get(), *uid, held.size);
+        for (const Held& held : account.calls)
+            refuse(held.call.get(), contract::error::accessDenied, error.what());
+        for (const OwnedMessage& refusal : account.refusals)
+            static_cast<void>(sd_bus_send(bus_, refusal.get(), nullptr));
     }
 }
 
-bool Intake::isInTime() {
-    const core::BootTime now = clock_.bootNow();
-    if (passed_ == 0)
-        windowEnd_ = now + longestUnasked;
-    if (passed_ >= mostUnasked || now > windowEnd_)
-        return false;
-    ++passed_;
-    return true;
+void Intake::forget(const Account& stranger) {
+    callsOfStrangers_ -= stranger.calls.size();
+    for (const Held& held : stranger.calls)
+        bytesOfStrangers_ -= held.bytes;
 }
 
-void Intake::join(sd_bus_message* message, core::Uid uid, std::size_t size) {
-    Line& line = lines_[uid];
-    if (add(line, message, size))
+// Who has nothing here and may call as often as anybody needs no account.
+Intake::Account& Intake::accountOf(core::Uid uid) {
+    const auto [user, isNew] = users_.try_emplace(uid);
+    if (isNew) {
+        const core::BootTime rested = clock_.bootNow() - mostSaved;
+        std::erase_if(users_, [&](const auto& other) {
+            return other.first != uid && other.second.isEmpty() && other.second.mayGoOn <= rested;
+        });
+    }
+    return user->second;
+}
+
+void Intake::takeOfUser(core::Uid uid, Held held) {
+    Account& account = accountOf(uid);
+    if (uid == 0 || account.calls.empty() ||
+        (account.calls.size() < caps::callsPerUser &&
+         account.bytes + held.bytes <= caps::bytesPerCall)) {
+        account.bytes += held.bytes;
+        account.calls.push_back(std::move(held));
         return;
+    }
     tellOfFlood(uid);
-    if (sd_bus_message_get_expect_reply(message) <= 0)
+    refuseLater(account, held.call.get(),
+                fmt::format("{} of your calls wait to be begun already; wait until some are "
+                            "answered",
+                            account.calls.size()));
+}
+
+// Keeps the answer and not the call itself, which may be large.
+void Intake::refuseLater(Account& account, sd_bus_message* call, const std::string& text) {
+    if (sd_bus_message_get_expect_reply(call) <= 0)
         return;
-    if (line.excess.size() < mostExcess)
-        line.excess.emplace_back(sd_bus_message_ref(message));
-    else
-        refuseExcess(message);
-}
-
-// False when the line is full.
-bool Intake::add(Line& line, sd_bus_message* message, std::size_t size) {
-    if (line.calls.size() >= core::caps::callsPerUser ||
-        (!line.calls.empty() && line.size + size > core::caps::bytesPerCall))
-        return false;
-    line.calls.push_back(
-        {OwnedMessage(sd_bus_message_ref(message)), sd_bus_message_get_sender(message), size});
-    line.size += size;
-    return true;
-}
-
-void Intake::refuseExcess(sd_bus_message* message) {
-    refuse(message, contract::error::limitsExceeded,
-           fmt::format("{} of your calls wait to be begun already; wait until some are answered",
-                       core::caps::callsPerUser));
-}
-
-bool Intake::refuse(sd_bus_message* message, const char* error, const std::string& text) {
-    // A failure means that the bus is gone, which the next read tells.
-    static_cast<void>(sd_bus_reply_method_errorf(message, error, "%s", text.c_str()));
-    return true;
+    const sd_bus_error refusal{contract::error::limitsExceeded, text.c_str(), 0};
+    sd_bus_message* answer = nullptr;
+    require(sd_bus_message_new_method_error(call, &answer, &refusal));
+    account.refusals.emplace_back(answer);
 }
 
 void Intake::tellOfFlood(core::Uid uid) {
@@ -261,57 +238,64 @@ void Intake::tellOfFlood(core::Uid uid) {
                     uid);
 }
 
-bool Intake::isBusFree() const {
-    std::uint64_t messages = 0;
-    int bytes = 0;
-    return sd_bus_get_n_queued_write(bus_, &messages) >= 0 && messages == 0 &&
-           (::ioctl(sd_bus_get_fd(bus_), SIOCOUTQ, &bytes) < 0 || bytes < mostUntaken);
+std::optional<core::BootTime::duration> Intake::untilNext() const {
+    std::uint64_t unsent = 0;
+    if (served_ != nullptr || sd_bus_get_n_queued_write(bus_, &unsent) < 0 || unsent > 0)
+        return std::nullopt;
+    std::optional<core::BootTime> next;
+    for (const auto& [uid, account] : users_) {
+        if (!account.isEmpty())
+            next = std::min(next.value_or(account.mayGoOn), account.mayGoOn);
+    }
+    if (!next)
+        return std::nullopt;
+    return std::max(*next - clock_.bootNow(), core::BootTime::duration::zero());
 }
 
 void Intake::serveNext() {
-    if (lines_.empty() || !isBusFree())
+    if (untilNext() != core::BootTime::duration::zero())
         return;
-    auto turn = lines_.upper_bound(lastServed_);
-    if (turn == lines_.end())
-        turn = lines_.begin();
+    const core::BootTime now = clock_.bootNow();
+    const auto isReady = [&](const auto& user) {
+        return !user.second.isEmpty() && user.second.mayGoOn <= now;
+    };
+    auto turn = std::find_if(users_.upper_bound(lastServed_), users_.end(), isReady);
+    if (turn == users_.end())
+        turn = std::find_if(users_.begin(), users_.end(), isReady);
+    if (turn == users_.end())
+        return;
     lastServed_ = turn->first;
-    Line& line = turn->second;
-    for (int i = 0; i < refusedPerTurn && !line.excess.empty(); ++i) {
-        refuseExcess(line.excess.front().get());
-        line.excess.pop_front();
-    }
-    if (!line.calls.empty()) {
-        const Held next = std::move(line.calls.front());
-        line.calls.pop_front();
-        line.size -= next.size;
-        goOn(next.message.get());
-    }
-    if (line.calls.empty() && line.excess.empty())
-        lines_.erase(turn);
+    if (turn->first != 0)
+        turn->second.mayGoOn = std::max(turn->second.mayGoOn, now - mostSaved) + pause;
+    serve(turn->second);
 }
 
-void Intake::goOn(sd_bus_message* message) {
-    going_.insert(message);
-    if (sd_bus_enqueue_for_read(bus_, message) < 0) {
-        going_.erase(message);
-        refuse(message, contract::error::limitsExceeded,
-               "too many messages wait to be read; try again in a moment");
+void Intake::serve(Account& account) {
+    for (int i = 0; i < refusalsPerTurn && !account.refusals.empty(); ++i) {
+        static_cast<void>(sd_bus_send(bus_, account.refusals.front().get(), nullptr));
+        account.refusals.pop_front();
     }
+    if (account.calls.empty())
+        return;
+    const Held next = std::move(account.calls.front());
+    account.calls.pop_front();
+    account.bytes -= next.bytes;
+    if (sd_bus_enqueue_for_read(bus_, next.call.get()) >= 0)
+        served_ = next.call.get();
 }
 
 void Intake::left(const std::string& busName) {
-    strangers_.erase(busName);
-    for (auto line = lines_.begin(); line != lines_.end();) {
-        auto& [calls, size, excess] = line->second;
-        std::erase_if(calls, [&, &size = size](const Held& held) {
-            const bool gone = held.sender == busName;
-            size -= gone ? held.size : 0;
-            return gone;
+    if (const auto stranger = strangers_.extract(busName))
+        forget(stranger.mapped().account);
+    for (auto& [uid, account] : users_) {
+        std::erase_if(account.calls, [&, &bytes = account.bytes](const Held& held) {
+            const bool isGone = held.sender == busName;
+            bytes -= isGone ? held.bytes : 0;
+            return isGone;
         });
-        std::erase_if(excess, [&](const OwnedMessage& message) {
-            return sd_bus_message_get_sender(message.get()) == busName;
+        std::erase_if(account.refusals, [&](const OwnedMessage& refusal) {
+            return sd_bus_message_get_destination(refusal.get()) == busName;
         });
-        line = calls.empty() && excess.empty() ? lines_.erase(line) : std::next(line);
     }
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What comes in first meets this. The bus hands every call over in one line, so that whoever sends
-// most would be served most; here each user gets a line of their own, and the lines take turns:
-// - While the service keeps up, calls pass as they come and nobody is asked who they are.
-// - Else the bus is asked who is calling, without waiting for its answer, and a call joins its
-//   user's line. A line that is full refuses (LimitsExceeded); the lines are
-//   served in turn, one call each, and one user's calls stay in their order.
+// What comes in first meets this. It keeps accounts: a user has so many calls, of so many bytes,
+// that came in and are not begun; one too many is refused (LimitsExceeded). The service reads
+// before it works, so that a call is counted when it comes and not when it would be begun.
+// - The bus is asked, once, who a new connection is. Until it has said so the connection's calls
+//   count for all such connections together.
+// - Calls are begun one at a time, one of each user in turn, and of one user only so many a second.
+//   The bus is slower than the service: who were answered as fast as they call would keep it busy
+//   with nothing else, since it hands all calls over in one queue.
 // - Arguments that no method could want are refused before anything is made of them.
-// Root's calls, signals and replies pass at once. What a connection left behind when it went is
-// dropped.
+// Root's calls are not counted. Replies and the bus's own signals pass at once, and others' signals
+// are dropped. What a connection left behind when it went is dropped, too.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -18,13 +20,11 @@
 #include <sdbus-c++/sdbus-c++.h>
 #include <systemd/sd-bus.h>
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
-#include <unordered_set>
 
 namespace genv::dbus {
 
@@ -37,73 +37,70 @@ class Intake {
     Intake(const Intake&) = delete;
     Intake& operator=(const Intake&) = delete;
 
-    /// Whether the last message was put into a line or refused, so that nothing was done yet.
-    [[nodiscard]] bool keptLast() const { return keptLast_; }
     /// A message is about to be processed.
-    void begin() { keptLast_ = false; }
+    void begin() { tookLast_ = false; }
+    /// Whether the last message is waiting, refused or dropped, so that nothing was done yet.
+    [[nodiscard]] bool tookLast() const { return tookLast_; }
 
-    /// The connection had nothing to read for a moment: the service keeps up.
-    void wasIdle() { passed_ = 0; }
-
-    /// Whether a call waits in a line.
-    [[nodiscard]] bool isWaiting() const { return !lines_.empty(); }
-    /// Whether the bus has taken what was answered so far. It hands on a service's answers in one
-    /// line as well, so nothing is done that would make the next answer of another wait long.
-    [[nodiscard]] bool isBusFree() const;
-    /// Lets the first call of the next line go on, if the bus is free: it is the next that the
-    /// connection processes. What was too much is refused along with it, a little at a time.
+    /// How long until a call may go on; zero where one may now. Nothing where none waits, and
+    /// while the bus does not read what it was sent: the connection says when it does again.
+    [[nodiscard]] std::optional<core::BootTime::duration> untilNext() const;
+    /// Lets the next call go on, where one may: the connection processes it next.
     void serveNext();
+    /// Whether the connection has yet to process the call that went on last.
+    [[nodiscard]] bool isServing() const { return served_ != nullptr; }
 
-    /// A connection is gone, and what it left in its line with it.
+    /// A connection is gone, and what it left here with it.
     void left(const std::string& busName);
 
   private:
     struct Held {
-        OwnedMessage message;
+        OwnedMessage call;
         std::string sender;
-        std::size_t size = 0;
+        std::size_t bytes = 0;
     };
-    struct Line {
+    /// Calls that came in and are not begun, and answers to those that were too many.
+    struct Account {
         std::deque<Held> calls;
-        std::size_t size = 0;            ///< bytes of arguments, about
-        std::deque<OwnedMessage> excess; ///< to be refused, as the bus takes it
-    };
+        std::size_t bytes = 0;
+        std::deque<OwnedMessage> refusals;
+        core::BootTime mayGoOn{}; ///< from when on the next call may be begun
 
-    /// The calls of a connection while the bus is asked whose it is.
+        [[nodiscard]] bool isEmpty() const { return calls.empty() && refusals.empty(); }
+    };
+    using Users = std::map<core::Uid, Account>;
     struct Stranger {
         Intake* intake = nullptr;
         std::string name;
-        Line line;
+        Account account;
         OwnedSlot question;
     };
 
-    static int onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* error);
-    bool ask(sd_bus_message* message, const std::string& sender, std::size_t size);
-    void learn(const std::string& name, sd_bus_message* credentials);
-    bool add(Line& line, sd_bus_message* message, std::size_t size);
-
     static int onMessage(sd_bus_message* message, void* self, sd_bus_error* error);
+    static int onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* error);
     /// Whether the message goes no further.
-    bool keep(sd_bus_message* message);
-    bool isInTime();
-    void join(sd_bus_message* message, core::Uid uid, std::size_t size);
-    void refuseExcess(sd_bus_message* message);
-    void goOn(sd_bus_message* message);
-    bool refuse(sd_bus_message* message, const char* error, const std::string& text);
+    bool take(sd_bus_message* message);
+    void takeOfStranger(Held held);
+    void takeOfUser(core::Uid uid, Held held);
+    bool ask(Stranger& stranger);
+    void learn(const std::string& name, sd_bus_message* credentials);
+    void forget(const Account& stranger);
+    static void refuseLater(Account& account, sd_bus_message* call, const std::string& text);
+    Account& accountOf(core::Uid uid);
+    void serve(Account& account);
     void tellOfFlood(core::Uid uid);
 
     Callers& callers_;
     const core::Clock& clock_;
     core::Log& log_;
     sd_bus* bus_ = nullptr;
-    std::map<core::Uid, Line> lines_;           ///< a user whose calls are all begun has none
-    std::map<std::string, Stranger> strangers_; ///< by connection
+    Users users_;
     core::Uid lastServed_ = 0;
-    std::unordered_set<const sd_bus_message*>
-        going_; ///< left their line and come back through here
-    bool keptLast_ = false;
-    core::BootTime windowEnd_{};
-    std::size_t passed_ = 0; ///< calls that were not put in line since it was idle
+    std::map<std::string, Stranger> strangers_; ///< by connection
+    std::size_t callsOfStrangers_ = 0;
+    std::size_t bytesOfStrangers_ = 0;
+    const sd_bus_message* served_ = nullptr; ///< waits no more and comes back through here
+    bool tookLast_ = false;
     std::map<core::Uid, core::BootTime> toldOf_;
     OwnedSlot slot_; ///< last: nothing comes in once it is gone
 };

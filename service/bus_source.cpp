@@ -3,6 +3,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -19,14 +21,14 @@ GIOCondition conditionOf(short events) {
     return static_cast<GIOCondition>(condition | G_IO_HUP | G_IO_ERR);
 }
 
-// How long calls are read and put in line before one of them is served.
+// How long calls are taken in before one of them is served.
 constexpr gint64 longestReading = 10'000; // microseconds
 
-// Nothing tells when the bus has read what it was sent, so that is looked at again after this.
-constexpr gint64 untilBusIsFree = 500; // microseconds
-
-// A loop that waited this long found nothing to do; else its turns follow one another.
-constexpr gint64 idleMoment = 20; // microseconds
+// The time until a moment, as poll() takes it.
+gint millisecondsUntil(gint64 due) {
+    const gint64 left = std::max<gint64>(due - g_get_monotonic_time(), 0);
+    return static_cast<gint>(std::min<gint64>((left + 999) / 1000, G_MAXINT));
+}
 
 } // namespace
 
@@ -49,19 +51,19 @@ BusSource::~BusSource() {
 }
 
 gboolean BusSource::prepare(GSource* source, gint* timeout) {
-    *timeout = -1; // sd-bus's own deadlines are set as the source's ready time
-    return static_cast<gboolean>(reinterpret_cast<Source*>(source)->owner->isReady());
+    BusSource& self = *reinterpret_cast<Source*>(source)->owner;
+    if (self.isReady())
+        return TRUE;
+    *timeout = self.due_ < 0 ? -1 : millisecondsUntil(self.due_);
+    return FALSE;
 }
 
 gboolean BusSource::check(GSource* source) {
-    BusSource& self = *reinterpret_cast<Source*>(source)->owner;
+    const BusSource& self = *reinterpret_cast<Source*>(source)->owner;
     if (self.dead_)
         return FALSE;
-    if (g_get_monotonic_time() - self.prepared_ > idleMoment)
-        self.intake_.wasIdle();
-    const gint64 due = g_source_get_ready_time(source);
     return static_cast<gboolean>(g_source_query_unix_fd(source, self.tag_) != 0 ||
-                                 (due >= 0 && due <= g_source_get_time(source)));
+                                 (self.due_ >= 0 && self.due_ <= g_source_get_time(source)));
 }
 
 gboolean BusSource::dispatch(GSource* source, GSourceFunc /*callback*/, gpointer /*data*/) {
@@ -69,44 +71,59 @@ gboolean BusSource::dispatch(GSource* source, GSourceFunc /*callback*/, gpointer
     return G_SOURCE_CONTINUE;
 }
 
+// A deadline is the timeout of the poll and not the source's ready time: to set that wakes the
+// loop, so that one which moves makes it spin.
 bool BusSource::isReady() {
+    due_ = -1;
     if (dead_)
         return false;
     try {
         const auto data = connection_.getEventLoopPollData();
         const GIOCondition wanted = conditionOf(data.events);
-        // Modifying wakes the loop, so it is done only when there is something to modify: else the
-        // loop spins.
+        // Modifying wakes the loop as well, so it is done only when there is something to modify.
         if (wanted != watched_) {
             watched_ = wanted;
             g_source_modify_unix_fd(source_, tag_, wanted);
         }
-        if (data.timeout_usec == 0 || (intake_.isWaiting() && intake_.isBusFree()))
+        if (data.timeout_usec == 0)
             return true; // messages are queued already, and no descriptor will say so
-        prepared_ = g_get_monotonic_time();
-        const bool never = data.timeout_usec == std::numeric_limits<std::uint64_t>::max();
-        gint64 due = never ? -1 : static_cast<gint64>(data.timeout_usec);
-        if (intake_.isWaiting() && (never || due > prepared_ + untilBusIsFree))
-            due = prepared_ + untilBusIsFree;
-        g_source_set_ready_time(source_, due);
-        return false;
+        if (data.timeout_usec != std::numeric_limits<std::uint64_t>::max())
+            due_ = static_cast<gint64>(data.timeout_usec);
+        if (const auto wait = intake_.untilNext()) {
+            const gint64 next = g_get_monotonic_time() +
+                                std::chrono::ceil<std::chrono::microseconds>(*wait).count();
+            due_ = due_ < 0 ? next : std::min(due_, next);
+            return wait->count() == 0;
+        }
     } catch (const sdbus::Error&) {
         close();
-        return false;
     }
+    return false;
+}
+
+// Whether a message was acted on.
+bool BusSource::read() {
+    const gint64 until = g_get_monotonic_time() + longestReading;
+    do {
+        intake_.begin();
+        if (!connection_.processPendingRequest())
+            return false;
+        if (!intake_.tookLast())
+            return true;
+    } while (g_get_monotonic_time() < until);
+    return false;
 }
 
 void BusSource::process() {
     try {
-        const gint64 until = g_get_monotonic_time() + longestReading;
-        bool isThere = false;
-        do {
-            intake_.begin();
-            isThere = connection_.processPendingRequest();
-            if (isThere && !intake_.keptLast())
-                return; // it was acted on
-        } while (isThere && g_get_monotonic_time() < until);
+        if (!std::exchange(isToServe_, false) && read()) {
+            isToServe_ = true;
+            return;
+        }
         intake_.serveNext();
+        // Flushing what could not be sent before comes first.
+        while (intake_.isServing() && connection_.processPendingRequest()) {
+        }
     } catch (const sdbus::Error&) {
         close();
     }
@@ -115,7 +132,6 @@ void BusSource::process() {
 void BusSource::close() {
     if (std::exchange(dead_, true))
         return;
-    g_source_set_ready_time(source_, -1);
     g_source_remove_unix_fd(source_, tag_);
     closed_();
 }

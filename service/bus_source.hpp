@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Hangs an sdbus-c++ connection on the GLib loop. One message is acted on per turn, so that what
 // it changed is told before the next one is, and other sources get their turn under load. What the
-// intake merely puts in line is read on, for a bounded time: under a flood, reading must not fall
-// behind, since the bus hands everybody's calls over in one line.
+// intake merely takes is read on, for a bounded time: under a flood, reading must not fall behind,
+// since the bus hands everybody's calls over in one queue.
 #pragma once
 
 #include "dbus/intake.hpp"
@@ -34,6 +34,7 @@ class BusSource {
     static GSourceFuncs functions;
 
     bool isReady();
+    bool read();
     void process();
     void close();
 
@@ -43,7 +44,9 @@ class BusSource {
     GSource* source_ = nullptr; // one reference, given back by the destructor
     gpointer tag_ = nullptr;
     GIOCondition watched_{};
-    gint64 prepared_ = 0; ///< when the loop began to wait, in microseconds
+    gint64 due_ =
+        -1; ///< when there is something to do in any case, in microseconds; negative: never
+    bool isToServe_ = false; ///< what was read last was acted on: a call that waits is next
     bool dead_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "service/system_manager.hpp"
 
 #include <CLI/CLI.hpp>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -79,6 +80,13 @@ std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, const std::string& n
         settings.helper =
             std::filesystem::read_symlink("/proc/self/exe").parent_path() / "genv-nvml";
     return std::make_unique<service::NvmlGpus>(std::move(settings));
+}
+
+// What a large message took goes back to the system with it. By itself malloc() raises this limit
+// to the size of the largest block that was ever let go of.
+void giveLargeBlocksBack() {
+    ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+    ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
 // A worker that hangs in a user database far away must not keep the service from ending.
@@ -150,6 +158,7 @@ int main(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);
     std::set_new_handler(endWithoutMemory);
     raiseDescriptorLimit();
+    giveLargeBlocksBack();
     service::Logger log;
     const service::SystemClock clock;
     const service::GlibLog complaints(log, clock);

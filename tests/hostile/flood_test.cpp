@@ -29,15 +29,23 @@ bool isFull() {
     return std::getenv("GENV_TEST_FULL") != nullptr;
 }
 
-// What a process holds in memory, in MiB.
-std::size_t residentOf(pid_t pid) {
+// A figure of a process's memory, in MiB.
+std::size_t memoryOf(pid_t pid, const std::string& figure) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
     for (std::string word; status >> word;) {
         std::size_t kilobytes = 0;
-        if (word == "VmRSS:" && status >> kilobytes)
+        if (word == figure && status >> kilobytes)
             return kilobytes / 1024;
     }
     return 0;
+}
+
+// What it holds now, and what it has held at most.
+std::size_t residentOf(pid_t pid) {
+    return memoryOf(pid, "VmRSS:");
+}
+std::size_t peakOf(pid_t pid) {
+    return memoryOf(pid, "VmHWM:");
 }
 
 class Flood : public BusTest {
@@ -205,6 +213,29 @@ TEST_F(Flood, OfLargeCallsDoesNotFillTheMemory) {
                                 return call;
                             }},
                        [](const auto& counts) { return counts.refusedOtherwise > 50; });
+}
+
+// Each connection calls before anybody knows whose it is.
+TEST_F(Flood, OfLargeCallsByNewConnectionsDoesNotFillTheMemory) {
+    const std::string text(7 << 20, 'x');
+    const std::size_t before = residentOf(service.pid());
+    auto busy = std::make_unique<Flooder>(
+        FloodOptions{.uid = bob, .connections = 4, .inFlight = 16, .call = listEverything});
+    waitUntil([&] { return busy->counts().served + busy->counts().refusedByService > 100; },
+              "the service to be busy");
+    const Flooder flooder(
+        {.uid = alice, .connections = 32, .inFlight = 1, .calls = 1, .call = [&](Client& client) {
+             Message call = client.newCall("dev.genv.Manager", managerPath, managerInterface,
+                                           "GetEnvironment");
+             sd_bus_message_append(call.get(), "s", text.c_str());
+             return call;
+         }});
+    waitUntil([&] { return flooder.counts().isOver.load(); }, "the calls to be answered");
+    busy.reset();
+    EXPECT_LT(peakOf(service.pid()), before + 64) << "MiB";
+    std::printf("genvd: %zu MiB at most, %zu now, %zu before\n", peakOf(service.pid()),
+                residentOf(service.pid()), before);
+    waitUntil([&] { return residentOf(service.pid()) < before + 16; }, "the memory to come back");
 }
 
 TEST_F(Flood, OfRefusalsIsWrittenOnlySoOften) {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -26,25 +27,29 @@ class Tap {
 
     // As many calls as may be in flight; false once the bus is gone.
     bool fill() {
-        for (; inFlight_ < options_.inFlight; ++inFlight_) {
+        for (; inFlight_ < options_.inFlight && hasMore(); ++inFlight_) {
             const Message call = options_.call(client_);
             if (sd_bus_call_async(client_.bus(), nullptr, call.get(), onReply, this, UINT64_MAX) <
                 0) {
                 return false;
             }
             ++counts_.sent;
+            ++sent_;
         }
         int more = 1;
         while (more > 0)
             more = sd_bus_process(client_.bus(), nullptr);
         return more == 0;
     }
+    [[nodiscard]] bool isOver() const { return inFlight_ == 0 && !hasMore(); }
     [[nodiscard]] pollfd poll() const {
         return {sd_bus_get_fd(client_.bus()), static_cast<short>(sd_bus_get_events(client_.bus())),
                 0};
     }
 
   private:
+    [[nodiscard]] bool hasMore() const { return options_.calls == 0 || sent_ < options_.calls; }
+
     static int onReply(sd_bus_message* reply, void* data, sd_bus_error* /*error*/) {
         Tap& tap = *static_cast<Tap*>(data);
         const sd_bus_error* error = sd_bus_message_get_error(reply);
@@ -68,6 +73,7 @@ class Tap {
     Flooder::Counts& counts_;
     Client client_;
     std::size_t inFlight_ = 0;
+    std::size_t sent_ = 0;
 };
 
 void flood(const FloodOptions& options, Flooder::Counts& counts) {
@@ -82,8 +88,12 @@ void flood(const FloodOptions& options, Flooder::Counts& counts) {
                 return;
             polled.push_back(tap->poll());
         }
+        if (std::all_of(taps.begin(), taps.end(), [](const auto& tap) { return tap->isOver(); }))
+            break;
         ::poll(polled.data(), polled.size(), -1);
     }
+    taps.clear();
+    counts.isOver = true;
 }
 
 } // namespace

@@ -18,6 +18,7 @@ struct FloodOptions {
     core::Uid uid = 0;
     std::size_t connections = 1;
     std::size_t inFlight = 1; ///< calls of each connection; as many as the bus takes
+    std::size_t calls = 0;    ///< of each connection, which then leaves; 0 = calls without end
     /// The call that is made again and again.
     std::function<Message(Client&)> call;
 };
@@ -31,6 +32,7 @@ class Flooder {
         std::atomic<std::uint64_t> refusedByBus{0};     ///< which are not called again
         std::atomic<std::uint64_t> refusedOtherwise{0};
         std::atomic<bool> isConnected{false};
+        std::atomic<bool> isOver{false}; ///< every call is answered
     };
 
     /// Begins, and goes on until this ends.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The loop turns for what there is to do, and not to look whether there is anything: a flood must
+// not cost more than its calls.
+#include "dbus/callers.hpp"
+#include "dbus/contract/names.hpp"
+#include "dbus/intake.hpp"
+#include "service/bus_source.hpp"
+#include "service/system_clock.hpp"
+#include "tests/bus/support/client.hpp"
+#include "tests/bus/support/service.hpp"
+
+#include <glib.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <memory>
+#include <vector>
+
+namespace genv::tests {
+namespace {
+
+int polls = 0;
+
+gint countingPoll(GPollFD* descriptors, guint count, gint timeout) {
+    static_assert(sizeof(GPollFD) == sizeof(pollfd));
+    ++polls;
+    return ::poll(reinterpret_cast<pollfd*>(descriptors), count, timeout);
+}
+
+struct NoLog : core::Log {
+    void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
+};
+
+// A service that knows nothing but Ping.
+class BusSourceTest : public ::testing::Test {
+  protected:
+    BusSourceTest() { connection->requestName(dbus::contract::busName); }
+    ~BusSourceTest() override { g_main_context_set_poll_func(nullptr, nullptr); }
+
+    void send(int count) {
+        for (int i = 0; i < count; ++i)
+            calls.push_back(client.start(managerPath, "org.freedesktop.DBus.Peer", "Ping"));
+        client.ping(); // the bus has handed them on
+    }
+    void serveAll() {
+        waitUntil(
+            [&] {
+                while (g_main_context_iteration(nullptr, FALSE) != FALSE) {
+                }
+                client.ping();
+                return calls.back()->answered;
+            },
+            "the answers");
+    }
+    // Whether the loop has something to do all the time or not, it is given this long.
+    static void runLoop() {
+        const std::unique_ptr<GMainLoop, decltype(&g_main_loop_unref)> loop(
+            g_main_loop_new(nullptr, FALSE), &g_main_loop_unref);
+        g_timeout_add(
+            300,
+            [](gpointer data) {
+                g_main_loop_quit(static_cast<GMainLoop*>(data));
+                return static_cast<gboolean>(G_SOURCE_REMOVE);
+            },
+            loop.get());
+        g_main_loop_run(loop.get());
+    }
+
+    std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
+    dbus::Callers callers;
+    service::SystemClock clock;
+    NoLog log;
+    dbus::Intake intake{*connection, callers, clock, log};
+    service::BusSource source{*connection, intake, [] { FAIL() << "the bus is gone"; }};
+    Client client{alice};
+    std::vector<std::unique_ptr<PendingCall>> calls;
+};
+
+TEST_F(BusSourceTest, WaitsForABusThatReadsNothingWithoutLooking) {
+    send(100);
+    serveAll(); // and knows alice by now
+    calls.clear();
+    send(120); // as many as the bus takes of a connection
+    signalDaemon("bus", SIGSTOP);
+    g_main_context_set_poll_func(nullptr, countingPoll);
+    polls = 0;
+    runLoop();
+    g_main_context_set_poll_func(nullptr, nullptr);
+    signalDaemon("bus", SIGCONT);
+    EXPECT_LT(polls, 1000) << "for 120 calls";
+    serveAll();
+    for (const auto& call : calls)
+        EXPECT_TRUE(call->answered && call->answer.ok()) << call->answer.text;
+}
+
+} // namespace
+} // namespace genv::tests
