@@ -48,15 +48,16 @@ std::optional<int> answerShellOfGenv1(const std::vector<std::string>& words) {
     const bool activates = words[0] == "activate";
     if (!activates && words[0] != "deactivate")
         return std::nullopt;
-    const auto old = environmentVariableId();
+    const auto old = namedEnvironment();
     ExitStatus status = ExitStatus::Ok;
     if (activates) {
         status = ExitStatus::Usage;
         complain("this shell was set up by genv 1, and is cleaned up now", whatToDo);
     } else if (old) {
-        warn(fmt::format(
-                 "this shell has left environment {} of genv 1, which holds no GPU any more", *old),
-             whatToDo);
+        warn(
+            fmt::format("this shell has left environment {} of genv 1, which holds no GPU any more",
+                        old->id),
+            whatToDo);
     } else {
         status = ExitStatus::NotInEnvironment;
         complain("Not running in an active environment", whatToDo);

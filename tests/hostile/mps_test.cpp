@@ -62,9 +62,9 @@ void execute(const fs::path& program, const char* name, int ready) {
 }
 
 // A server that was started in some way, and all that was started with it.
-class Server {
+class Disguised {
   public:
-    explicit Server(const Start& start) {
+    explicit Disguised(const Start& start) {
         int ready[2];
         if (::pipe(ready) != 0 || ::fcntl(ready[0], F_SETFD, FD_CLOEXEC) != 0)
             throw std::runtime_error("pipe");
@@ -83,9 +83,9 @@ class Server {
         if (pid_ > 0)
             pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
     }
-    Server(const Server&) = delete;
-    Server& operator=(const Server&) = delete;
-    ~Server() {
+    Disguised(const Disguised&) = delete;
+    Disguised& operator=(const Disguised&) = delete;
+    ~Disguised() {
         if (hasStarted())
             ::kill(pid_, SIGKILL);
         ::kill(started_, SIGKILL);
@@ -150,7 +150,7 @@ class MpsServer : public BusTest {
     }
 
     /// Once the service has seen it: a sample serves for a second.
-    static Answer terminate(Client& client, const Server& process) {
+    static Answer terminate(Client& client, const Disguised& process) {
         Answer answer;
         waitUntil(
             [&] {
@@ -181,7 +181,7 @@ class MpsServer : public BusTest {
 
 TEST_F(MpsServer, ThatIsADisguiseIsEndedByTheRules) {
     for (const auto& [what, start] : disguises()) {
-        const Server disguised(start);
+        const Disguised disguised(start);
         if (!disguised.hasStarted() && start.inOwnNamespaces)
             continue; // no user namespaces here
         ASSERT_TRUE(disguised.hasStarted()) << what;
@@ -193,7 +193,7 @@ TEST_F(MpsServer, ThatIsADisguiseIsEndedByTheRules) {
 TEST_F(MpsServer, ThatIsADisguiseIsEndedByItsUserAndByRoot) {
     for (const auto& [what, start] : disguises()) {
         for (Client* client : {asAlice.get(), asRoot.get()}) {
-            const Server disguised(start);
+            const Disguised disguised(start);
             if (!disguised.hasStarted() && start.inOwnNamespaces)
                 continue; // no user namespaces here
             ASSERT_TRUE(disguised.hasStarted()) << what;
@@ -206,7 +206,7 @@ TEST_F(MpsServer, ThatIsADisguiseIsEndedByItsUserAndByRoot) {
 
 TEST_F(MpsServer, OfRootsControlDaemonIsSparedByAllButRootsRequest) {
     // It runs as the user whom it serves first.
-    const Server genuine({.uid = root});
+    const Disguised genuine({.uid = root});
     ASSERT_TRUE(genuine.hasStarted());
     EXPECT_TRUE(
         kindsOf(asRoot->manager("Enforce", "a{sv}", 1, "non-env-processes", "b", 1)).empty());
