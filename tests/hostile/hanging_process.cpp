@@ -246,7 +246,6 @@ HangingProcess::HangingProcess(core::Uid uid, bool compute, Way way, int failedR
         throw NoHanging("no folder");
     ::chmod(folder_.c_str(), 0755);
     ::mkdir((folder_ + "/mount").c_str(), 0755);
-    ::chown((folder_ + "/mount").c_str(), uid, uid);
     const std::string device = folder_ + "/device";
     if (::mknod(device.c_str(), S_IFCHR | 0666U, makedev(10, 229)) != 0 ||
         ::chmod(device.c_str(), 0666) != 0)
