@@ -77,10 +77,6 @@ std::optional<std::string_view> ProcHelper::receive(Clock::time_point deadline) 
     }
 }
 
-bool ProcHelper::isAsleep() const {
-    return process_.isAsleep();
-}
-
 std::optional<ChildProcess> ProcHelper::end() && {
     process_.kill();
     if (process_.reap(exitTime))

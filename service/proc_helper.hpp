@@ -45,8 +45,8 @@ class ProcHelper {
     /// The next answer; nothing when there is none by then. Throws ProcHelperError.
     std::optional<ProcAnswer> next(Clock::time_point deadline);
 
-    /// Whether it waits for something in the kernel, and not only for a processor.
-    [[nodiscard]] bool isAsleep() const;
+    /// As ChildProcess::sleep().
+    [[nodiscard]] std::optional<std::uint64_t> sleep() const { return process_.sleep(); }
 
     /// Kills it. Gives the child back when it is not dead in a moment.
     std::optional<ChildProcess> end() &&;

@@ -16,6 +16,11 @@ using std::chrono::milliseconds;
 // More helpers than this that do not die mean that the next one would hang as well.
 constexpr std::size_t mostHanging = 4;
 
+// How often a helper is looked at in the time that an entry has.
+constexpr int looksAtSleep = 6;
+// How long one that gets no processor is waited for.
+constexpr std::chrono::seconds starvedTime{5};
+
 ProcReading readingOf(ProcAnswer answer) {
     return std::visit([](auto&& kind) { return ProcReading(std::forward<decltype(kind)>(kind)); },
                       std::move(answer));
@@ -77,23 +82,35 @@ class ProcReader::Look {
         }
     }
 
-    // False when none comes.
+    // False when none comes. A helper that is in one sleep for all of the time hangs. One that only
+    // gets no processor says nothing of the process that it is to read, and costs no budget.
     bool takeAnswer(ProcHelper& helper) {
+        const auto begun = ProcHelper::Clock::now();
+        const milliseconds time = std::min(answerTime, budget_.left);
+        auto asleep = begun;
+        std::optional<std::uint64_t> sleep;
         for (;;) {
-            const auto begun = ProcHelper::Clock::now();
-            const milliseconds time = std::min(answerTime, budget_.left);
-            if (auto answer = helper.next(begun + time)) {
+            if (auto answer = helper.next(ProcHelper::Clock::now() + time / looksAtSleep)) {
                 finish(readingOf(*std::move(answer)));
                 return true;
             }
-            budget_.left -= std::chrono::ceil<milliseconds>(ProcHelper::Clock::now() - begun);
-            // One that gets no processor says nothing of the process that it is to read.
-            if (time == answerTime && helper.isAsleep()) {
-                hangs();
+            const auto now = ProcHelper::Clock::now();
+            const auto seen = helper.sleep();
+            if (!seen || seen != sleep)
+                asleep = now;
+            sleep = seen;
+            if (sleep && now - asleep >= time) {
+                budget_.left -= std::chrono::ceil<milliseconds>(now - asleep);
+                if (time == answerTime)
+                    hangs();
+                else
+                    pending_.clear();
                 return false;
             }
-            if (budget_.left.count() <= 0)
+            if (now - begun > starvedTime) {
+                giveUp();
                 return false;
+            }
         }
     }
 

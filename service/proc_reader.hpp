@@ -50,7 +50,7 @@ struct ProcAccess {
 class ProcReader {
   public:
     /// How long an entry may take that does not hang: four that do fit into the budget of a look.
-    static constexpr std::chrono::milliseconds answerTime{240};
+    static constexpr std::chrono::milliseconds answerTime{200};
 
     explicit ProcReader(ProcAccess access) : access_(std::move(access)) {}
     ~ProcReader();

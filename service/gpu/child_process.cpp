@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -117,7 +118,8 @@ std::string describe(const siginfo_t& info) {
 ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments, int stream,
                            Environment environment)
-    : pid_(spawn(program, arguments, stream, environment)), pidfd_(openPidfd(pid_)) {}
+    : pid_(spawn(program, arguments, stream, environment)), pidfd_(openPidfd(pid_)),
+      status_(::open(fmt::format("/proc/{}/status", pid_).c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 ChildProcess::~ChildProcess() {
     if (pidfd_.get() < 0 || end_)
@@ -130,14 +132,25 @@ void ChildProcess::kill() const noexcept {
     ::pidfd_send_signal(pidfd_.get(), SIGKILL, nullptr, 0);
 }
 
-// The state follows the name, which may hold anything, in brackets (proc_pid_stat(5)).
-bool ChildProcess::isAsleep() const {
-    std::array<char, 512> text{};
-    const Descriptor file(::open(fmt::format("/proc/{}/stat", pid_).c_str(), O_RDONLY | O_CLOEXEC));
-    const ssize_t size = file.get() < 0 ? 0 : ::read(file.get(), text.data(), text.size());
-    const std::string_view stat(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    const auto name = stat.rfind(") ");
-    return name == std::string_view::npos || stat.substr(name + 2, 1) != "R";
+std::optional<std::uint64_t> ChildProcess::sleep() const {
+    std::array<char, 4096> text{};
+    const ssize_t size = ::pread(status_.get(), text.data(), text.size(), 0);
+    const std::string_view status(text.data(),
+                                  static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    // The kernel escapes the name before them, so that it forges no line.
+    const auto after = [&](std::string_view key) {
+        const auto line = status.find(key);
+        return line == std::string_view::npos ? std::string_view()
+                                              : status.substr(line + key.size());
+    };
+    const std::string_view state = after("\nState:\t");
+    const std::string_view switches = after("\nvoluntary_ctxt_switches:\t");
+    std::uint64_t number = 0;
+    if ((!state.starts_with('S') && !state.starts_with('D')) ||
+        std::from_chars(switches.data(), switches.data() + switches.size(), number).ec !=
+            std::errc{})
+        return std::nullopt;
+    return number;
 }
 
 const std::optional<std::string>& ChildProcess::reap(std::chrono::milliseconds patience) {

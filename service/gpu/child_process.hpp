@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -35,8 +36,9 @@ class ChildProcess {
 
     void kill() const noexcept;
 
-    /// Whether it sleeps in the kernel, in any way; one that only waits for a processor does not.
-    [[nodiscard]] bool isAsleep() const;
+    /// Which sleep in the kernel it is in, by a number that the next one does not have; nothing for
+    /// one that runs or only waits for a processor.
+    [[nodiscard]] std::optional<std::uint64_t> sleep() const;
 
     /// Waits for the end for so long, and reaps. Says how it ended, such as "exited with status 1",
     /// or nothing when it has not.
@@ -45,6 +47,7 @@ class ChildProcess {
   private:
     pid_t pid_;
     Descriptor pidfd_;
+    Descriptor status_; // of /proc, open, so that it can be read when there is no descriptor left
     std::optional<std::string> end_;
 };
 

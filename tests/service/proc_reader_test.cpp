@@ -194,9 +194,10 @@ TEST_F(HungReads, OfAllUsersAreWaitedForOnlySoLong) {
         requests.push_back({addHung(uid).pid(), ProcPart::Facts});
     ProcBudget budget;
     const auto readings = reader.read(requests, budget);
-    EXPECT_LE(budget.left.count(), 0);
+    EXPECT_LE(budget.left, std::chrono::milliseconds{0});
     EXPECT_GE(count<ProcHung>(readings), 1U);
-    EXPECT_LE(count<ProcHung>(readings), 4U) << "a quarter of a second each";
+    EXPECT_LE(count<ProcHung>(readings), 5U)
+        << "a fifth of a second each, and more where the processor is busy";
     EXPECT_EQ(count<ProcHung>(readings) + count<ProcPostponed>(readings), requests.size());
 }
 
