@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,9 @@ namespace caps = core::caps;
 // yet may still be overtaken by an answer for somebody else. The kernel keeps this much that the
 // bus has not read; sd-bus would have 8 MiB.
 constexpr int bytesUnread = 32 << 10;
+
+// While no more wait, they are begun in the order in which they came.
+constexpr std::size_t callsInOrder = 16;
 
 // Refusals wait for their user's turn as calls do, and so many go out along with a call.
 constexpr int refusalsPerTurn = 2;
@@ -106,7 +110,7 @@ bool Intake::take(sd_bus_message* message) {
         refuse(message, contract::error::accessDenied, "nobody sent this call");
         return true;
     }
-    Held held{OwnedMessage(sd_bus_message_ref(message)), sender, size.bytes};
+    Held held{OwnedMessage(sd_bus_message_ref(message)), sender, size.bytes, ++lastNumber_};
     if (const std::optional<core::Uid> uid = callers_.known(sender))
         takeOfUser(*uid, std::move(held));
     else
@@ -255,19 +259,37 @@ std::optional<core::BootTime::duration> Intake::untilNext() const {
 void Intake::serveNext() {
     if (untilNext() != core::BootTime::duration::zero())
         return;
-    const core::BootTime now = clock_.bootNow();
-    const auto isReady = [&](const auto& user) {
+    const auto user = next();
+    if (user == users_.end())
+        return;
+    auto& [uid, account] = *user;
+    lastServed_ = uid;
+    if (uid != 0)
+        account.mayGoOn = std::max(account.mayGoOn, clock_.bootNow() - mostSaved) + pause;
+    serve(account);
+}
+
+// Whose call or refusal it is.
+Intake::Users::iterator Intake::next() {
+    const auto isReady = [now = clock_.bootNow()](const auto& user) {
         return !user.second.isEmpty() && user.second.mayGoOn <= now;
     };
-    auto turn = std::find_if(users_.upper_bound(lastServed_), users_.end(), isReady);
-    if (turn == users_.end())
-        turn = std::find_if(users_.begin(), users_.end(), isReady);
-    if (turn == users_.end())
-        return;
-    lastServed_ = turn->first;
-    if (turn->first != 0)
-        turn->second.mayGoOn = std::max(turn->second.mayGoOn, now - mostSaved) + pause;
-    serve(turn->second);
+    const auto addCalls = [](std::size_t sum, const auto& user) {
+        return sum + user.second.calls.size();
+    };
+    if (std::accumulate(users_.begin(), users_.end(), std::size_t{0}, addCalls) <= callsInOrder) {
+        const auto first = [&](const auto& user) { // what has no call to begin comes last
+            return !isReady(user) || user.second.calls.empty() ? UINT64_MAX
+                                                               : user.second.calls.front().number;
+        };
+        const auto oldest =
+            std::min_element(users_.begin(), users_.end(),
+                             [&](const auto& a, const auto& b) { return first(a) < first(b); });
+        if (oldest != users_.end() && first(*oldest) != UINT64_MAX)
+            return oldest;
+    }
+    const auto turn = std::find_if(users_.upper_bound(lastServed_), users_.end(), isReady);
+    return turn != users_.end() ? turn : std::find_if(users_.begin(), users_.end(), isReady);
 }
 
 void Intake::serve(Account& account) {

@@ -4,9 +4,10 @@
 // before it works, so that a call is counted when it comes and not when it would be begun.
 // - The bus is asked, once, who a new connection is. Until it has said so the connection's calls
 //   count for all such connections together.
-// - Calls are begun one at a time, one of each user in turn, and of one user only so many a second.
-//   The bus is slower than the service: who were answered as fast as they call would keep it busy
-//   with nothing else, since it hands all calls over in one queue.
+// - Calls are begun one at a time: in the order in which they came while few wait, else one of each
+//   user in turn. Of one user only so many are begun in a second. The bus is slower than the
+//   service: a user who was answered at any rate would keep it busy with nothing else, since it
+//   hands all calls over in one queue.
 // - Arguments that no method could want are refused before anything is made of them.
 // Root's calls are not counted. Replies and the bus's own signals pass at once, and others' signals
 // are dropped. What a connection left behind when it went is dropped, too.
@@ -21,6 +22,7 @@
 #include <systemd/sd-bus.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -58,6 +60,7 @@ class Intake {
         OwnedMessage call;
         std::string sender;
         std::size_t bytes = 0;
+        std::uint64_t number = 0; ///< in the order in which calls came
     };
     /// Calls that came in and are not begun, and answers to those that were too many.
     struct Account {
@@ -87,6 +90,7 @@ class Intake {
     void forget(const Account& stranger);
     static void refuseLater(Account& account, sd_bus_message* call, const std::string& text);
     Account& accountOf(core::Uid uid);
+    Users::iterator next();
     void serve(Account& account);
     void tellOfFlood(core::Uid uid);
 
@@ -96,6 +100,7 @@ class Intake {
     sd_bus* bus_ = nullptr;
     Users users_;
     core::Uid lastServed_ = 0;
+    std::uint64_t lastNumber_ = 0;
     std::map<std::string, Stranger> strangers_; ///< by connection
     std::size_t callsOfStrangers_ = 0;
     std::size_t bytesOfStrangers_ = 0;

@@ -178,10 +178,14 @@ TEST_F(Enforcement, ADryRunIsFreeAndDoesNothing) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
     UserProcess inside(program(alice, id));
-    EXPECT_EQ(messagesOf(asBob->manager("Enforce", "a{sv}", 2, "dry-run", "b", 1,
-                                        "max-devices-per-user", "u", 0U))
-                  .size(),
-              3U);
+    // Of a sample that may be a second old.
+    waitUntil(
+        [&] {
+            return messagesOf(asBob->manager("Enforce", "a{sv}", 2, "dry-run", "b", 1,
+                                             "max-devices-per-user", "u", 0U))
+                       .size() == 3U;
+        },
+        "the process to be found");
     EXPECT_EQ(devicesOf(id), "0");
     EXPECT_FALSE(inside.hasEnded());
 }
