@@ -57,12 +57,17 @@ struct RootProcess {
     }
 };
 
+/// The program that started a kernel and may restart it, such as Jupyter's server.
+struct KernelStarter {
+    Pid pid = 0;
+    std::shared_ptr<const ProcessHandle> process; ///< null: it is not known
+};
+
 /// A Jupyter kernel that keeps an environment alive, and the process it is.
 struct Kernel {
     std::string id;
     RootProcess process;
-    /// The program that started it, and may restart it, such as Jupyter's server; null: unknown.
-    std::shared_ptr<const ProcessHandle> starter = nullptr;
+    KernelStarter starter{};
 
     friend bool operator==(const Kernel& a, const Kernel& b) {
         return a.id == b.id && a.process == b.process;

@@ -26,20 +26,65 @@ bool startedBefore(const ProcessIdentity& process, BootTime moment) {
     return process.startTime < static_cast<std::uint64_t>(moment.time_since_epoch() / clockTick);
 }
 
+bool hasExited(const KernelStarter& starter) {
+    return starter.process && starter.process->hasExited();
+}
+
 } // namespace
 
 void KernelRestarts::processExited(const ProcessIdentity& process) {
+    giveUpOnThoseOf(process);
     const Environment* environment = ledger_.environmentOfRoot(process);
     const Kernel* kernel = kernelOf(environment, process);
     // One that still waits for its first GPU has none to keep.
-    if (kernel == nullptr || environment->isWaitingToStart() ||
-        (kernel->starter && kernel->starter->hasExited())) {
+    if (kernel == nullptr || environment->isWaitingToStart() || hasExited(kernel->starter)) {
         ledger_.processExited(process);
         return;
     }
-    awaited_[process] = {kernel->id,           environment->uid, clock_.bootNow(),
-                         kernelRestartTimeout, kernel->starter,  nullptr};
+    awaited_[process] = {kernel->id,      environment->uid, clock_.bootNow(), kernelRestartTimeout,
+                         kernel->starter, nullptr,          nullptr};
     searchLater(process);
+    watchStarter(process);
+}
+
+// Reading it may take a while, so that it may have exited by the time that it is pinned.
+void KernelRestarts::watchStarter(const ProcessIdentity& process) {
+    const Awaited& awaited = awaited_.at(process);
+    if (!awaited.starter.process)
+        return;
+    const auto pinned = [this, process,
+                         lives = std::weak_ptr(lives_)](const ProcessRead<PinnedProcess>& read) {
+        if (lives.expired())
+            return;
+        const auto found = awaited_.find(process);
+        if (found == awaited_.end())
+            return;
+        if (hasExited(found->second.starter)) {
+            giveUp(process);
+            return;
+        }
+        try {
+            found->second.starterPin = read.get().pin; // of the held process, which lives
+        } catch (const Error&) {
+            // It is looked at with each search.
+        }
+    };
+    try {
+        processes_.pin(awaited.starter.pid, awaited.owner, pinned);
+    } catch (const Error&) {
+        if (hasExited(awaited.starter))
+            giveUp(process);
+    }
+}
+
+void KernelRestarts::giveUpOnThoseOf(const ProcessIdentity& starter) {
+    std::vector<ProcessIdentity> kernels;
+    for (const auto& [process, awaited] : awaited_) {
+        if (awaited.starterPin && awaited.starterPin->identity() == starter)
+            kernels.push_back(process);
+    }
+    for (const ProcessIdentity& process : kernels)
+        giveUp(process);
 }
 
 void KernelRestarts::giveUp(const ProcessIdentity& process) {
@@ -57,8 +102,7 @@ void KernelRestarts::searchLater(const ProcessIdentity& process) {
 void KernelRestarts::search(const ProcessIdentity& process) {
     Awaited& awaited = awaited_.at(process);
     awaited.left -= kernelSearchInterval;
-    if (awaited.left <= std::chrono::seconds{0} ||
-        (awaited.starter && awaited.starter->hasExited()) ||
+    if (awaited.left <= std::chrono::seconds{0} || hasExited(awaited.starter) ||
         kernelOf(ledger_.environmentOfRoot(process), process) == nullptr) {
         giveUp(process);
         return;
@@ -104,7 +148,7 @@ void KernelRestarts::pinned(const ProcessIdentity& process, const ProcessIdentit
         if (next.pin->identity() != candidate)
             return;
         const Uid owner = awaited->second.owner;
-        ledger_.kernelRestarted(process, adopt(next, owner, owner), holdParent(processes_, next));
+        ledger_.kernelRestarted(process, adopt(next, owner, owner), holdStarter(processes_, next));
         awaited_.erase(awaited);
     } catch (const Error&) {
         // It has exited, or is somebody else's by now: another one may come.

@@ -2,7 +2,7 @@
 // Jupyter restarts a kernel by ending its process and starting another with the same connection
 // file. Its environment, with its GPUs, is kept for that: the ledger learns of a kernel's exit only
 // when no process has taken the kernel's place before the timeout, or nobody is left who would
-// start one, which is looked at each time that the next process is searched for.
+// start one.
 //
 // Nothing of this is written down: where the service is restarted meanwhile, the kernel has ended.
 #pragma once
@@ -43,10 +43,14 @@ class KernelRestarts {
         Uid owner = 0;
         BootTime since; ///< when the exit was told
         std::chrono::seconds left{0};
-        std::shared_ptr<const ProcessHandle> starter;
+        KernelStarter starter;
+        std::shared_ptr<const ProcessPin>
+            starterPin; ///< once it is pinned, so that its exit is told
         std::unique_ptr<Scheduled> timer;
     };
 
+    void watchStarter(const ProcessIdentity& process);
+    void giveUpOnThoseOf(const ProcessIdentity& starter);
     void giveUp(const ProcessIdentity& process);
     void searchLater(const ProcessIdentity& process);
     void search(const ProcessIdentity& process);

@@ -135,8 +135,7 @@ class Ledger {
     /// A pinned process is gone.
     void processExited(const ProcessIdentity& process);
     /// Another process is the kernel that an exited one was; nothing when that is no kernel here.
-    void kernelRestarted(const ProcessIdentity& exited, RootProcess process,
-                         std::shared_ptr<const ProcessHandle> starter);
+    void kernelRestarted(const ProcessIdentity& exited, RootProcess process, KernelStarter starter);
     /// A rule takes a device away; nothing when it is gone already.
     void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
     /// A rule ends an environment; nothing when it is gone already.

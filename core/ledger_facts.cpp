@@ -23,7 +23,7 @@ void Ledger::processExited(const ProcessIdentity& process) {
 }
 
 void Ledger::kernelRestarted(const ProcessIdentity& exited, RootProcess process,
-                             std::shared_ptr<const ProcessHandle> starter) {
+                             KernelStarter starter) {
     const Environment* environment = environmentOfRoot(exited);
     if (environment == nullptr)
         return;

@@ -19,14 +19,14 @@ RootProcess adopt(const PinnedProcess& process, Uid owner, Uid actor) {
     return {pin->identity(), pin};
 }
 
-std::shared_ptr<const ProcessHandle> holdParent(Processes& processes,
-                                                const PinnedProcess& process) {
-    if (process.facts.parent <= 1)
-        return nullptr;
+KernelStarter holdStarter(Processes& processes, const PinnedProcess& kernel) {
+    const Pid parent = kernel.facts.parent;
+    if (parent <= 1)
+        return {};
     try {
-        return processes.hold(process.facts.parent);
+        return {parent, processes.hold(parent)};
     } catch (const Error&) {
-        return nullptr;
+        return {};
     }
 }
 

@@ -14,8 +14,8 @@ namespace genv::core {
 /// InvalidArgs for pid 1.
 RootProcess adopt(const PinnedProcess& process, Uid owner, Uid actor);
 
-/// Holds the parent that a process had when it was pinned; null where that was pid 1, or it cannot
-/// be held.
-std::shared_ptr<const ProcessHandle> holdParent(Processes& processes, const PinnedProcess& process);
+/// Holds the parent that a kernel had when it was pinned, without reading it; unknown where that
+/// was pid 1, or it cannot be held.
+KernelStarter holdStarter(Processes& processes, const PinnedProcess& kernel);
 
 } // namespace genv::core

@@ -140,7 +140,7 @@ core::Kernel adoptKernel(core::Processes& processes, const std::string& kernel,
     if (process.pin->identity() != found)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the kernel {} has exited",
                    kernel);
-    return {kernel, core::adopt(process, owner, owner), core::holdParent(processes, process)};
+    return {kernel, core::adopt(process, owner, owner), core::holdStarter(processes, process)};
 }
 
 std::vector<core::Pid> rootPids(const core::Environment& environment) {

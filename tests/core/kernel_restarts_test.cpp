@@ -36,7 +36,7 @@ class KernelRestarts : public LedgerTest {
         core::NewEnvironment wanted = newEnvironment("10", alice, 10);
         wanted.processes.clear();
         wanted.kernels.push_back(
-            {"abc", core::adopt(processes.pin(10), alice, alice), processes.hold(5)});
+            {"abc", core::adopt(processes.pin(10), alice, alice), {5, processes.hold(5)}});
         ledger.activate(std::move(wanted), std::nullopt, alice);
         attachCount("10", 1);
     }
@@ -104,7 +104,6 @@ TEST_F(KernelRestarts, EndTheEnvironmentWhereNobodyIsLeftToStartTheKernelAgain) 
     processes.exit(10);
     EXPECT_NE(ledger.find("10"), nullptr);
     processes.exit(5);
-    pass(core::kernelSearchInterval);
     EXPECT_EQ(ledger.find("10"), nullptr);
 
     startKernel();
@@ -126,7 +125,6 @@ TEST_F(KernelRestarts, KnowWhoStartedTheNextProcess) {
     processes.exit(20);
     EXPECT_NE(ledger.find("10"), nullptr);
     processes.exit(6);
-    pass(core::kernelSearchInterval);
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 

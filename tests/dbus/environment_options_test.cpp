@@ -196,13 +196,14 @@ TEST_F(KernelPins, HoldTheOneProcessThatWasFound) {
 
 TEST_F(KernelPins, HoldWhoStartedTheKernel) {
     processes.add(500, alice)->facts.parent = 400;
-    EXPECT_EQ(pin({{500, 7}}).starter, nullptr) << "there is no process 400";
+    EXPECT_EQ(pin({{500, 7}}).starter.process, nullptr) << "there is no process 400";
     processes.add(400, bob);
     const core::Kernel kernel = pin({{500, 7}});
-    ASSERT_NE(kernel.starter, nullptr);
-    EXPECT_FALSE(kernel.starter->hasExited());
+    ASSERT_NE(kernel.starter.process, nullptr);
+    EXPECT_EQ(kernel.starter.pid, 400U);
+    EXPECT_FALSE(kernel.starter.process->hasExited());
     processes.exit(400);
-    EXPECT_TRUE(kernel.starter->hasExited());
+    EXPECT_TRUE(kernel.starter.process->hasExited());
 }
 
 TEST_F(KernelPins, RefuseNoneTwoAndOneThatIsGone) {

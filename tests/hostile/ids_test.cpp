@@ -168,8 +168,12 @@ TEST_F(Ids, AndTimesAreBounded) {
     // The longest that is taken neither overflows nor ends at once.
     constexpr std::uint64_t hundredYears = 100ULL * 365 * 24 * 60 * 60;
     EXPECT_TRUE(
+        asAlice
+            ->environment(id, "Attach", "a{sv}", 2, "index", "u", 1U, "lifetime", "t", hundredYears)
+            .ok());
+    EXPECT_TRUE(
         asAlice->environment(id, "Configure", "a{sv}as", 1, "lifetime", "t", hundredYears, 0).ok());
-    EXPECT_EQ(devicesOf(id), "0");
+    EXPECT_EQ(devicesOf(id), "0,1");
     EXPECT_GT(std::stoull(asAlice->property(environmentPath(id), environmentInterface, "Expires")),
               hundredYears * 1'000'000);
     for (const std::uint64_t since : {std::uint64_t{1} << 63, UINT64_MAX})
