@@ -48,9 +48,10 @@ void requireAttached(const Environment& environment, const std::vector<DeviceInd
 
 void requireLease(const Environment& environment) {
     if (!environment.firstLease())
-        fail(ErrorCode::InvalidArgs,
-             "environment {} has no lease: it does not end by itself, so there is nothing to extend",
-             environment.id);
+        fail(
+            ErrorCode::InvalidArgs,
+            "environment {} has no lease: it does not end by itself, so there is nothing to extend",
+            environment.id);
 }
 
 void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments,

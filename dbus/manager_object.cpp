@@ -137,9 +137,10 @@ template <typename... Values, typename Use>
 void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
     const auto place = context_.listCalls.enter(reply.caller().uid);
     context_.observer.observe(
-        core::freshSample, reply.later([place, use = std::move(use)](
-                                     const std::shared_ptr<const core::Observation>& observation,
-                                     const std::string& failure) {
+        core::freshSample,
+        reply.later([place, use = std::move(use)](
+                        const std::shared_ptr<const core::Observation>& observation,
+                        const std::string& failure) {
             if (!observation)
                 core::fail(core::ErrorCode::Timeout, "the GPU driver does not answer: {}", failure);
             use(*observation);

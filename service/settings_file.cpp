@@ -149,9 +149,10 @@ void readGroup(GKeyFile* parsed, const std::string& group, const Lines& lines,
     if (!section) {
         complaints.push_back(
             {lines.of(group),
-             fmt::format("there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
-                         "[Limits], [User NAME] and [Group NAME]",
-                         core::escaped(group))});
+             fmt::format(
+                 "there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
+                 "[Limits], [User NAME] and [Group NAME]",
+                 core::escaped(group))});
         return;
     }
     const Strings names(g_key_file_get_keys(parsed, group.c_str(), nullptr, nullptr));

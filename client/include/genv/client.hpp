@@ -91,8 +91,8 @@ class GENV_EXPORT Client {
     std::vector<std::uint32_t> detach(const std::string& id,
                                       const std::vector<std::uint32_t>& indices);
     void configure(const std::string& id, const ConfigurationChange& change);
-    /// Extends the leases of an environment to this long from now, never shortens them. Throws Error
-    /// org.freedesktop.DBus.Error.InvalidArgs for an environment without a lease.
+    /// Extends the leases of an environment to this long from now, never shortens them. Throws
+    /// Error org.freedesktop.DBus.Error.InvalidArgs for an environment without a lease.
     void extend(const std::string& id, std::chrono::seconds lifetime);
     void addProcess(const std::string& id, std::uint32_t pid);
     /// Takes a root process out; without processes and kernels the environment ends.
