@@ -36,7 +36,9 @@ TEST_F(Daemons, PolkitdThatIsKilledWhileItIsAskedMeansNoAndTheNextOneIsAsked) {
         EXPECT_TRUE(asBob->manager("ListDevices").ok()) << "reading is served without it";
         control("start-polkitd");
         EXPECT_TRUE(asAlice->environment(hers, "Attach", "a{sv}", 1, "count", "u", 2U).ok());
-        EXPECT_TRUE(asAlice->environment(hers, "Attach", "a{sv}", 1, "count", "u", 1U).ok());
+        EXPECT_TRUE(
+            asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 1U, "exact", "b", 1)
+                .ok());
     }
 }
 

@@ -86,6 +86,8 @@ class AllUnits(MachineTest):
                 machine.must(["systemctl", "enable", unit])
             machine.must(["systemctl", "start", unit])
         self.notified = self.shell("alice")
+        # A user's manager outlives the session, and would keep what is told for the tests that follow.
+        self.addCleanup(self.notified.run, "systemctl --user stop genv-notify.service")
         self.ok(self.notified.run("systemctl --user start genv-notify.service"))
         self.assert_all_run()
 
