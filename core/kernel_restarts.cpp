@@ -19,13 +19,6 @@ const Kernel* kernelOf(const Environment* environment, const ProcessIdentity& pr
     return found == environment->kernels.end() ? nullptr : &*found;
 }
 
-// A tool that was started with the file while the kernel ran, such as an editor, is not the
-// kernel's next process.
-bool startedBefore(const ProcessIdentity& process, BootTime moment) {
-    constexpr std::chrono::milliseconds clockTick{10}; // what ProcessIdentity::startTime counts
-    return process.startTime < static_cast<std::uint64_t>(moment.time_since_epoch() / clockTick);
-}
-
 bool hasExited(const KernelStarter& starter) {
     return starter.process && starter.process->hasExited();
 }
@@ -119,8 +112,10 @@ void KernelRestarts::found(const ProcessIdentity& process, Kernels::Found candid
     const auto awaited = awaited_.find(process);
     if (awaited == awaited_.end())
         return;
+    // A tool that was started with the file while the kernel ran, such as an editor, is not the
+    // kernel's next process.
     std::erase_if(candidates, [&](const ProcessIdentity& candidate) {
-        return startedBefore(candidate, awaited->second.since);
+        return candidate.startedBefore() <= awaited->second.since;
     });
     // Several cannot be told apart; one of them may end soon.
     if (candidates.size() != 1 || ledger_.environmentOfRoot(candidates.front()) != nullptr)

@@ -34,7 +34,7 @@ void warnOfUnchangedVariables(const std::string& visible) {
     if (now == nullptr || now != visible)
         warn(fmt::format("the variables of this shell are unchanged: CUDA_VISIBLE_DEVICES is {}",
                          now == nullptr ? "not set" : core::escaped(now)),
-             fmt::format("To use what is attached now: export CUDA_VISIBLE_DEVICES={}", visible));
+             fmt::format("To use the attached GPUs: export CUDA_VISIBLE_DEVICES={}", visible));
 }
 
 void tellDevices(Context& context, const std::vector<std::uint32_t>& attached,

@@ -145,7 +145,7 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
                              ->excludes(count);
     command->add_flag("--exact", request->exact, "Detach the newest devices if more are attached")
         ->excludes(index);
-    command->add_flag("--quiet", *quiet, "Do not print what is attached then");
+    command->add_flag("--quiet", *quiet, "Do not print the attached indices");
     command->add_flag("-o,--over-subscribe,--allow-over-subscription", request->overSubscribe,
                       "Take also devices that others hold");
     command->callback([&context, id, request, quiet] {
@@ -165,8 +165,7 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
     const auto quiet = std::make_shared<bool>(false);
     command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
     command->add_option("--index", *index, "Only the one with this index")->type_name("I");
-    command->add_flag("--quiet", *quiet,
-                      "Do not print what is left; nothing to detach is no failure");
+    command->add_flag("--quiet", *quiet, "Do not print the indices; succeed without any to detach");
     command->callback([&context, id, index, quiet] {
         context.command = [&context, id, index, quiet] {
             const auto indices = *index ? std::vector{**index} : std::vector<std::uint32_t>{};
