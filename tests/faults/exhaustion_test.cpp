@@ -30,6 +30,11 @@ class Exhausted : public FaultTest {
         ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
     }
 
+    /// No further descriptor: the limit is on their numbers, and the low ones are those that the
+    /// service has from its start on, so that it does not matter what its threads have open now.
+    /// More than the loop polls are below it, since poll(2) takes no more than the limit.
+    void leaveNone() const { limitDescriptors(descriptors() / 2); }
+
     UserProcess alices{alice};
     const std::string hers = activate(*asAlice, alices, 1);
 };
@@ -60,24 +65,26 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
                 << answer.error << ": " << answer.text;
         }
     }
-    // Without the very last one, a process cannot be held. More than the loop polls are left, since
-    // poll(2) takes no more than the limit.
+    // Without the very last one, a process cannot be held.
     const std::size_t most = descriptors() + 1;
-    limitDescriptors(descriptors() / 2);
+    leaveNone();
     const Answer refusal = activateLast();
-    EXPECT_EQ(refusal.error, error::limitsExceeded);
-    const std::string text = refusal.text;
     limitDescriptors(most);
-    EXPECT_NE(text.find("try again later"), std::string::npos) << text;
+    EXPECT_EQ(refusal.error, error::limitsExceeded);
+    EXPECT_NE(refusal.text.find("try again later"), std::string::npos) << refusal.text;
     EXPECT_GT(made, 10U);
     EXPECT_EQ(describe(hers), before);
     EXPECT_TRUE(asAlice->manager("ListDevices").ok());
     const auto environments = std::to_string(made + 1);
     EXPECT_EQ(environmentCount(), environments);
-    // A lock takes two, and one that a thread had for a moment may be free again.
-    limitDescriptors(descriptors());
-    waitUntil([&] { return asAlice->environment(hers, "Lock").error == error::limitsExceeded; },
-              "a lock to be refused");
+    // A lock takes two. What a thread has open for a moment is counted as well, so it is counted
+    // anew for each try.
+    waitUntil(
+        [&] {
+            limitDescriptors(descriptors());
+            return asAlice->environment(hers, "Lock").error == error::limitsExceeded;
+        },
+        "a lock to be refused");
     limitDescriptors(most);
     // One ends, and there is room again.
     processes.front().kill(SIGKILL);
@@ -94,7 +101,7 @@ TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
     const UserProcess bobs(bob);
     const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, bobs.pid(), 0));
     ASSERT_GE(pidfd, 0);
-    limitDescriptors(descriptors());
+    leaveNone();
     const auto call =
         asBob->start(managerPath, managerInterface, "Activate", "a{sv}", 1, "process", "h", pidfd);
     finishOrEnd(*asBob, *call);
