@@ -3,6 +3,7 @@
 
 #include "service/journal/contract.hpp"
 #include "service/journal/event_row.hpp"
+#include "service/journal/unreadable_pages.hpp"
 
 #include <systemd/sd-journal.h>
 #include <systemd/sd-login.h>
@@ -19,6 +20,9 @@ namespace {
 
 // Of a compressed field no more is unpacked. No field of the service's is longer.
 constexpr std::size_t longestField = 16 * std::size_t{1024};
+
+// A file that is cut short while it is read is one that libsystemd does not open the next time.
+constexpr int mostReads = 2;
 
 struct Closed {
     void operator()(sd_journal* journal) const { sd_journal_close(journal); }
@@ -168,6 +172,19 @@ core::HistoryPage readAll(sd_journal* journal, const core::HistoryQuery& query,
     return page;
 }
 
+core::HistoryPage readOnce(const Source& source, const core::HistoryQuery& query,
+                           const Bounds& bounds, const std::atomic<bool>& stop) {
+    try {
+        const Journal journal = open(source);
+        addMatches(journal.get(), source, query);
+        return readAll(journal.get(), query, bounds, stop);
+    } catch (const core::Error& error) {
+        return {{}, error};
+    } catch (const std::exception& error) {
+        return {{}, core::Error(core::ErrorCode::Internal, error.what())};
+    }
+}
+
 } // namespace
 
 Source Source::system() {
@@ -179,15 +196,16 @@ Source Source::system() {
 
 core::HistoryPage read(const Source& source, const core::HistoryQuery& query, const Bounds& bounds,
                        const std::atomic<bool>& stop) {
-    try {
-        const Journal journal = open(source);
-        addMatches(journal.get(), source, query);
-        return readAll(journal.get(), query, bounds, stop);
-    } catch (const core::Error& error) {
-        return {{}, error};
-    } catch (const std::exception& error) {
-        return {{}, core::Error(core::ErrorCode::Internal, error.what())};
+    for (int i = 0; i < mostReads; ++i) {
+        const UnreadablePages unreadable;
+        core::HistoryPage page = readOnce(source, query, bounds, stop);
+        if (!unreadable.found())
+            return page;
     }
+    return {{},
+            core::Error(core::ErrorCode::NotSupported,
+                        "the journal cannot be read: one of its files was cut short, or the disk "
+                        "does not give all of it; \"journalctl --verify\" says which")};
 }
 
 } // namespace genv::service::journal

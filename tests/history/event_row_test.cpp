@@ -3,11 +3,11 @@
 #include "service/journal/contract.hpp"
 #include "service/journal/event_row.hpp"
 #include "service/journal/reader.hpp"
+#include "tests/history/journal_folder.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include <string>
 
 namespace genv::tests {
 namespace {
@@ -123,29 +123,7 @@ TEST(EventRow, TakesTheFirstOfSeveralAndCutsALongSentence) {
 
 class Reader : public testing::Test {
   protected:
-    Reader() {
-        std::string name = std::filesystem::temp_directory_path() / "genv-journal.XXXXXX";
-        source.directory = mkdtemp(name.data());
-    }
-    ~Reader() override { std::filesystem::remove_all(source.directory); }
-
-    // Writes records a second apart, as journald does; false where the program for it is missing.
-    bool generate(int count) {
-        const char* program = "/lib/systemd/systemd-journal-remote";
-        if (!std::filesystem::exists(program))
-            return false;
-        const std::string command = std::string(program) + " -o " +
-                                    (source.directory / "system@test.journal").string() +
-                                    " - 2>/dev/null";
-        FILE* pipe = popen(command.c_str(), "w");
-        for (int i = 1; i <= count; ++i)
-            std::fprintf(pipe,
-                         "__REALTIME_TIMESTAMP=%d000000\n__MONOTONIC_TIMESTAMP=%d000000\n"
-                         "_BOOT_ID=0123456789abcdef0123456789abcdef\n_UID=0\n"
-                         "MESSAGE_ID=abbad66f316f4f20bd8708fc8c055508\nGENV_UID=%d\n\n",
-                         i, i, 1000 + i % 2);
-        return pclose(pipe) == 0;
-    }
+    Reader() { source.directory = folder.path(); }
 
     core::HistoryPage read(const core::HistoryQuery& query) {
         return service::journal::read(source, query, bounds, stop);
@@ -156,6 +134,7 @@ class Reader : public testing::Test {
         return query;
     }
 
+    JournalFolder folder;
     service::journal::Source source;
     service::journal::Bounds bounds;
     std::atomic<bool> stop = false;
@@ -168,7 +147,7 @@ TEST_F(Reader, SaysThatThereIsNoJournal) {
 }
 
 TEST_F(Reader, ReadsWithinItsBoundsAndGoesOnFromACursor) {
-    if (!generate(50))
+    if (!folder.generate("test", 1, 50))
         GTEST_SKIP() << "there is no systemd-journal-remote";
     core::HistoryQuery query = everything();
     EXPECT_EQ(read(query).rows.size(), 50);
