@@ -27,15 +27,15 @@ struct IndicesWanted {
     friend bool operator==(const IndicesWanted&, const IndicesWanted&) = default;
 };
 
-/// This device, beside what is attached.
-struct UuidWanted {
-    DeviceUuid uuid;
-    friend bool operator==(const UuidWanted&, const UuidWanted&) = default;
+/// The same, by their UUIDs, which stay while indices may move.
+struct UuidsWanted {
+    std::vector<DeviceUuid> uuids;
+    friend bool operator==(const UuidsWanted&, const UuidsWanted&) = default;
 };
 
 /// What an Attach asks for.
 struct AttachRequest {
-    std::variant<CountWanted, IndicesWanted, UuidWanted> wanted;
+    std::variant<CountWanted, IndicesWanted, UuidsWanted> wanted;
     std::optional<std::string> model; ///< part of the model's name, in any case
     std::optional<Bytes> share;       ///< of each device's memory; unset: whole devices
     bool overSubscribe = false;       ///< also devices that others hold

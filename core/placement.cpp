@@ -117,12 +117,19 @@ class Placing {
         return attachNamed(named);
     }
 
-    Placement operator()(const UuidWanted& wanted) {
-        const Device* device = devices_.findUuid(wanted.uuid);
-        if (device == nullptr)
-            fail(ErrorCode::NoSuchDevice, "there is no device with the UUID \"{}\" on this machine",
-                 escaped(wanted.uuid));
-        return attachNamed({device});
+    Placement operator()(const UuidsWanted& wanted) {
+        if (wanted.uuids.empty())
+            fail(ErrorCode::InvalidArgs, "no device UUID was given");
+        std::vector<const Device*> named;
+        for (const DeviceUuid& uuid : wanted.uuids) {
+            const Device* device = devices_.findUuid(uuid);
+            if (device == nullptr)
+                fail(ErrorCode::NoSuchDevice,
+                     "there is no device with the UUID \"{}\" on this machine", escaped(uuid));
+            if (std::find(named.begin(), named.end(), device) == named.end())
+                named.push_back(device);
+        }
+        return attachNamed(named);
     }
 
   private:
@@ -286,8 +293,9 @@ std::vector<const Device*> namedDevices(const AttachRequest& request, const Devi
     if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted)) {
         for (const DeviceIndex index : indices->indices)
             add(devices.find(index));
-    } else if (const auto* uuid = std::get_if<UuidWanted>(&request.wanted)) {
-        add(devices.findUuid(uuid->uuid));
+    } else if (const auto* uuids = std::get_if<UuidsWanted>(&request.wanted)) {
+        for (const DeviceUuid& uuid : uuids->uuids)
+            add(devices.findUuid(uuid));
     }
     return result;
 }
@@ -325,8 +333,13 @@ std::size_t missing(const AttachRequest& request, const Environment& environment
             }));
         return wanted->count > has ? wanted->count - has : 0;
     }
-    if (const auto* wanted = std::get_if<UuidWanted>(&request.wanted))
-        return environment.attachmentTo(wanted->uuid) == nullptr ? 1 : 0;
+    if (const auto* wanted = std::get_if<UuidsWanted>(&request.wanted)) {
+        const std::set<DeviceUuid> uuids(wanted->uuids.begin(), wanted->uuids.end());
+        return static_cast<std::size_t>(
+            std::count_if(uuids.begin(), uuids.end(), [&](const DeviceUuid& uuid) {
+                return environment.attachmentTo(uuid) == nullptr;
+            }));
+    }
     std::set<DeviceIndex> indices;
     for (const DeviceIndex index : std::get<IndicesWanted>(request.wanted).indices)
         indices.insert(index);

@@ -42,6 +42,14 @@ json encodeAttachment(const Attachment& attachment) {
     return encoded;
 }
 
+// One alone is written as services wrote it that could ask for no more.
+void encodeUuids(const std::vector<DeviceUuid>& uuids, json& encoded) {
+    if (uuids.size() == 1)
+        encoded["uuid"] = uuids.front();
+    else
+        encoded["uuids"] = uuids;
+}
+
 json encodeRequest(const AttachRequest& request) {
     json encoded{{"over_subscribe", request.overSubscribe}};
     const auto* count = std::get_if<CountWanted>(&request.wanted);
@@ -50,7 +58,7 @@ json encodeRequest(const AttachRequest& request) {
     else if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
         encoded["indices"] = indices->indices;
     else
-        encoded["uuid"] = std::get<UuidWanted>(request.wanted).uuid;
+        encodeUuids(std::get<UuidsWanted>(request.wanted).uuids, encoded);
     if (count != nullptr && count->exact)
         encoded["exact"] = true;
     if (request.model)
@@ -188,8 +196,16 @@ AttachRequest decodeRequest(const json& value) {
             wanted.indices.push_back(index.get<DeviceIndex>());
         }
         request.wanted = std::move(wanted);
+    } else if (value.contains("uuids")) {
+        UuidsWanted wanted;
+        for (const json& uuid : list(value, "uuids")) {
+            if (!uuid.is_string())
+                throw StateError("a request has an impossible UUID");
+            wanted.uuids.push_back(uuid.get<DeviceUuid>());
+        }
+        request.wanted = std::move(wanted);
     } else {
-        request.wanted = UuidWanted{text(value, "uuid")};
+        request.wanted = UuidsWanted{{text(value, "uuid")}};
     }
     if (value.contains("model"))
         request.model = text(value, "model");

@@ -21,8 +21,9 @@ bool isWanted(const AttachRequest& request, const Device& device) {
     if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
         return std::find(indices->indices.begin(), indices->indices.end(), device.facts.index) !=
                indices->indices.end();
-    if (const auto* uuid = std::get_if<UuidWanted>(&request.wanted))
-        return device.facts.uuid == uuid->uuid;
+    if (const auto* uuids = std::get_if<UuidsWanted>(&request.wanted))
+        return std::find(uuids->uuids.begin(), uuids->uuids.end(), device.facts.uuid) !=
+               uuids->uuids.end();
     return matchesModel(device.facts, request.model);
 }
 

@@ -22,12 +22,27 @@ struct Wanted {
     core::Configuration configuration;
     bool attach = false;
     bool overSubscribe = false;
+    std::optional<NamedDevices> named;
+    std::optional<std::string> model;
     core::Uid owner = 0;
     std::optional<core::Pid> pid;
     std::optional<sdbus::UnixFd> process;
     std::optional<std::string> kernel;
     WaitOptions waiting;
 };
+
+void requireDevices(const Wanted& wanted) {
+    if (wanted.waiting.wait && !wanted.attach)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "there is nothing to wait for; give gpus, or attach");
+    if (wanted.named && !wanted.attach)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "indices and uuids name devices to attach; attach must not be false");
+    if (wanted.model && wanted.named)
+        core::fail(core::ErrorCode::InvalidArgs, "model goes with gpus only");
+    if (wanted.model && !wanted.attach)
+        core::fail(core::ErrorCode::InvalidArgs, "model says of which GPUs; give gpus, or attach");
+}
 
 Wanted readWanted(VariantMap values, core::Uid caller) {
     Options options(std::move(values));
@@ -45,14 +60,15 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
     wanted.kernel = options.take<std::string>("kernel");
     if (wanted.kernel)
         core::requireIdentifier(*wanted.kernel, "kernel");
-    wanted.attach = options.take<bool>("attach").value_or(wanted.configuration.gpus.has_value());
+    const auto attach = options.take<bool>("attach");
+    wanted.named = takeNamedDevices(options);
+    wanted.model = options.takeName("model");
+    wanted.attach = attach.value_or(wanted.configuration.gpus.has_value() || wanted.named);
     wanted.overSubscribe = options.takeFlag("over-subscribe");
     wanted.waiting = takeWaitOptions(options);
     wanted.owner = options.take<std::uint32_t>("uid").value_or(caller);
     options.finish();
-    if (wanted.waiting.wait && !wanted.attach)
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "there is nothing to wait for; give gpus, or attach");
+    requireDevices(wanted);
     if (wanted.pid.has_value() + wanted.process.has_value() + wanted.kernel.has_value() > 1)
         core::fail(core::ErrorCode::InvalidArgs, "give only one of pid, process and kernel");
     return wanted;
@@ -218,9 +234,13 @@ class Activation : public std::enable_shared_from_this<Activation> {
         const core::Environment* environment = joined();
         const core::Configuration& configuration =
             environment != nullptr ? environment->configuration : wanted_.configuration;
+        if (wanted_.named)
+            return {wantedOf(*wanted_.named), std::nullopt, configuration.gpuMemory,
+                    wanted_.overSubscribe};
         if (!configuration.gpus)
-            core::fail(core::ErrorCode::InvalidArgs, "attach needs a device count; give gpus");
-        return {core::CountWanted{*configuration.gpus}, std::nullopt, configuration.gpuMemory,
+            core::fail(core::ErrorCode::InvalidArgs,
+                       "attach needs a device count; give gpus, indices or uuids");
+        return {core::CountWanted{*configuration.gpus}, wanted_.model, configuration.gpuMemory,
                 wanted_.overSubscribe};
     }
 

@@ -4,6 +4,8 @@
 #include "core/root_process.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 namespace genv::dbus {
 
@@ -12,6 +14,17 @@ namespace {
 // A count of 0 is how the bus says "unset".
 std::optional<std::uint32_t> orUnset(std::uint32_t count) {
     return count == 0 ? std::nullopt : std::optional(count);
+}
+
+// In the order in which they were given. A request is kept while it waits, so it must not be
+// longer than the machine has devices.
+template <typename Value>
+std::vector<Value> once(const std::vector<Value>& values) {
+    std::set<Value> seen;
+    std::vector<Value> result;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(result),
+                 [&](const Value& value) { return seen.insert(value).second; });
+    return result;
 }
 
 } // namespace
@@ -27,12 +40,29 @@ WaitOptions takeWaitOptions(Options& options) {
     return waiting;
 }
 
+std::optional<NamedDevices> takeNamedDevices(Options& options) {
+    const auto indices = options.take<std::vector<std::uint32_t>>("indices");
+    const auto uuids = options.take<std::vector<std::string>>("uuids");
+    if (indices && uuids)
+        core::fail(core::ErrorCode::InvalidArgs, "give only one of indices and uuids");
+    if (indices)
+        return core::IndicesWanted{once(*indices)};
+    if (uuids)
+        return core::UuidsWanted{once(*uuids)};
+    return std::nullopt;
+}
+
+decltype(core::AttachRequest::wanted) wantedOf(const NamedDevices& named) {
+    return std::visit(
+        [](const auto& wanted) -> decltype(core::AttachRequest::wanted) { return wanted; }, named);
+}
+
 AttachOptions readAttachOptions(VariantMap values, const core::Environment& environment) {
     Options options(std::move(values));
     const auto count = options.take<std::uint32_t>("count");
     const auto index = options.take<std::uint32_t>("index");
-    const auto indices = options.take<std::vector<std::uint32_t>>("indices");
     const auto uuid = options.take<std::string>("uuid");
+    const auto named = takeNamedDevices(options);
     AttachOptions wanted;
     core::AttachRequest& request = wanted.request;
     request.model = options.takeName("model");
@@ -44,18 +74,19 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
     wanted.waiting = takeWaitOptions(options);
     options.finish();
 
-    if (count.has_value() + index.has_value() + indices.has_value() + uuid.has_value() > 1)
-        core::fail(core::ErrorCode::InvalidArgs, "give only one of count, index, indices and uuid");
-    if (request.model && (indices || uuid))
+    if (count.has_value() + index.has_value() + uuid.has_value() + named.has_value() > 1)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "give only one of count, index, indices, uuid and uuids");
+    if (request.model && (named || uuid))
         core::fail(core::ErrorCode::InvalidArgs, "model goes with count or index only");
-    if (exact && (index || indices || uuid))
+    if (exact && (index || named || uuid))
         core::fail(core::ErrorCode::InvalidArgs, "exact goes with count only");
     if (index)
         request.wanted = core::IndicesWanted{{*index}};
-    else if (indices)
-        request.wanted = core::IndicesWanted{*indices};
     else if (uuid)
-        request.wanted = core::UuidWanted{*uuid};
+        request.wanted = core::UuidsWanted{{*uuid}};
+    else if (named)
+        request.wanted = wantedOf(*named);
     else if (count || environment.configuration.gpus)
         request.wanted = core::CountWanted{count ? *count : *environment.configuration.gpus, exact};
     else

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <optional>
+#include <variant>
 
 namespace genv::dbus {
 
@@ -23,6 +24,15 @@ struct WaitOptions {
 
 /// Takes the options that Activate and Attach share. Throws core::Error(InvalidArgs).
 WaitOptions takeWaitOptions(Options& options);
+
+/// Devices that a call names.
+using NamedDevices = std::variant<core::IndicesWanted, core::UuidsWanted>;
+
+/// Takes the options that name devices, each device once. Throws core::Error(InvalidArgs).
+std::optional<NamedDevices> takeNamedDevices(Options& options);
+
+/// What a request for them wants.
+decltype(core::AttachRequest::wanted) wantedOf(const NamedDevices& named);
 
 /// What a call of Attach asks for.
 struct AttachOptions {

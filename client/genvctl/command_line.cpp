@@ -31,7 +31,7 @@ constexpr const char* footer =
     "and fish with: genvctl shell --init | source\n"
     "Then \"genv activate --gpus 1\" gives it a GPU, and closing it gives the GPU back.\n\n"
     "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not in an environment, 4 not authorised,\n"
-    "5 no device free, 6 no service.";
+    "5 no device free, 6 no service, 7 over a limit.";
 
 /// What of the command line is no command's own.
 struct RawOptions {

@@ -20,6 +20,7 @@ enum class ExitStatus : int {
     NotAuthorised = 4,
     NoDevice = 5,
     NoService = 6,
+    QuotaExceeded = 7,
 };
 
 /// Why a command ends without having done what it was asked for. The texts may hold foreign text;

@@ -76,6 +76,11 @@ void tellAside(std::string_view what) {
     printAside(fmt::format("{}: {}\n", program(), shown(what)));
 }
 
+void tellPerson(std::string_view what) {
+    if (isatty(STDERR_FILENO) != 0)
+        tellAside(what);
+}
+
 bool canRewriteAside() {
     return isCapable(STDERR_FILENO);
 }

@@ -19,6 +19,10 @@ void printAside(std::string_view text);
 /// Writes "genvctl: what", made safe, to standard error: what goes on, no complaint.
 void tellAside(std::string_view what);
 
+/// The same where standard error is a terminal: for what a person wants to know and a script that
+/// checks its output does not.
+void tellPerson(std::string_view what);
+
 /// Whether standard error is a terminal on which a line can be written again.
 bool canRewriteAside();
 /// Writes "genvctl: what" in the place of what was written so before, cut to the terminal's width.

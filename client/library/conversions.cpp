@@ -153,6 +153,20 @@ HistoryEvent toHistoryEvent(const Dictionary& event) {
     return row;
 }
 
+namespace {
+
+// One device is named as every service understands it.
+template <typename Value>
+void putNamed(Dictionary& dictionary, const char* one, const char* several,
+              const std::vector<Value>& values) {
+    if (values.size() == 1)
+        dictionary.emplace(one, sdbus::Variant(values.front()));
+    else if (!values.empty())
+        dictionary.emplace(several, sdbus::Variant(values));
+}
+
+} // namespace
+
 Dictionary toDictionary(const ActivateOptions& options) {
     Dictionary dictionary;
     put(dictionary, "id", options.id);
@@ -162,6 +176,11 @@ Dictionary toDictionary(const ActivateOptions& options) {
     put(dictionary, "pid", options.pid);
     put(dictionary, "kernel", options.kernel);
     put(dictionary, "attach", options.attach);
+    if (!options.indices.empty())
+        dictionary.emplace("indices", sdbus::Variant(options.indices));
+    if (!options.uuids.empty())
+        dictionary.emplace("uuids", sdbus::Variant(options.uuids));
+    put(dictionary, "model", options.model);
     put(dictionary, "uid", options.uid);
     if (options.overSubscribe)
         dictionary.emplace("over-subscribe", sdbus::Variant(true));
@@ -176,8 +195,8 @@ Dictionary toDictionary(const ActivateOptions& options) {
 Dictionary toDictionary(const AttachOptions& options) {
     Dictionary dictionary;
     put(dictionary, "count", options.count);
-    put(dictionary, "index", options.index);
-    put(dictionary, "uuid", options.uuid);
+    putNamed(dictionary, "index", "indices", options.indices);
+    putNamed(dictionary, "uuid", "uuids", options.uuids);
     put(dictionary, "model", options.model);
     if (options.overSubscribe)
         dictionary.emplace("over-subscribe", sdbus::Variant(true));

@@ -133,7 +133,7 @@ Message attachAgain(const Action& action) {
         for (const NamedDevice& device : action.devices) {
             current = device.index;
             AttachOptions options;
-            options.uuid = device.uuid;
+            options.uuids = {device.uuid};
             if (!client.attach(action.environment, options, Waiting{givingUp.descriptor(), {}}))
                 throw Error("org.freedesktop.DBus.Error.Timeout", noAnswer);
             attached.push_back(device.index);

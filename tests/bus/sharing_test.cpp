@@ -53,6 +53,45 @@ TEST_F(Sharing, ActivateTakesEveryWayOfNamingAProcess) {
         << "the process is root's";
 }
 
+TEST_F(Sharing, ActivateTakesTheDevicesThatAreNamedOrNothingHappens) {
+    const UserProcess first(alice);
+    const auto activateWith = [&](Client& client, const UserProcess& process, const char* option,
+                                  const char* type, auto... value) {
+        return client.manager("Activate", "a{sv}", 2, "pid", "u", process.pid(), option, type,
+                              value...);
+    };
+    EXPECT_TRUE(activateWith(*asAlice, first, "indices", "au", 2, 3U, 1U).ok());
+    EXPECT_EQ(devicesOf(std::to_string(first.pid())), "1,3");
+    const UserProcess second(bob);
+    EXPECT_EQ(activateWith(*asBob, second, "indices", "au", 2, 0U, 1U).error,
+              error::deviceUnavailable);
+    EXPECT_EQ(activateWith(*asBob, second, "indices", "au", 2, 0U, 9U).error, error::noSuchDevice);
+    EXPECT_EQ(activateWith(*asBob, second, "uuids", "as", 1, "GPU-none").error,
+              error::noSuchDevice);
+    EXPECT_EQ(activateWith(*asBob, second, "model", "s", "RTX").error, error::invalidArgs)
+        << "no number of GPUs";
+    EXPECT_EQ(asBob
+                  ->manager("Activate", "a{sv}", 3, "pid", "u", second.pid(), "indices", "au", 1,
+                            0U, "attach", "b", 0)
+                  .error,
+              error::invalidArgs);
+    EXPECT_EQ(asBob
+                  ->manager("Activate", "a{sv}", 3, "pid", "u", second.pid(), "gpus", "u", 1U,
+                            "model", "s", "no such model")
+                  .error,
+              error::notEnoughDevices);
+    EXPECT_EQ(environmentCount(), "1") << "nothing was left of what was refused";
+    const std::string uuid = asBob->property(devicePath(2), deviceInterface, "UUID");
+    EXPECT_TRUE(activateWith(*asBob, second, "uuids", "as", 1, uuid.c_str()).ok());
+    EXPECT_EQ(devicesOf(std::to_string(second.pid())), "2");
+    const UserProcess third(bob);
+    EXPECT_TRUE(asBob
+                    ->manager("Activate", "a{sv}", 3, "pid", "u", third.pid(), "gpus", "u", 1U,
+                              "model", "s", "rtx")
+                    .ok());
+    EXPECT_EQ(devicesOf(std::to_string(third.pid())), "0");
+}
+
 TEST_F(Sharing, ASecondProcessJoinsAndKeepsTheEnvironmentAlive) {
     const UserProcess first(alice);
     const UserProcess second(alice);

@@ -141,6 +141,21 @@ TEST(Conversions, SendWhatIsSetAndNothingElse) {
     EXPECT_TRUE(toDictionary(attach).at("exact").get<bool>());
 }
 
+TEST(Conversions, NameDevicesAsEveryServiceUnderstandsIt) {
+    AttachOptions one;
+    one.indices = {2};
+    EXPECT_EQ(toDictionary(one).at("index").get<std::uint32_t>(), 2U);
+    one.indices.clear();
+    one.uuids = {"GPU-1"};
+    EXPECT_EQ(toDictionary(one).at("uuid").get<std::string>(), "GPU-1");
+    one.uuids.emplace_back("GPU-2");
+    EXPECT_EQ(toDictionary(one).at("uuids").get<std::vector<std::string>>(), one.uuids);
+    ActivateOptions activation;
+    activation.indices = {0, 3};
+    EXPECT_EQ(toDictionary(activation).at("indices").get<std::vector<std::uint32_t>>(),
+              activation.indices);
+}
+
 TEST(Conversions, SendAWaitAndItsTimeOnlyTogether) {
     AttachOptions options;
     options.timeout = std::chrono::seconds{5};

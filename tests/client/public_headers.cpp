@@ -24,7 +24,7 @@ static_assert(sizeof(genv::ServiceStatus) == 40);
 static_assert(sizeof(genv::Notice) == 112);
 static_assert(sizeof(genv::QueueEntry) == 56);
 static_assert(sizeof(genv::Event) == 264);
-static_assert(sizeof(genv::ActivateOptions) == 200);
+static_assert(sizeof(genv::ActivateOptions) == 296);
 static_assert(sizeof(genv::AttachOptions) == 144);
 static_assert(sizeof(genv::EnforceOptions) == 152);
 static_assert(sizeof(genv::EnforcementAction) == 200);

@@ -12,7 +12,7 @@ using core::AttachRequest;
 using core::CountWanted;
 using core::ErrorCode;
 using core::IndicesWanted;
-using core::UuidWanted;
+using core::UuidsWanted;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -221,10 +221,10 @@ TEST_F(Backfilling, LendsMigInstances) {
     mixed.devices.push_back(sampleOf(migFacts(1)));
     mixed.devices.push_back(sampleOf(migFacts(2)));
     ledger.observed(mixed);
-    hold("10", {UuidWanted{"MIG-1"}, {}, {}, false}, hours{2});
+    hold("10", {UuidsWanted{{"MIG-1"}}, {}, {}, false}, hours{2});
     waitFor("20", {CountWanted{2}, "mig", {}, false});
-    EXPECT_EQ(attachNow("30", {UuidWanted{"MIG-2"}, {}, {}, false}), refused);
-    EXPECT_EQ(attachNow("30", {UuidWanted{"MIG-2"}, {}, {}, false}, hours{2}), given);
+    EXPECT_EQ(attachNow("30", {UuidsWanted{{"MIG-2"}}, {}, {}, false}), refused);
+    EXPECT_EQ(attachNow("30", {UuidsWanted{{"MIG-2"}}, {}, {}, false}, hours{2}), given);
     EXPECT_EQ(attachNow("40", some(1)), given) << "the GPU is kept for nobody";
 }
 

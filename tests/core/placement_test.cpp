@@ -9,7 +9,7 @@ using core::AttachRequest;
 using core::CountWanted;
 using core::ErrorCode;
 using core::IndicesWanted;
-using core::UuidWanted;
+using core::UuidsWanted;
 using Indices = std::vector<core::DeviceIndex>;
 
 class Placement : public LedgerTest {
@@ -164,16 +164,19 @@ TEST_F(Placement, TakesNamedDevicesBesideWhatIsAttached) {
     attachIndices("10", {2});
     attachIndices("10", {0, 2, 0});
     EXPECT_EQ(devicesOf("10"), (Indices{0, 2}));
-    attach("10", {UuidWanted{"GPU-3"}, {}, {}, false});
-    EXPECT_EQ(devicesOf("10"), (Indices{0, 2, 3}));
+    attach("10", {UuidsWanted{{"GPU-3", "GPU-1", "GPU-3"}}, {}, {}, false});
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1, 2, 3}));
 }
 
 TEST_F(Placement, RefusesNamedDevicesThatAreNotThere) {
     haveGpus(2);
     activate("10", alice);
     EXPECT_EQ(refusal("10", {IndicesWanted{{0, 2}}, {}, {}, false}), ErrorCode::NoSuchDevice);
-    EXPECT_EQ(refusal("10", {UuidWanted{"GPU-9"}, {}, {}, false}), ErrorCode::NoSuchDevice);
+    EXPECT_EQ(refusal("10", {UuidsWanted{{"GPU-9"}}, {}, {}, false}), ErrorCode::NoSuchDevice);
+    EXPECT_EQ(refusal("10", {UuidsWanted{{"GPU-0", "GPU-9"}}, {}, {}, false}),
+              ErrorCode::NoSuchDevice);
     EXPECT_EQ(refusal("10", {IndicesWanted{{}}, {}, {}, false}), ErrorCode::InvalidArgs);
+    EXPECT_EQ(refusal("10", {UuidsWanted{}, {}, {}, false}), ErrorCode::InvalidArgs);
 }
 
 TEST_F(Placement, ChoosesByModel) {
@@ -306,8 +309,9 @@ TEST_F(Placement, CountsWhatARequestStillLacks) {
     EXPECT_EQ(missing({CountWanted{1}, {}, {}, false}), 0U);
     EXPECT_EQ(missing({CountWanted{1}, "H100", {}, false}), 1U) << "it has none of these";
     EXPECT_EQ(missing({IndicesWanted{{1, 2, 3, 3}}, {}, {}, false}), 2U);
-    EXPECT_EQ(missing({UuidWanted{"GPU-0"}, {}, {}, false}), 0U);
-    EXPECT_EQ(missing({UuidWanted{"GPU-3"}, {}, {}, false}), 1U);
+    EXPECT_EQ(missing({UuidsWanted{{"GPU-0"}}, {}, {}, false}), 0U);
+    EXPECT_EQ(missing({UuidsWanted{{"GPU-3"}}, {}, {}, false}), 1U);
+    EXPECT_EQ(missing({UuidsWanted{{"GPU-3", "GPU-0", "GPU-2", "GPU-3"}}, {}, {}, false}), 2U);
 }
 
 } // namespace

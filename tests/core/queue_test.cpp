@@ -11,7 +11,7 @@ using core::AttachRequest;
 using core::CountWanted;
 using core::ErrorCode;
 using core::IndicesWanted;
-using core::UuidWanted;
+using core::UuidsWanted;
 using Indices = std::vector<core::DeviceIndex>;
 
 constexpr auto nothing = ErrorCode::Internal;
@@ -115,7 +115,7 @@ TEST_F(Queueing, KeepsWhatIsFreeForTheEarliestThatCanUseIt) {
     EXPECT_EQ(reasons["30"].find("Device 2 is not available: it is kept for somebody who waits"),
               0U)
         << reasons["30"];
-    EXPECT_EQ(attachNow("30", {UuidWanted{"GPU-3"}, {}, {}, true}), ErrorCode::DeviceUnavailable)
+    EXPECT_EQ(attachNow("30", {UuidsWanted{{"GPU-3"}}, {}, {}, true}), ErrorCode::DeviceUnavailable)
         << "nor for those who share";
     askCount("40", 1);
     scheduler.turn();
@@ -321,9 +321,9 @@ TEST_F(Queueing, KeepsADeviceThatSomebodyWaitsForByItsUuid) {
     haveGpus(2);
     for (const char* id : {"10", "20", "30"})
         activate(id, alice);
-    attach("10", {UuidWanted{"GPU-1"}, {}, gigabytes(10), false}); // 6 of 16 are left
-    ask("20", {UuidWanted{"GPU-1"}, {}, {}, false});
-    EXPECT_EQ(attachNow("30", {UuidWanted{"GPU-1"}, {}, gigabytes(1), false}),
+    attach("10", {UuidsWanted{{"GPU-1"}}, {}, gigabytes(10), false}); // 6 of 16 are left
+    ask("20", {UuidsWanted{{"GPU-1"}}, {}, {}, false});
+    EXPECT_EQ(attachNow("30", {UuidsWanted{{"GPU-1"}}, {}, gigabytes(1), false}),
               ErrorCode::DeviceUnavailable)
         << "or small shares could come and go for ever";
     EXPECT_NE(reasons["30"].find("GPU 1 is held by"), std::string::npos) << reasons["30"];

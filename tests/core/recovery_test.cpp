@@ -310,7 +310,7 @@ TEST(StateSchema, ReadsWhatItWrites) {
                           false,
                           std::nullopt},
                          {11,
-                          {core::UuidWanted{"GPU-7"}, {}, {}, false},
+                          {core::UuidsWanted{{"GPU-7"}}, {}, {}, false},
                           core::fromMicroseconds(9),
                           0,
                           false,

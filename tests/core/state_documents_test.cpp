@@ -77,10 +77,10 @@ TEST(StateDocuments, OfTheGenvThatFirstHadLeasesAndWaitsAreRead) {
               (core::AttachRequest{core::CountWanted{3}, "RTX", gigabytes(2), false}));
     EXPECT_EQ(environment.waits[0].lifetime, std::chrono::hours{1});
     EXPECT_EQ(environment.waits[1].request.wanted,
-              (std::variant<core::CountWanted, core::IndicesWanted, core::UuidWanted>{
+              (std::variant<core::CountWanted, core::IndicesWanted, core::UuidsWanted>{
                   core::IndicesWanted{{0, 1}}}));
     EXPECT_TRUE(environment.waits[1].exempt);
-    EXPECT_TRUE(std::holds_alternative<core::UuidWanted>(environment.waits[2].request.wanted));
+    EXPECT_TRUE(std::holds_alternative<core::UuidsWanted>(environment.waits[2].request.wanted));
     ASSERT_EQ(environment.locks.size(), 1U);
     EXPECT_EQ(environment.locks[0].number, 11U);
 }
@@ -115,6 +115,19 @@ TEST(StateDocuments, WithKeysThatALaterGenvAddedAreReadWithoutThem) {
     document["a-later-key"] = {1, 2};
     document["attachments"][0]["another"] = nullptr;
     EXPECT_EQ(core::decodeState(document.dump()), read(newest));
+}
+
+TEST(StateDocuments, KeepWhichDevicesAWaitNames) {
+    core::Environment environment = read(newest);
+    ASSERT_FALSE(environment.waits.empty());
+    for (const std::vector<core::DeviceUuid>& uuids :
+         std::vector<std::vector<core::DeviceUuid>>{{"GPU-1"}, {"GPU-2", "GPU-1"}}) {
+        environment.waits[0].request = {core::UuidsWanted{uuids}, {}, {}, false};
+        EXPECT_EQ(core::decodeState(core::encodeState(environment)), environment);
+    }
+    json document = json::parse(core::encodeState(environment));
+    document["waits"][0]["request"]["uuids"] = {7};
+    EXPECT_THROW(core::decodeState(document.dump()), core::StateError);
 }
 
 TEST(StateDocuments, OfALaterVersionAreRefusedWithWhatToDo) {

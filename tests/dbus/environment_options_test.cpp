@@ -39,7 +39,7 @@ std::string refusal(const VariantMap& options,
     return "";
 }
 
-TEST(AttachOptions, SayWhichDevicesInOneOfFourWays) {
+TEST(AttachOptions, SayWhichDevicesInOneOfFiveWays) {
     const auto wanted = [](const VariantMap& options, std::optional<std::uint32_t> gpus = {}) {
         return dbus::readAttachOptions(options, environment(gpus)).request.wanted;
     };
@@ -51,9 +51,25 @@ TEST(AttachOptions, SayWhichDevicesInOneOfFourWays) {
                   wanted({{"indices", Variant{std::vector<std::uint32_t>{0, 3}}}}, 2))
                   .indices,
               (std::vector<core::DeviceIndex>{0, 3}));
-    EXPECT_EQ(std::get<core::UuidWanted>(wanted({{"uuid", text("GPU-1")}}, 2)).uuid, "GPU-1");
+    EXPECT_EQ(std::get<core::UuidsWanted>(wanted({{"uuid", text("GPU-1")}}, 2)).uuids,
+              std::vector<std::string>{"GPU-1"});
     EXPECT_EQ(refusal({}), "environment 20 has no device count configured; configure gpus, or "
                            "give count or index");
+}
+
+TEST(AttachOptions, NameEachDeviceOnce) {
+    const auto request = [](const VariantMap& options) {
+        return dbus::readAttachOptions(options, environment()).request.wanted;
+    };
+    EXPECT_EQ(std::get<core::IndicesWanted>(
+                  request({{"indices", Variant{std::vector<std::uint32_t>{3, 0, 3}}}}))
+                  .indices,
+              (std::vector<core::DeviceIndex>{3, 0}));
+    EXPECT_EQ(
+        std::get<core::UuidsWanted>(
+            request({{"uuids", Variant{std::vector<std::string>{"GPU-1", "GPU-0", "GPU-1"}}}}))
+            .uuids,
+        (std::vector<std::string>{"GPU-1", "GPU-0"}));
 }
 
 TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
@@ -78,11 +94,15 @@ TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
 TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
     const Variant indices{std::vector<std::uint32_t>{0}};
     const std::vector<std::pair<const char*, Variant>> ways{
-        {"count", number(1)}, {"index", number(1)}, {"indices", indices}, {"uuid", text("GPU-1")}};
+        {"count", number(1)},
+        {"index", number(1)},
+        {"indices", indices},
+        {"uuid", text("GPU-1")},
+        {"uuids", Variant{std::vector<std::string>{"GPU-1"}}}};
     for (const auto& one : ways) {
         for (const auto& other : ways) {
             if (one.first != other.first) {
-                EXPECT_EQ(refusal({one, other}), "give only one of count, index, indices and uuid")
+                EXPECT_EQ(refusal({one, other}).find("give only one of "), 0U)
                     << one.first << other.first;
             }
         }

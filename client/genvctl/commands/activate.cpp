@@ -9,6 +9,7 @@
 #include "client/genvctl/remote/placement.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -29,12 +30,21 @@ constexpr const char* promptPrefix = "(genv) ";
 struct ActivateArguments {
     std::optional<std::string> id;
     ConfigurationOptions configuration;
+    DeviceOptions devices;
     bool noPrompt = false;
     bool noAttach = false;
     bool noLoad = false;
     bool overSubscribe = false;
     bool nvmlFilter = false;
     WaitingOptions waiting;
+
+    void check() const {
+        devices.check(configuration.gpus.has_value(), "--gpus");
+        if (noAttach && devices.isGiven())
+            throw Failure(
+                ExitStatus::Usage,
+                "--no-attach attaches nothing, so it takes no option that says which GPUs");
+    }
 };
 
 bool exists(Context& context, const std::string& id) {
@@ -85,12 +95,19 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
     options.pid = pid;
     options.configuration =
         merged(typed, arguments.noLoad ? Configuration{} : projectConfiguration());
-    options.attach = !arguments.noAttach && options.configuration.gpus.value_or(0) > 0;
+    if (arguments.devices.model && !options.configuration.gpus)
+        options.configuration.gpus = 1;
+    options.attach = !arguments.noAttach &&
+                     (arguments.devices.areNamed() || options.configuration.gpus.value_or(0) > 0);
+    options.indices = arguments.devices.indices;
+    options.uuids = arguments.devices.uuids;
+    if (*options.attach)
+        options.model = arguments.devices.model;
     options.overSubscribe = arguments.overSubscribe;
     arguments.waiting.apply(options);
     options.wait = options.wait && *options.attach;
     const auto activate = [&] { return requestEnvironment(context, options); };
-    if (!*options.attach || typed.gpus)
+    if (!*options.attach || typed.gpus || arguments.devices.isGiven())
         return activate();
     try {
         return activate();
@@ -109,6 +126,7 @@ void activateOnHost(const Context& context, const ActivateArguments& arguments) 
                       "Without --gpus nothing is attached there.");
     OwnEnvironmentOptions wanted;
     wanted.configuration = arguments.configuration;
+    wanted.devices = arguments.devices;
     wanted.overSubscribe = arguments.overSubscribe;
     wanted.nvmlFilter = arguments.nvmlFilter;
     wanted.waiting = arguments.waiting;
@@ -116,6 +134,7 @@ void activateOnHost(const Context& context, const ActivateArguments& arguments) 
 }
 
 void activate(Context& context, const ActivateArguments& arguments) {
+    arguments.check();
     if (context.options.host) {
         activateOnHost(context, arguments);
         return;
@@ -137,8 +156,9 @@ void activate(Context& context, const ActivateArguments& arguments) {
     const bool joins = arguments.id && exists(context, *arguments.id);
     const std::string id =
         joins ? join(context, *arguments.id, shell.pid) : start(context, arguments, shell.pid);
-    if (joins && arguments.configuration.isGiven())
-        warn(fmt::format("Environment {} exists already and keeps its configuration", id));
+    if (joins && (arguments.configuration.isGiven() || arguments.devices.isGiven()))
+        warn(fmt::format("Environment {} exists already and stays as it is", id),
+             "\"genv attach\" attaches GPUs to it, \"genv config\" configures it.");
 
     // Read first: what changes after that is news to the shell.
     const std::optional<std::string> seen = firstStatusLine(id);
@@ -152,6 +172,10 @@ void activate(Context& context, const ActivateArguments& arguments) {
     if (seen)
         code.watch(*statusFile(id), *seen);
     context.tellShell(code);
+    if (!environment.devices.empty())
+        tellPerson(fmt::format("environment {} has GPU{} {}", id,
+                               environment.devices.size() == 1 ? "" : "s",
+                               joined(environment.devices, ",")));
     context.warnOfNotices(id);
 }
 
@@ -190,6 +214,7 @@ void addActivate(CLI::App& app, Context& context) {
                      "Join this environment, or start one with this id")
         ->type_name("ID");
     arguments->configuration.addTo(*command);
+    arguments->devices.addTo(*command);
     command->add_flag("--no-prompt", arguments->noPrompt, "Leave the prompt as it is");
     command->add_flag("--no-attach", arguments->noAttach, "Attach no GPU, whatever is configured");
     command->add_flag("--no-load", arguments->noLoad,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // attach and detach: which devices the environment of this shell holds.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/commands/configuration_options.hpp"
 #include "client/genvctl/commands/requests.hpp"
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
@@ -22,9 +23,22 @@ namespace {
 
 struct AttachArguments {
     AttachOptions request;
+    DeviceOptions devices;
     WaitingOptions waiting;
     bool configured = false;
     bool refresh = false;
+
+    void check() const {
+        const bool isCounted = request.count.has_value() || configured;
+        if (request.count && configured)
+            throw Failure(ExitStatus::Usage, "--count and --config cannot be combined");
+        devices.check(isCounted, request.count ? "--count" : "--config");
+        if (request.exact && devices.areNamed())
+            throw Failure(ExitStatus::Usage, "--exact cannot be combined with --index and --uuid");
+        if (refresh && (isCounted || devices.isGiven() || request.exact))
+            throw Failure(ExitStatus::Usage,
+                          "--refresh attaches nothing, so it takes no option that says which GPUs");
+    }
 };
 
 // A shell without genv's function, such as the "sh -c" of a command of "run", keeps its variables:
@@ -47,6 +61,7 @@ void tellDevices(Context& context, const std::vector<std::uint32_t>& attached,
 }
 
 void attach(Context& context, const AttachArguments& arguments) {
+    arguments.check();
     context.inEnvironment([&](const std::string& id) {
         if (arguments.refresh) {
             tellDevices(context, context.client().environment(id).devices);
@@ -54,6 +69,9 @@ void attach(Context& context, const AttachArguments& arguments) {
         }
         context.client().listenForNotices(geteuid());
         AttachOptions request = arguments.request;
+        request.indices = arguments.devices.indices;
+        request.uuids = arguments.devices.uuids;
+        request.model = arguments.devices.model;
         arguments.waiting.apply(request);
         const std::optional<std::string> before = lastGrant(id);
         const std::vector<std::uint32_t> attached = requestDevices(context, id, request);
@@ -81,41 +99,14 @@ void detach(Context& context, std::optional<std::uint32_t> index) {
 void addAttach(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("attach", "Attach GPUs to this shell's environment");
     const auto arguments = std::make_shared<AttachArguments>();
-    CLI::Option* configured =
-        command->add_flag("--config", arguments->configured, "As many as are configured (default)");
-    CLI::Option* count = command->add_option("--count", arguments->request.count, "So many")
-                             ->type_name("N")
-                             ->excludes(configured);
-    CLI::Option* index =
-        command->add_option("--index", arguments->request.index, "The one with this index")
-            ->type_name("I")
-            ->excludes(configured)
-            ->excludes(count);
-    CLI::Option* uuid =
-        command->add_option("--uuid", arguments->request.uuid, "The one with this UUID")
-            ->type_name("UUID")
-            ->excludes(configured)
-            ->excludes(count)
-            ->excludes(index);
-    CLI::Option* model = command
-                             ->add_option("--model", arguments->request.model,
-                                          "Only of a model whose name has this in it")
-                             ->type_name("NAME")
-                             ->excludes(uuid);
-    CLI::Option* exact = command
-                             ->add_flag("--exact", arguments->request.exact,
-                                        "Detach the newest GPUs if more are attached")
-                             ->excludes(index)
-                             ->excludes(uuid);
-    command
-        ->add_flag("--refresh", arguments->refresh,
-                   "None: only tell the shell again what is attached")
-        ->excludes(exact)
-        ->excludes(configured)
-        ->excludes(count)
-        ->excludes(index)
-        ->excludes(uuid)
-        ->excludes(model);
+    command->add_flag("--config", arguments->configured,
+                      "Attach as many GPUs as are configured (the default)");
+    command->add_option("--count", arguments->request.count, "Attach N GPUs")->type_name("N");
+    arguments->devices.addTo(*command);
+    command->add_flag("--exact", arguments->request.exact,
+                      "Detach the newest GPUs if more are attached");
+    command->add_flag("--refresh", arguments->refresh,
+                      "Attach nothing; only update the variables of this shell");
     command->add_flag("-o,--over-subscribe", arguments->request.overSubscribe,
                       "Take also GPUs that others hold");
     arguments->waiting.addTo(*command, "Give them back");

@@ -2,6 +2,7 @@
 #include "client/genvctl/commands/configuration_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace genv::ctl {
 
@@ -31,6 +32,32 @@ Configuration ConfigurationOptions::read() const {
     if (gpus)
         setField(configuration, Field::Gpus, *gpus);
     return configuration;
+}
+
+void DeviceOptions::addTo(CLI::App& command) {
+    // One word for each option: what follows may be the command to run.
+    command.add_option("--index", indices, "Attach the GPUs with these indices, such as 0,2")
+        ->type_name("I,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command.add_option("--uuid", uuids, "Attach the GPUs with these UUIDs")
+        ->type_name("UUID,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command.add_option("--model", model, "Attach only GPUs whose model's name contains NAME")
+        ->type_name("NAME");
+}
+
+void DeviceOptions::check(bool hasCount, const char* countOption) const {
+    if (!indices.empty() && !uuids.empty())
+        throw Failure(ExitStatus::Usage, "--index and --uuid cannot be combined");
+    if (areNamed() && hasCount)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("--index and --uuid cannot be combined with {}", countOption),
+                      "They name the GPUs one by one, so that the number is known.");
+    if (model && areNamed())
+        throw Failure(ExitStatus::Usage, "--model cannot be combined with GPUs that are named",
+                      "Leave --model out.");
 }
 
 Configuration merged(Configuration first, const Configuration& second) {

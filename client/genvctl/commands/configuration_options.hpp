@@ -4,8 +4,10 @@
 
 #include "client/genvctl/project.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -30,6 +32,23 @@ struct ConfigurationOptions {
 
     /// The configuration they say. Throws Failure(Usage) for a value that makes no sense.
     [[nodiscard]] Configuration read() const;
+};
+
+/// The options that say which GPUs, the same for every command that takes some.
+struct DeviceOptions {
+    std::vector<std::uint32_t> indices;
+    std::vector<std::string> uuids;
+    std::optional<std::string> model;
+
+    /// Adds --index, --uuid and --model. This object must outlive the parsing.
+    void addTo(CLI::App& command);
+
+    /// Whether GPUs are named one by one.
+    [[nodiscard]] bool areNamed() const { return !indices.empty() || !uuids.empty(); }
+    /// Whether any of them was given.
+    [[nodiscard]] bool isGiven() const { return areNamed() || model; }
+    /// Throws Failure(Usage) for what contradicts itself or a number of GPUs by this option.
+    void check(bool hasCount, const char* countOption) const;
 };
 
 /// The first configuration, and what it leaves unset from the second.

@@ -140,9 +140,12 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
     const auto quiet = std::make_shared<bool>(false);
     command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
     CLI::Option* count = command->add_option("--count", request->count, "So many")->type_name("N");
-    CLI::Option* index = command->add_option("--index", request->index, "The one with this index")
-                             ->type_name("I")
-                             ->excludes(count);
+    CLI::Option* index =
+        command->add_option("--index", request->indices, "Attach the devices with these indices")
+            ->type_name("I,...")
+            ->delimiter(',')
+            ->allow_extra_args(false)
+            ->excludes(count);
     command->add_flag("--exact", request->exact, "Detach the newest devices if more are attached")
         ->excludes(index);
     command->add_flag("--quiet", *quiet, "Do not print the attached indices");

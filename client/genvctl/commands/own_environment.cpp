@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -43,33 +44,22 @@ std::string start(Context& context, const OwnEnvironmentOptions& wanted,
                   const std::optional<std::string>& kernel) {
     ActivateOptions options;
     options.configuration = wanted.configuration.read();
-    if (wanted.model && !options.configuration.gpus)
+    wanted.devices.check(options.configuration.gpus.has_value(), "--gpus");
+    if (wanted.devices.model && !options.configuration.gpus)
         options.configuration.gpus = 1;
     if (kernel)
         options.kernel = kernel;
     else
         options.pid = static_cast<std::uint32_t>(getpid());
-    options.attach = options.configuration.gpus.value_or(0) > 0 && !wanted.model;
+    options.attach = wanted.devices.areNamed() || options.configuration.gpus.value_or(0) > 0;
+    options.indices = wanted.devices.indices;
+    options.uuids = wanted.devices.uuids;
+    if (*options.attach)
+        options.model = wanted.devices.model;
     options.overSubscribe = wanted.overSubscribe;
     wanted.waiting.apply(options);
-    // A lifetime begins when there are devices, not with the wait for them.
-    const bool waitsForModel = wanted.model && options.wait;
-    if (waitsForModel)
-        options.lifetime.reset();
     options.wait = options.wait && *options.attach;
-    std::string id = requestEnvironment(context, options);
-    if (wanted.model) {
-        // Starting an environment knows no models.
-        AttachOptions devices;
-        devices.count = options.configuration.gpus;
-        devices.model = wanted.model;
-        devices.overSubscribe = wanted.overSubscribe;
-        wanted.waiting.apply(devices);
-        if (!waitsForModel)
-            devices.lifetime.reset(); // the environment's is enough
-        requestDevices(context, id, devices);
-    }
-    return id;
+    return requestEnvironment(context, options);
 }
 
 } // namespace
@@ -81,8 +71,7 @@ void OwnEnvironmentOptions::addTo(CLI::App& command) {
 
 void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
     configuration.addDevicesTo(command);
-    command.add_option("--model", model, "Only GPUs of a model with this in its name")
-        ->type_name("NAME");
+    devices.addTo(command);
     command.add_flag("-o,--over-subscribe", overSubscribe, "Take also GPUs that others hold");
     command.add_flag("--nvml-filter", nvmlFilter,
                      "Show the environment's GPUs to every program that uses NVML");
@@ -90,7 +79,7 @@ void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
 }
 
 void OwnEnvironmentOptions::check() const {
-    static_cast<void>(configuration.read());
+    devices.check(configuration.read().gpus.has_value(), "--gpus");
     ActivateOptions unused;
     waiting.apply(unused);
 }
@@ -103,7 +92,11 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
     };
     put("--gpus", configuration.gpus);
     put("--gpu-memory", configuration.gpuMemory);
-    put("--model", model);
+    if (!devices.indices.empty())
+        words.insert(words.end(), {"--index", fmt::format("{}", fmt::join(devices.indices, ","))});
+    if (!devices.uuids.empty())
+        words.insert(words.end(), {"--uuid", fmt::format("{}", fmt::join(devices.uuids, ","))});
+    put("--model", devices.model);
     if (overSubscribe)
         words.emplace_back("--over-subscribe");
     if (nvmlFilter)

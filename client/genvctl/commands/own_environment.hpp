@@ -16,7 +16,7 @@ class Context;
 
 struct OwnEnvironmentOptions {
     ConfigurationOptions configuration;
-    std::optional<std::string> model;
+    DeviceOptions devices;
     bool overSubscribe = false;
     bool nvmlFilter = false;
     WaitingOptions waiting;
@@ -27,8 +27,8 @@ struct OwnEnvironmentOptions {
     void addDevicesTo(CLI::App& command);
     /// Whether any was given that is about the environment or its devices.
     [[nodiscard]] bool isGiven() const {
-        return configuration.isGiven() || model || overSubscribe || !waiting.wait.empty() ||
-               waiting.lifetime;
+        return configuration.isGiven() || devices.isGiven() || overSubscribe ||
+               !waiting.wait.empty() || waiting.lifetime;
     }
     /// Throws Failure(Usage) for a value that makes no sense.
     void check() const;

@@ -54,8 +54,11 @@ PlacementRequest readRequest(OwnEnvironmentOptions wanted) {
     PlacementRequest request;
     request.waits = waiting.wait;
     request.timeout = waiting.timeout;
-    request.devices = {configuration.gpus.value_or(wanted.model ? 1 : 0),
-                       configuration.gpuMemoryBytes, wanted.model, wanted.overSubscribe};
+    const std::size_t named = wanted.devices.indices.size() + wanted.devices.uuids.size();
+    const auto count =
+        static_cast<std::uint32_t>(named + (wanted.devices.model && named == 0 ? 1 : 0));
+    request.devices = {configuration.gpus.value_or(count), configuration.gpuMemoryBytes,
+                       wanted.devices.model, wanted.overSubscribe};
     wanted.waiting.wait.clear(); // how long is decided here, for all hosts together
     request.words = wanted.words();
     if (configuration.name)

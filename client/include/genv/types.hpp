@@ -151,20 +151,26 @@ struct ActivateOptions {
     Configuration configuration;
     std::optional<std::uint32_t> pid;  ///< the process that keeps it alive; unset: the caller
     std::optional<std::string> kernel; ///< a Jupyter kernel instead of a process
-    std::optional<bool> attach;        ///< unset: when a number of GPUs is configured
-    bool overSubscribe = false;        ///< also devices that others hold
-    bool wait = false;                 ///< where devices are taken: until they are free
+    std::optional<bool> attach;        ///< unset: when GPUs are counted or named
+    /// These devices in place of the configured number; only one of the two. A device that cannot
+    /// be had leaves no new environment.
+    std::vector<std::uint32_t> indices;
+    std::vector<std::string> uuids;
+    std::optional<std::string> model; ///< part of the model's name; with a number of GPUs
+    bool overSubscribe = false;       ///< also devices that others hold
+    bool wait = false;                ///< where devices are taken: until they are free
     std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
     std::optional<std::chrono::seconds> lifetime; ///< ends then; unset: as the service has it
     std::optional<std::uint32_t> uid;             ///< another owner
 };
 
-/// What Client::attach() asks for: at most one of count, index and uuid.
+/// What Client::attach() asks for: at most one of count, indices and uuids.
 struct AttachOptions {
     std::optional<std::uint32_t> count; ///< with none of the three: the configured number
-    std::optional<std::uint32_t> index;
-    std::optional<std::string> uuid;
-    std::optional<std::string> model; ///< part of the model's name; with count or alone
+    std::vector<std::uint32_t> indices; ///< these, beside what is attached
+    std::vector<std::string> uuids;     ///< the same by their UUIDs
+    std::optional<std::string>
+        model; ///< part of the model's name; with a count or one index, or alone
     bool overSubscribe = false;
     bool wait = false;                            ///< where devices are taken: until they are free
     std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
