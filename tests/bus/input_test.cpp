@@ -84,7 +84,7 @@ TEST_F(Input, ThatContradictsItselfIsRefused) {
     refused(activateWith("kernel", "s", "k"), error::invalidArgs,
             "only one of pid, process and kernel");
     refused(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "index", "u", 1U),
-            error::invalidArgs, "only one of count, index, indices and uuid");
+            error::invalidArgs, "only one of count, index, indices, uuid and uuids");
     refused(asAlice->environment(id, "Attach", "a{sv}", 2, "uuid", "s", "x", "model", "s", "y"),
             error::invalidArgs, "model goes with count or index only");
     refused(activateWith("attach", "b", 1), error::invalidArgs, "attach needs a device count");

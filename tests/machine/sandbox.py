@@ -182,7 +182,7 @@ class Sandbox(SandboxTest):
         path = self.machine.must(["busctl", "call", *MANAGER, "dev.genv.Manager", "GetEnvironment", "s", eid]).split('"')[1]
         self.assertEqual(self.machine.must(["busctl", "get-property", MANAGER[0], path, "dev.genv.Environment", "User"]), 's "dora"\n')
         for gpus, limit in (("3 --gpu-memory 1m", "MaxDevicesPerUser"), ("1 --gpu-memory 1g", "MaxGpuMemoryPerUser")):
-            self.refused(self.machine.run(f"{as_dora} {gpus} -- true"), 1, limit)
+            self.refused(self.machine.run(f"{as_dora} {gpus} -- true"), 7, limit)
         self.assertEqual(holder.finish()[0], 0)
 
     def test_it_sees_whose_processes_compute_and_ends_them(self):

@@ -82,7 +82,7 @@ class Tour(MachineTest):
     def test_limits_refuse_and_say_the_number(self):
         self.configure("[Limits]\nMaxDevicesPerUser=1\n[User bob]\nMaxDevicesPerUser=3\n")
         alice, bob = self.shell("alice"), self.shell("bob")
-        self.refused(alice.run("genvctl run --gpus 2 -- true"), 1, "MaxDevicesPerUser")
+        self.refused(alice.run("genvctl run --gpus 2 -- true"), 7, "MaxDevicesPerUser")
         self.ok(alice.run("genvctl run --gpus 1 -- true"))
         self.ok(bob.run("genvctl run --gpus 3 -- true"))
         self.assertRegex(self.ok(alice.run("genvctl limits")), r"\nMaxDevicesPerUser +1 +0\n")
