@@ -19,10 +19,11 @@ TEST(ExitStatus, FollowsTheErrorsName) {
     EXPECT_EQ(statusOf(names::accessDenied), ExitStatus::NotAuthorised);
     EXPECT_EQ(statusOf(names::interactiveAuthorizationRequired), ExitStatus::NotAuthorised);
     EXPECT_EQ(statusOf(names::invalidArgs), ExitStatus::Usage);
+    EXPECT_EQ(statusOf(names::quotaExceeded), ExitStatus::QuotaExceeded);
     for (const char* name :
          {names::noSuchEnvironment, names::noSuchDevice, names::noSuchProcess, names::alreadyExists,
-          names::quotaExceeded, names::notAttached, names::busy, names::limitsExceeded,
-          names::notSupported, names::timeout, names::ioError, names::failed, "an.unknown.Name"})
+          names::notAttached, names::busy, names::limitsExceeded, names::notSupported,
+          names::timeout, names::ioError, names::failed, "an.unknown.Name"})
         EXPECT_EQ(statusOf(name), ExitStatus::Failed) << name;
 }
 

@@ -35,6 +35,11 @@ Configuration ConfigurationOptions::read() const {
 }
 
 void DeviceOptions::addTo(CLI::App& command) {
+    addNamesTo(command);
+    addModelTo(command);
+}
+
+void DeviceOptions::addNamesTo(CLI::App& command) {
     // One word for each option: what follows may be the command to run.
     command.add_option("--index", indices, "Attach the GPUs with these indices, such as 0,2")
         ->type_name("I,...")
@@ -44,6 +49,9 @@ void DeviceOptions::addTo(CLI::App& command) {
         ->type_name("UUID,...")
         ->delimiter(',')
         ->allow_extra_args(false);
+}
+
+void DeviceOptions::addModelTo(CLI::App& command) {
     command.add_option("--model", model, "Attach only GPUs whose model's name contains NAME")
         ->type_name("NAME");
 }

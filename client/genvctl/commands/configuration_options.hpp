@@ -42,6 +42,10 @@ struct DeviceOptions {
 
     /// Adds --index, --uuid and --model. This object must outlive the parsing.
     void addTo(CLI::App& command);
+    /// Adds only --index and --uuid, which make sense where the machine is known.
+    void addNamesTo(CLI::App& command);
+    /// Adds only --model.
+    void addModelTo(CLI::App& command);
 
     /// Whether GPUs are named one by one.
     [[nodiscard]] bool areNamed() const { return !indices.empty() || !uuids.empty(); }

@@ -71,7 +71,7 @@ void OwnEnvironmentOptions::addTo(CLI::App& command) {
 
 void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
     configuration.addDevicesTo(command);
-    devices.addTo(command);
+    devices.addModelTo(command);
     command.add_flag("-o,--over-subscribe", overSubscribe, "Take also GPUs that others hold");
     command.add_flag("--nvml-filter", nvmlFilter,
                      "Show the environment's GPUs to every program that uses NVML");

@@ -91,6 +91,7 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
                     "Join this environment of yours, in place of one of its own")
         ->type_name("ID");
     arguments.wanted.addTo(command);
+    arguments.wanted.devices.addNamesTo(command);
     command.add_flag("--login", arguments.login,
                      "Run your own shell, as when you log in, with the environment active");
     command.add_flag("--no-prompt", arguments.noPrompt, "With --login: leave the prompt as it is");
