@@ -60,6 +60,15 @@ TEST_F(Limits, AreRefusedAtTheRequestWithTheirNumber) {
     service.waitForLog("refused dev.genv.Environment.Configure");
 }
 
+TEST_F(Limits, HoldForDevicesThatAnActivationNames) {
+    const UserProcess hers(alice);
+    const Answer answer = asAlice->manager("Activate", "a{sv}", 3, "pid", "u", hers.pid(),
+                                           "gpu-memory", "s", "4g", "indices", "au", 2, 0U, 1U);
+    EXPECT_EQ(answer.error, error::quotaExceeded);
+    EXPECT_EQ(answer.text, "a user may have 1 device, and this would make 2 (MaxDevicesPerUser)");
+    EXPECT_EQ(environmentCount(), "0");
+}
+
 TEST_F(Limits, CountEnvironments) {
     const UserProcess first(alice);
     const UserProcess second(alice);
