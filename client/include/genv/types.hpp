@@ -167,8 +167,8 @@ struct ActivateOptions {
 /// What Client::attach() asks for: at most one of count, indices and uuids.
 struct AttachOptions {
     std::optional<std::uint32_t> count; ///< with none of the three: the configured number
-    std::vector<std::uint32_t> indices; ///< these, beside what is attached
-    std::vector<std::string> uuids;     ///< the same by their UUIDs
+    std::vector<std::uint32_t> indices; ///< attached in addition, by index
+    std::vector<std::string> uuids;     ///< attached in addition, by UUID
     std::optional<std::string>
         model; ///< part of the model's name; with a count or one index, or alone
     bool overSubscribe = false;
