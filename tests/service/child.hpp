@@ -5,11 +5,13 @@
 #include "core/process.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,6 +52,8 @@ class Child {
         if (pid_ < 0 || ::read(started[0], &byte, 1) != 0)
             throw std::runtime_error("fork");
         ::close(started[0]);
+        if (!options.environment.empty())
+            awaitEnvironment();
     }
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
@@ -75,6 +79,16 @@ class Child {
     }
 
   private:
+    // execve(2) closes the pipe before the new program has its arguments and its environment; until
+    // then /proc has none of either.
+    void awaitEnvironment() const {
+        const std::string path = "/proc/" + std::to_string(pid_) + "/environ";
+        while (std::ifstream(path).peek() == std::ifstream::traits_type::eof()) {
+            if (::waitpid(pid_, nullptr, WNOHANG) != 0)
+                throw std::runtime_error("execve");
+            ::sched_yield();
+        }
+    }
     [[noreturn]] static void run(const std::vector<std::string>& environment) {
         std::vector<char*> variables;
         for (const std::string& variable : environment)
