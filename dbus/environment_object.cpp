@@ -43,6 +43,18 @@ void configure(const Context& context, const Reply<>& reply,
         }));
 }
 
+/// Sends the caller its end of a lock. sdbus-c++ duplicates the descriptor twice; where it cannot,
+/// it throws an error that says no more.
+void sendLock(const Reply<sdbus::UnixFd>& reply, const core::LockEnd& lock) {
+    try {
+        reply.send(sdbus::UnixFd(lock.descriptor()));
+    } catch (const sdbus::Error&) {
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "the lock could not be passed on, as descriptors or memory are short; try again "
+                   "later");
+    }
+}
+
 void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
                const core::Environment& environment) {
     // The ticket is known only after the answer was given away.
@@ -54,7 +66,7 @@ void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
         reply.later([reply, remembered](const core::LockEnd* lock, const core::Error* refusal) {
             if (refusal != nullptr)
                 throw core::Error(*refusal);
-            reply.send(sdbus::UnixFd(lock->descriptor()));
+            sendLock(reply, *lock);
         }));
 }
 

@@ -72,8 +72,8 @@ void LockPipes::hold(std::uint64_t number, Descriptor end, bool stored) {
 std::unique_ptr<core::LockEnd> LockPipes::open(std::uint64_t number) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) < 0)
-        core::fail(core::ErrorCode::LimitsExceeded, "no descriptor is left for a lock: {}",
-                   std::strerror(errno));
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "no descriptor is left for a lock: {}; try again later", std::strerror(errno));
     auto writing = std::make_unique<WritingEnd>(Descriptor(ends[1]));
     hold(number, Descriptor(ends[0]), false);
     store(number, held_.at(number));

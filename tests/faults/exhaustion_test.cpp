@@ -69,7 +69,6 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
     const std::size_t most = descriptors() + 1;
     leaveNone();
     const Answer refusal = activateLast();
-    limitDescriptors(most);
     EXPECT_EQ(refusal.error, error::limitsExceeded);
     EXPECT_NE(refusal.text.find("try again later"), std::string::npos) << refusal.text;
     EXPECT_GT(made, 10U);
@@ -77,18 +76,41 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
     EXPECT_TRUE(asAlice->manager("ListDevices").ok());
     const auto environments = std::to_string(made + 1);
     EXPECT_EQ(environmentCount(), environments);
-    // A lock takes two.
-    leaveNone();
-    const Answer unlocked = asAlice->environment(hers, "Lock");
-    limitDescriptors(most);
-    EXPECT_EQ(unlocked.error, error::limitsExceeded) << unlocked.text;
     // One ends, and there is room again.
+    limitDescriptors(most);
     processes.front().kill(SIGKILL);
     waitUntil([&] { return environmentCount() == std::to_string(made); }, "one to end");
     waitUntil([&] { return activateLast().ok(); }, "room for another");
     service.restart(SIGKILL);
     EXPECT_EQ(environmentCount(), environments);
     EXPECT_EQ(describe(hers), before);
+}
+
+// A lock takes several: one for its document, two for its pipe, and those that the answer carries.
+TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {
+    const auto isLocked = [&] {
+        return !asRoot->property(devicePath(0), deviceInterface, "LockedBy").empty();
+    };
+    std::set<std::string> errors;
+    bool reached = true;
+    for (std::uint32_t point = 1; reached; ++point) {
+        SCOPED_TRACE("call " + std::to_string(point));
+        injector.arm(openCalls, FaultAction::Fail, point, EMFILE);
+        const Answer refusal = asAlice->environment(hers, "Lock");
+        reached = injector.fired() > 0;
+        injector.disarm();
+        if (!refusal.ok()) {
+            errors.insert(refusal.error);
+            EXPECT_TRUE(refusal.text.ends_with("try again later") ||
+                        refusal.text.ends_with("nothing was changed"))
+                << refusal.text;
+            waitUntil([&] { return !isLocked(); }, "the refused lock to be free");
+        }
+    }
+    EXPECT_EQ(errors,
+              (std::set<std::string>{error::limitsExceeded, "org.freedesktop.DBus.Error.IOError"}));
+    EXPECT_TRUE(asAlice->environment(hers, "Lock").ok());
+    EXPECT_EQ(environmentCount(), "1");
 }
 
 // A descriptor that a caller passes and that finds no room: sd-bus gives the connection up.

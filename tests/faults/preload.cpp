@@ -243,6 +243,29 @@ int pipe2(int* ends, int flags) noexcept {
     return guarded(genv::tests::openCalls, [=] { return ::syscall(SYS_pipe2, ends, flags); });
 }
 
+int dup(int fd) noexcept {
+    return guarded(genv::tests::openCalls, [=] { return ::syscall(SYS_dup, fd); });
+}
+
+// Every command's argument is a word, which those without one ignore.
+int fcntl64(int fd, int command, ...) {
+    va_list list;
+    va_start(list, command);
+    const long argument = va_arg(list, long);
+    va_end(list);
+    const bool makesOne = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+    return guarded(makesOne ? genv::tests::openCalls : CallClass{},
+                   [=] { return ::syscall(SYS_fcntl, fd, command, argument); });
+}
+
+int fcntl(int fd, int command, ...) {
+    va_list list;
+    va_start(list, command);
+    const long argument = va_arg(list, long);
+    va_end(list);
+    return fcntl64(fd, command, argument);
+}
+
 int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
     return guarded(operation == EPOLL_CTL_ADD ? genv::tests::openCalls : CallClass{},
                    [=] { return ::syscall(SYS_epoll_ctl, epoll, operation, fd, event); });
