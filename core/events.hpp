@@ -74,6 +74,7 @@ struct DeviceChanged {
 /// A compute process was sent SIGTERM.
 struct ProcessTerminated {
     Pid pid = 0;
+    std::string command; ///< its name, as the process chose it
     Uid owner = 0;
     std::optional<EnvironmentId> environment;
     std::vector<DeviceIndex> devices;

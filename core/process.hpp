@@ -71,6 +71,9 @@ struct ProcessFacts {
     ProcessIdentity identity;
     ProcessUids uids;
     Pid parent = 0;
+    /// Its name, as the process chose it: the first 15 bytes of its program's, or anything. Field 2
+    /// of proc_pid_stat(5).
+    std::string command{};
 };
 
 /// A process with its ancestors, parent first, without pid 1; cut where a chain is absurdly long.

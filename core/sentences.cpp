@@ -14,8 +14,8 @@ namespace genv::core {
 namespace {
 
 constexpr std::size_t longestMessage = 512;
-// More pids than this make a line that nobody reads.
-constexpr std::size_t mostPids = 8;
+// More processes than this make a line that nobody reads.
+constexpr std::size_t mostProcesses = 8;
 
 /// What something happened to.
 enum class To { Device, Devices, Environment, Processes };
@@ -54,12 +54,17 @@ std::string nameGpus(const std::vector<DeviceIndex>& devices) {
     return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", fmt::join(devices, ","));
 }
 
-std::string nameProcesses(const std::vector<Pid>& pids) {
-    if (pids.size() <= mostPids)
-        return fmt::format("process{} {}", pids.size() == 1 ? "" : "es", fmt::join(pids, ","));
-    return fmt::format("processes {} and {} more",
-                       fmt::join(pids.begin(), pids.begin() + mostPids, ","),
-                       pids.size() - mostPids);
+std::string nameProcesses(const NamedProcesses& processes) {
+    std::vector<std::string> names;
+    for (const auto& [pid, command] : processes) {
+        if (names.size() == mostProcesses)
+            break;
+        names.push_back(command.empty() ? fmt::format("{}", pid)
+                                        : fmt::format("{} ({})", pid, escaped(command)));
+    }
+    const std::size_t others = processes.size() - names.size();
+    return fmt::format("process{} {}{}", processes.size() == 1 ? "" : "es", fmt::join(names, ", "),
+                       others == 0 ? "" : fmt::format(" and {} more", others));
 }
 
 std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
@@ -85,10 +90,10 @@ std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end
     return fmt::format("{} ends at {}; \"genv extend\" prolongs it", what, formatLocalTime(end));
 }
 
-std::string sayTermination(const std::vector<Pid>& pids, const std::vector<DeviceIndex>& devices,
+std::string sayTermination(const NamedProcesses& processes, const std::vector<DeviceIndex>& devices,
                            std::string_view reason, const std::string& actor) {
-    return fmt::format("{}{} {} ended {}", nameProcesses(pids),
-                       devices.empty() ? "" : " on " + nameGpus(devices), was(pids.size()),
+    return fmt::format("{}{} {} ended {}", nameProcesses(processes),
+                       devices.empty() ? "" : " on " + nameGpus(devices), was(processes.size()),
                        because(reason, actor, To::Processes));
 }
 

@@ -10,6 +10,7 @@
 #include "core/time.hpp"
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,10 @@ namespace genv::core {
 
 /// "GPU 1", "GPUs 0,1".
 std::string nameGpus(const std::vector<DeviceIndex>& devices);
-/// "process 12", "processes 12,13"; of many the first ones and how many more.
-std::string nameProcesses(const std::vector<Pid>& pids);
+/// The names of processes, as they chose them, by pid; a name that is empty is not known.
+using NamedProcesses = std::map<Pid, std::string>;
+/// "process 12 (python)", "processes 12 (python), 13"; of many the first ones and how many more.
+std::string nameProcesses(const NamedProcesses& processes);
 
 /// Devices came (`attached`) or went.
 std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
@@ -35,7 +38,7 @@ std::string sayGrant(const std::vector<DeviceIndex>& devices, std::chrono::micro
 /// not how soon, as a prompt may come much later.
 std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end);
 /// Processes on these devices were told to end.
-std::string sayTermination(const std::vector<Pid>& pids, const std::vector<DeviceIndex>& devices,
+std::string sayTermination(const NamedProcesses& processes, const std::vector<DeviceIndex>& devices,
                            std::string_view reason, const std::string& actor);
 /// A rule acts at a moment, because of what the message says.
 std::string sayWarning(std::string_view message, std::string_view rule, WallTime when);

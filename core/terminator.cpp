@@ -141,8 +141,8 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
             judged.devices.end())
             indices.push_back(device.facts.index);
     }
-    events_.tell(ProcessTerminated{judged.facts.identity.pid, judged.user, judged.environment,
-                                   std::move(indices), judged.cause});
+    events_.tell(ProcessTerminated{judged.facts.identity.pid, process->facts.command, judged.user,
+                                   judged.environment, std::move(indices), judged.cause});
     killLater(victim);
     answer(TerminationOutcome::Signalled);
 }

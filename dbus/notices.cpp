@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/notices.hpp"
 
+#include "core/text.hpp"
+
 #include <variant>
 
 namespace genv::dbus {
@@ -79,6 +81,7 @@ void Notices::on(const core::ProcessTerminated& event) {
         return;
     tell(event.owner, "process-terminated", event.environment.value_or(""), event.cause.actor,
          {{"pid", sdbus::Variant{event.pid}},
+          {"command", sdbus::Variant{core::printable(event.command)}},
           {"devices", sdbus::Variant{event.devices}},
           {"reason", sdbus::Variant{event.cause.reason.text()}}});
 }

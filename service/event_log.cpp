@@ -2,6 +2,7 @@
 #include "service/event_log.hpp"
 
 #include "core/duration.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "service/journal/subjects.hpp"
 
@@ -194,11 +195,12 @@ void EventLog::on(const core::WaitEnded& event) {
 
 void EventLog::on(const core::ProcessTerminated& event) {
     Record record(kindOf("process-terminated"), Severity::Notice,
-                  fmt::format("process {} of uid {}, environment {}, on devices {} was told to end "
-                              "({})",
-                              event.pid, event.owner, event.environment.value_or("none"),
-                              fmt::join(event.devices, ","), describe(event.cause)));
+                  fmt::format("{} of uid {}, environment {}, on devices {} was told to end ({})",
+                              core::nameProcesses({{event.pid, event.command}}), event.owner,
+                              event.environment.value_or("none"), fmt::join(event.devices, ","),
+                              describe(event.cause)));
     record.add(field::pid, std::uint64_t{event.pid});
+    record.add(field::command, event.command);
     if (event.environment)
         addEnvironment(record, *event.environment);
     journal::addDevices(record, ledger_, event.devices);

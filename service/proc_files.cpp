@@ -123,7 +123,7 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     // All reads are of one process, not of two that had the same pid.
     if (!before || !uids || !after || before->startTime != after->startTime)
         return std::nullopt;
-    return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent};
+    return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent, after->command};
 }
 
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {

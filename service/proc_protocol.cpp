@@ -43,6 +43,7 @@ class PacketWriter {
              {facts.uids.real, facts.uids.effective, facts.uids.saved, facts.uids.filesystem})
             put(uid);
         put(facts.parent);
+        put(facts.command);
     }
     template <typename Value>
     void put(const std::vector<Value>& values) {
@@ -98,6 +99,7 @@ class PacketReader {
              {&facts.uids.real, &facts.uids.effective, &facts.uids.saved, &facts.uids.filesystem})
             get(*uid);
         get(facts.parent);
+        get(facts.command);
     }
     template <typename Value>
     void get(std::vector<Value>& values) {

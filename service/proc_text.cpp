@@ -32,12 +32,14 @@ std::string_view takeUntilNul(std::string_view& text) {
 } // namespace
 
 std::optional<ProcStat> parseStat(std::string_view text) {
-    // The command's name before them may hold anything, parentheses too.
-    const std::size_t name = text.rfind(')');
-    if (name == std::string_view::npos)
+    // The command's name may hold anything, parentheses too.
+    const std::size_t start = text.find('(');
+    const std::size_t end = text.rfind(')');
+    if (start == std::string_view::npos || end == std::string_view::npos || end < start)
         return std::nullopt;
-    std::string_view rest = text.substr(name + 1);
+    std::string_view rest = text.substr(end + 1);
     ProcStat stat;
+    stat.command = text.substr(start + 1, end - start - 1);
     for (int field = 3; field <= 22; ++field) {
         const std::string_view word = takeWord(rest);
         if (field == 4 && !readNumber(word, stat.parent))

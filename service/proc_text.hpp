@@ -16,11 +16,12 @@
 namespace genv::service {
 
 struct ProcStat {
+    std::string command;
     core::Pid parent = 0;
     std::uint64_t startTime = 0; ///< clock ticks since boot
 };
 
-/// Fields 4 and 22 of proc_pid_stat(5).
+/// Fields 2, 4 and 22 of proc_pid_stat(5).
 std::optional<ProcStat> parseStat(std::string_view text);
 
 /// "Uid:" of proc_pid_status(5).

@@ -48,7 +48,7 @@ void ShellNews::on(const core::ProcessTerminated& event) {
     });
     if (same == terminations_.end())
         same = terminations_.insert(same, {event.environment, event.owner, event.cause, {}, {}});
-    same->pids.insert(event.pid);
+    same->processes.emplace(event.pid, event.command);
     same->devices.insert(event.devices.begin(), event.devices.end());
 }
 
@@ -66,10 +66,10 @@ void ShellNews::on(const core::MemoryFilling& event) {
 void ShellNews::tellTerminations() {
     for (const Termination& each : std::exchange(terminations_, {}))
         tell(each.environment, each.owner, each.cause,
-             [pids = std::vector(each.pids.begin(), each.pids.end()),
+             [processes = each.processes,
               devices = std::vector(each.devices.begin(), each.devices.end()),
               reason = each.cause.reason.text()](const std::string& actor) {
-                 return core::sayTermination(pids, devices, reason, actor);
+                 return core::sayTermination(processes, devices, reason, actor);
              });
 }
 

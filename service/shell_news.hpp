@@ -8,6 +8,7 @@
 #include "core/ledger.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/scheduler.hpp"
+#include "core/sentences.hpp"
 #include "core/unwell_devices.hpp"
 #include "service/shell_files.hpp"
 
@@ -37,7 +38,7 @@ class ShellNews {
         std::optional<core::EnvironmentId> environment;
         core::Uid owner = 0;
         core::Cause cause;
-        std::set<core::Pid> pids;
+        core::NamedProcesses processes;
         std::set<core::DeviceIndex> devices;
     };
 

@@ -68,7 +68,7 @@ struct Group {
     std::string reason;
     std::string actor; ///< a name
     std::map<DeviceIndex, std::string> devices;
-    std::set<core::Pid> pids;
+    core::NamedProcesses processes;
     Heard last;
 
     [[nodiscard]] std::vector<DeviceIndex> indices() const {
@@ -171,12 +171,11 @@ Part sayEnded(const Group& group) {
 }
 
 Part sayTerminated(const Group& group) {
-    const std::vector<core::Pid> pids(group.pids.begin(), group.pids.end());
     return {Urgency::Critical,
             "x-genv.process.terminated",
-            capitalised(fmt::format("{} {} ended", core::nameProcesses(pids),
-                                    pids.size() == 1 ? "was" : "were")),
-            core::sayTermination(pids, group.indices(), group.reason, group.actor),
+            capitalised(fmt::format("{} {} ended", core::nameProcesses(group.processes),
+                                    group.processes.size() == 1 ? "was" : "were")),
+            core::sayTermination(group.processes, group.indices(), group.reason, group.actor),
             group.reason == "admin" ? fmt::format("Ask {} why.", group.actor)
             : group.isRule()        ? adviceOn(group.rule()) + "."
                                     : "",
@@ -327,7 +326,8 @@ std::vector<Group> grouped(const std::vector<Heard>& heard) {
         for (const DeviceIndex index : details.devices())
             group->devices.emplace(index, "");
         if (details.has("pid"))
-            group->pids.insert(static_cast<core::Pid>(details.number("pid")));
+            group->processes.emplace(static_cast<core::Pid>(details.number("pid")),
+                                     details.text("command"));
     }
     return groups;
 }

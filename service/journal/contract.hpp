@@ -59,6 +59,8 @@ inline constexpr std::string_view method =
 inline constexpr std::string_view action = "GENV_ACTION"; ///< polkit's action of a refusal
 inline constexpr std::string_view error = "GENV_ERROR";   ///< the D-Bus error of a refusal
 inline constexpr std::string_view pid = "GENV_PID";
+inline constexpr std::string_view command =
+    "GENV_COMMAND"; ///< the name of the process with the pid
 inline constexpr std::string_view rule = "GENV_RULE";
 inline constexpr std::string_view health = "GENV_HEALTH";
 inline constexpr std::string_view count = "GENV_COUNT";        ///< how many devices are waited for

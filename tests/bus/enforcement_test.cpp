@@ -111,9 +111,10 @@ TEST_F(Enforcement, EndsAProcessOutsideEnvironmentsAndSparesOneInside) {
     EXPECT_EQ(outside.wait(), SIGTERM);
     EXPECT_FALSE(inside.hasEnded());
     EXPECT_FALSE(roots.hasEnded()) << "never root's";
-    service.waitForLog("process " + text(outside.pid()) +
-                       " of uid 1002, environment none, on devices 0 was told to end (reason "
-                       "rule:non-env-processes, by uid 0)");
+    service.waitForLog(
+        "process " + text(outside.pid()) +
+        " (gpu-program) of uid 1002, environment none, on devices 0 was told to end (reason "
+        "rule:non-env-processes, by uid 0)");
 }
 
 TEST_F(Enforcement, KnowsTheProcessesOfAnEnvironmentByDescentNamespaceAndWord) {

@@ -13,10 +13,15 @@ using namespace std::chrono_literals;
 TEST(Sentences, CountDevicesAndProcesses) {
     EXPECT_EQ(core::nameGpus({1}), "GPU 1");
     EXPECT_EQ(core::nameGpus({0, 1}), "GPUs 0,1");
-    EXPECT_EQ(core::nameProcesses({12}), "process 12");
-    EXPECT_EQ(core::nameProcesses({1, 2, 3, 4, 5, 6, 7, 8}), "processes 1,2,3,4,5,6,7,8");
-    EXPECT_EQ(core::nameProcesses({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
-              "processes 1,2,3,4,5,6,7,8 and 2 more");
+    core::NamedProcesses processes{{12, ""}};
+    EXPECT_EQ(core::nameProcesses(processes), "process 12");
+    processes[11] = "python3";
+    EXPECT_EQ(core::nameProcesses(processes), "processes 11 (python3), 12");
+    EXPECT_EQ(core::nameProcesses({{7, "\x1b[2J"}}), "process 7 (\\x1b[2J)");
+    for (core::Pid pid = 13; pid <= 20; ++pid)
+        processes[pid] = "";
+    EXPECT_EQ(core::nameProcesses(processes),
+              "processes 11 (python3), 12, 13, 14, 15, 16, 17, 18 and 2 more");
 }
 
 TEST(Sentences, SayWhoOrWhatTookDevicesAway) {
@@ -47,11 +52,11 @@ TEST(Sentences, SayHowAnEnvironmentOrAWaitEnded) {
 }
 
 TEST(Sentences, SayWhatEndedProcesses) {
-    EXPECT_EQ(core::sayTermination({7}, {1}, "admin", "root"),
-              "process 7 on GPU 1 was ended by an administrator (root)");
-    EXPECT_EQ(core::sayTermination({7, 8}, {0, 1}, "expired", ""),
-              "processes 7,8 on GPUs 0,1 were ended because the lease ended");
-    EXPECT_EQ(core::sayTermination({7}, {}, "idle", ""),
+    EXPECT_EQ(core::sayTermination({{7, "python3"}}, {1}, "admin", "root"),
+              "process 7 (python3) on GPU 1 was ended by an administrator (root)");
+    EXPECT_EQ(core::sayTermination({{7, ""}, {8, ""}}, {0, 1}, "expired", ""),
+              "processes 7, 8 on GPUs 0,1 were ended because the lease ended");
+    EXPECT_EQ(core::sayTermination({{7, ""}}, {}, "idle", ""),
               "process 7 was ended because the GPU was idle for too long");
 }
 

@@ -17,7 +17,7 @@ void expectNameIsNoField(std::string_view name) {
     for (int field = 6; field < 22; ++field)
         text += " 1";
     const auto stat = service::parseStat(text + " 77 0\n");
-    expect(stat && stat->parent == 42 && stat->startTime == 77,
+    expect(stat && stat->parent == 42 && stat->startTime == 77 && stat->command == name,
            "the name of a process says nothing of its parent");
 }
 

@@ -100,6 +100,7 @@ class Tour(MachineTest):
         self.assertEqual(alice.run(f"kill -0 {inside}").status, 0)
         records = scenario.machine.journal("GENV_EVENT=process-terminated", f"GENV_PID={outside}")
         self.assertEqual([record["GENV_USER"] for record in records], ["carol"])
+        self.assertEqual([record["GENV_COMMAND"] for record in records], ["gpu-work"])
 
     def test_a_lease_ends(self):
         holder = self.hold("alice", "--gpus 1 --lifetime 3s")

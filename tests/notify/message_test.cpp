@@ -128,10 +128,13 @@ TEST(Message, SaysTheOtherKinds) {
               "Environment 58: GPU 1 is well again.");
     EXPECT_EQ(first(detached("1", "idle")),
               "Environment 58: GPU 1 was taken away because it was idle for too long.");
-    EXPECT_EQ(
-        first(notice("process-terminated",
-                     {{"pid", "9"}, {"devices", "0"}, {"reason", "rule:non-env-processes"}}, "")),
-        "Process 9 on GPU 0 was ended by the rule non-env-processes.");
+    EXPECT_EQ(first(notice("process-terminated",
+                           {{"pid", "9"},
+                            {"command", "python3"},
+                            {"devices", "0"},
+                            {"reason", "rule:non-env-processes"}},
+                           "")),
+              "Process 9 (python3) on GPU 0 was ended by the rule non-env-processes.");
     EXPECT_FALSE(subjectOf(notice("something-new", {})));
 }
 
@@ -173,10 +176,12 @@ TEST(Message, KeepsToBounds) {
                                                      {"devices", "0"},
                                                      {"reason", "rule:max-processes-per-user"}}));
     const Message message = messageOf(many);
-    EXPECT_EQ(message.sentences,
-              (Texts{"Environment 58: processes 1,2,3,4,5,6,7,8 and 56 more on GPU 0 were ended by "
-                     "the rule max-processes-per-user.",
-                     "That happened 936 times more."}));
+    EXPECT_EQ(
+        message.sentences,
+        (Texts{
+            "Environment 58: processes 1, 2, 3, 4, 5, 6, 7, 8 and 56 more on GPU 0 were ended by "
+            "the rule max-processes-per-user.",
+            "That happened 936 times more."}));
     const Message summary = summarise(std::vector(20, message), 5);
     EXPECT_EQ(summary.title, "25 messages about your GPUs");
     EXPECT_EQ(summary.sentences.size(), 9U);

@@ -37,7 +37,7 @@ class ShellNewsTest : public tests::LedgerTest {
     }
     void terminate(core::Pid pid, const core::Cause& cause,
                    const std::optional<core::EnvironmentId>& environment = "7") {
-        events.tell(core::ProcessTerminated{pid, alice, environment, {1}, cause});
+        events.tell(core::ProcessTerminated{pid, "python3", alice, environment, {1}, cause});
     }
 
     tests::TemporaryFolder folder;
@@ -56,11 +56,12 @@ TEST_F(ShellNewsTest, NameTheProcessesOfOneTurnAtOnce) {
     terminate(15, {core::Reason::user(), alice, false});
     EXPECT_TRUE(say().empty()) << "the turn is not over";
     scheduler.turn();
-    EXPECT_EQ(say(), (Texts{"processes 11,12,13 on GPU 1 were ended by the rule env-memory",
-                            "process 14 on GPU 1 was ended by an administrator (bob)"}));
+    EXPECT_EQ(say(), (Texts{"processes 11 (python3), 12 (python3), 13 (python3) on GPU 1 were "
+                            "ended by the rule env-memory",
+                            "process 14 (python3) on GPU 1 was ended by an administrator (bob)"}));
     terminate(16, core::Cause::fact(core::Reason::expired()));
     scheduler.turn();
-    EXPECT_EQ(say().back(), "process 16 on GPU 1 was ended because the lease ended");
+    EXPECT_EQ(say().back(), "process 16 (python3) on GPU 1 was ended because the lease ended");
 }
 
 TEST_F(ShellNewsTest, TellEachEnvironmentOfAUserWhatIsAboutNoneOfThem) {
@@ -68,7 +69,8 @@ TEST_F(ShellNewsTest, TellEachEnvironmentOfAUserWhatIsAboutNoneOfThem) {
     activate("9", bob);
     terminate(12, core::Cause::fact(core::Reason::rule("non-env-processes")), std::nullopt);
     scheduler.turn();
-    EXPECT_EQ(say("7"), Texts{"process 12 on GPU 1 was ended by the rule non-env-processes"});
+    EXPECT_EQ(say("7"),
+              Texts{"process 12 (python3) on GPU 1 was ended by the rule non-env-processes"});
     EXPECT_EQ(say("8"), say("7"));
     EXPECT_EQ(say("9"), Texts{});
 }
