@@ -7,11 +7,13 @@
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
+#include "client/remote/old_genv.hpp"
 
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 namespace genv::ctl {
@@ -53,7 +55,14 @@ std::uint32_t Context::uidOf(const std::string& user) {
 Failure Context::failureOf(const Error& error) {
     if (!session_)
         return toFailure(error);
-    const remote::HostFailure failure = session_->explain(error);
+    remote::HostFailure failure = session_->explain(error);
+    constexpr std::chrono::seconds patience{5};
+    if (failure.trouble() == remote::Trouble::NoService &&
+        remote::hasOldGenv(session_->host(), {patience, nullptr}))
+        failure = {remote::Trouble::NoService, "it has genv 1, which has no service to ask",
+                   fmt::format("\"genvctl remote -H {0} devices\" and \"remote -H {0} envs\" show "
+                               "what it says; \"ssh {0} genv\" runs it there.",
+                               session_->host().name)};
     return failure.trouble() == remote::Trouble::Failed ? toFailure(error)
                                                         : hostFailed(session_->host(), failure);
 }

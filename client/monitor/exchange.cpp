@@ -18,8 +18,8 @@ constexpr std::size_t longestReason = 64;
 
 } // namespace
 
-Exchange::Exchange(std::chrono::nanoseconds oldest)
-    : oldest_(oldest), descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Exchange::Exchange(std::chrono::nanoseconds oldest, std::chrono::nanoseconds delay)
+    : oldest_(oldest), delay_(delay), descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (descriptor_ < 0)
         throw std::system_error(errno, std::generic_category(), "eventfd");
 }
@@ -28,10 +28,13 @@ Exchange::~Exchange() {
     close(descriptor_);
 }
 
+bool Exchange::isYoungerThan(std::chrono::nanoseconds age) const {
+    return sample_ && !isExpired_ && std::chrono::steady_clock::now() - sample_->begun <= age;
+}
+
 bool Exchange::isFresh() const {
-    const auto now = std::chrono::steady_clock::now();
-    return sample_ && !isExpired_ &&
-           (now - sample_->begun <= oldest_ || now < sample_->standsUntil);
+    return isYoungerThan(oldest_) ||
+           (sample_ && !isExpired_ && std::chrono::steady_clock::now() < sample_->standsUntil);
 }
 
 Exchange::Ticket Exchange::request() {
@@ -47,9 +50,11 @@ Exchange::Ticket Exchange::request() {
 
 Served Exchange::get(Ticket ticket, std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
-    if (!published_.wait_until(lock, deadline, [&] { return count_ >= ticket; }))
-        return {nullptr, counters_};
-    return {sample_, counters_};
+    const bool hasCome = published_.wait_until(lock, deadline, [&] { return count_ >= ticket; });
+    // A machine that takes its time is not one that is down: that is published as soon as it is
+    // found out.
+    const bool serves = hasCome || (delay_.count() > 0 && isYoungerThan(oldest_ + delay_));
+    return {serves ? sample_ : nullptr, counters_};
 }
 
 bool Exchange::takeRequest() {

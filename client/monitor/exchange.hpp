@@ -17,8 +17,11 @@ namespace genv::monitor {
 
 class Exchange {
   public:
-    /// `oldest` is the age up to which a sample answers a scrape. Throws std::system_error.
-    explicit Exchange(std::chrono::nanoseconds oldest);
+    /// `oldest` is the age up to which a sample answers a scrape; one that is older by up to
+    /// `delay` does where the next is under way and does not come in time. Throws
+    /// std::system_error.
+    explicit Exchange(std::chrono::nanoseconds oldest,
+                      std::chrono::nanoseconds delay = std::chrono::nanoseconds{0});
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
     ~Exchange();
@@ -47,9 +50,11 @@ class Exchange {
     void countFailure(const std::string& kind);
 
   private:
-    bool isFresh() const;
+    [[nodiscard]] bool isFresh() const;
+    [[nodiscard]] bool isYoungerThan(std::chrono::nanoseconds age) const;
 
     const std::chrono::nanoseconds oldest_;
+    const std::chrono::nanoseconds delay_;
     int descriptor_;
     std::mutex mutex_; ///< guards what follows
     std::condition_variable published_;

@@ -21,8 +21,10 @@ Hosts::Hosts(const std::vector<remote::Host>& hosts, const HostsSettings& settin
         throw std::system_error(errno, std::generic_category(), "eventfd");
     // A scrape that comes every interval is to find the sample before it too old.
     const auto oldest = std::chrono::nanoseconds(settings.interval) * 9 / 10;
+    // A connection and then a sample take so long at most before the host counts as down.
+    const auto delay = 2 * settings.timeout;
     for (const remote::Host& host : hosts)
-        all_.push_back(std::make_unique<One>(host, oldest));
+        all_.push_back(std::make_unique<One>(host, oldest, delay));
 }
 
 Hosts::~Hosts() {

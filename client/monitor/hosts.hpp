@@ -46,8 +46,8 @@ class Hosts {
 
   private:
     struct One {
-        One(remote::Host its, std::chrono::nanoseconds oldest)
-            : host(std::move(its)), exchange(oldest) {}
+        One(remote::Host its, std::chrono::nanoseconds oldest, std::chrono::nanoseconds delay)
+            : host(std::move(its)), exchange(oldest, delay) {}
         remote::Host host;
         Exchange exchange;
     };

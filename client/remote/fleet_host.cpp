@@ -65,6 +65,20 @@ void complete(Snapshot& snapshot, const Answer& answer) {
     }
 }
 
+// The old genv there, as whoever logs in may see it.
+FleetHost readOldHost(const Host& host, const SshBounds& bounds) {
+    // Read where it fails, which the analyzer does not follow.
+    // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores)
+    const auto began = std::chrono::steady_clock::now();
+    FleetHost read{Genv::Old, parsed(readOldSnapshot(host, bounds))};
+    const auto isOutside = [](const Snapshot::Process& process) { return !process.environment; };
+    auto& processes = read.snapshot.processes;
+    if (std::any_of(processes.begin(), processes.end(), isOutside) &&
+        !isRootThere(host, boundsLeft(bounds, began)))
+        read.unknownProcesses = std::erase_if(processes, isOutside);
+    return read;
+}
+
 bool isComplaint(std::string_view line) {
     constexpr std::array<std::string_view, 3> marks{"[ERROR]", "[WARNING]", "[DEBUG]"};
     return std::any_of(marks.begin(), marks.end(),
@@ -106,7 +120,7 @@ FleetHost readFleetHost(const Host& host, const SshBounds& bounds) {
         if (failure.trouble() != Trouble::NoService)
             throw;
     }
-    return {Genv::Old, parsed(readOldSnapshot(host, boundsLeft(bounds, began)))};
+    return readOldHost(host, boundsLeft(bounds, began));
 }
 
 std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_view printed) {

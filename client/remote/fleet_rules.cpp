@@ -188,7 +188,9 @@ class ReportWriter {
     std::map<core::DeviceIndex, std::string> devices_;
 };
 
-HostOrders ordersFor(const FleetHost& host, Machine& machine, bool terminate) {
+HostOrders ordersFor(const FleetHost& host, Machine& machine, const FleetRules& rules) {
+    const bool terminate = rules.terminate;
+    const core::Mood mood = rules.isDryRun ? core::Mood::Would : core::Mood::Does;
     HostOrders orders;
     std::vector<EnforcementAction> detachments;
     ReportWriter report;
@@ -205,22 +207,23 @@ HostOrders ordersFor(const FleetHost& host, Machine& machine, bool terminate) {
                 continue;
             const core::Pid pid = ending.process.identity.pid;
             const auto devices = machine.ledger().devices().indicesOf(ending.devices);
-            orders.actions.push_back({std::string(nameOf(core::EnforcementAction::Kind::Terminate)),
-                                      rule, core::sayTerminating(pid, ending.environment, devices),
-                                      machine.userName(finding.user), pid, ending.environment,
-                                      devices});
+            orders.actions.push_back(
+                {std::string(nameOf(core::EnforcementAction::Kind::Terminate)), rule,
+                 core::sayTerminating(mood, pid, ending.environment, devices),
+                 machine.userName(finding.user), pid, ending.environment, devices});
             report.terminate(processJson(*processes.at(pid)));
         }
         for (const core::Detachment& detachment : finding.detachments) {
             const Snapshot::Environment* environment = environments.at(detachment.environment);
             const core::DeviceIndex index = machine.indexOf(detachment.device);
-            detachments.push_back({std::string(nameOf(core::EnforcementAction::Kind::Detach)),
-                                   rule,
-                                   core::sayDetaching(environment->id, environment->user, index),
-                                   environment->user,
-                                   std::nullopt,
-                                   environment->id,
-                                   {index}});
+            detachments.push_back(
+                {std::string(nameOf(core::EnforcementAction::Kind::Detach)),
+                 rule,
+                 core::sayDetaching(mood, environment->id, environment->user, index),
+                 environment->user,
+                 std::nullopt,
+                 environment->id,
+                 {index}});
             report.detach(index, environmentJson(*environment));
         }
     }
@@ -270,7 +273,7 @@ FleetDecision decide(const std::vector<FleetHost>& hosts, const FleetRules& rule
     }
     addFindings(machines, true, decision.findings);
     for (std::size_t host = 0; host < hosts.size(); ++host)
-        decision.orders.push_back(ordersFor(hosts[host], *machines[host], rules.terminate));
+        decision.orders.push_back(ordersFor(hosts[host], *machines[host], rules));
     return decision;
 }
 

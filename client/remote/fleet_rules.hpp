@@ -22,6 +22,9 @@ namespace genv::remote {
 struct FleetHost {
     Genv genv = Genv::Service;
     Snapshot snapshot;
+    /// The processes that the host could not tell the environment of. They are not in `snapshot`:
+    /// nobody may be judged by them.
+    std::size_t unknownProcesses = 0;
 };
 
 /// A number for everybody, and others for some users, who are known by their names: uids differ
@@ -41,6 +44,7 @@ struct FleetRules {
     UserLimits maxHosts;   ///< hosts on which a user holds a device
     UserLimits maxDevices; ///< distinct devices of a user on each host, summed over the hosts
     bool terminate = true; ///< false: environments are detached and no process is signalled
+    bool isDryRun = false; ///< what is decided is not to be carried out: the words say so
 };
 
 /// Something that rules have found, on one host or, without one, over all.

@@ -2,6 +2,7 @@
 #include "client/remote/old_genv.hpp"
 
 #include "client/remote/command.hpp"
+#include "client/remote/snapshot.hpp"
 
 #include <fmt/format.h>
 
@@ -28,6 +29,28 @@ std::string readOldSnapshot(const Host& host, const SshBounds& bounds) {
     if (output.status != 0)
         throw commandFailed("genv usage snapshot", output);
     return std::move(output.text);
+}
+
+bool hasOldGenv(const Host& host, const SshBounds& bounds) {
+    // The same words run genv 2 where that is, which is none to be told of.
+    constexpr const char* unlessNew =
+        "command -v genvctl >/dev/null && exit 1; exec genv usage snapshot --format json";
+    try {
+        const FarOutput output = runThere(host, {"sh", "-c", unlessNew}, "", bounds);
+        if (output.status != 0)
+            return false;
+        parseSnapshot(output.text);
+        return true;
+    } catch (const InvalidSnapshot&) { // a program of the same name
+        return false;
+    } catch (const HostFailure&) {
+        return false;
+    }
+}
+
+bool isRootThere(const Host& host, const SshBounds& bounds) {
+    const FarOutput output = runThere(host, {"id", "-u"}, "", bounds);
+    return output.status == 0 && lastLine(output.text) == "0";
 }
 
 } // namespace genv::remote

@@ -14,6 +14,13 @@ namespace genv::remote {
 /// HostFailure; Trouble::NoService where there is no such command.
 std::string readOldSnapshot(const Host& host, const SshBounds& bounds);
 
+/// Whether the old genv is there and answers. A host that does not tell counts as one without it.
+bool hasOldGenv(const Host& host, const SshBounds& bounds);
+
+/// Whether it is root who logs in there. To anybody else the old genv says of others' processes
+/// that they are in no environment, since it cannot read where they are. Throws HostFailure.
+bool isRootThere(const Host& host, const SshBounds& bounds);
+
 /// What a far command of genv's means that ended with another status than 0.
 HostFailure commandFailed(std::string_view command, const FarOutput& output);
 

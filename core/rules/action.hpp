@@ -34,10 +34,14 @@ struct EnforcementAction {
 /// As the bus writes a kind: "finding", "terminate", "detach", "end", "failed".
 std::string_view nameOf(EnforcementAction::Kind kind);
 
-/// The sentences of Terminate and Detach.
-std::string sayTerminating(Pid pid, const std::optional<EnvironmentId>& environment,
+/// Whether a sentence says what is done, or what a dry run would do.
+enum class Mood { Does, Would };
+
+/// The sentences of Terminate, Detach and End.
+std::string sayTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
                            const std::vector<DeviceIndex>& devices);
-std::string sayDetaching(const EnvironmentId& environment, const std::string& user,
+std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
                          DeviceIndex device);
+std::string sayEnding(Mood mood, const EnvironmentId& environment, const std::string& user);
 
 } // namespace genv::core

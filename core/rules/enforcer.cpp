@@ -54,16 +54,23 @@ std::string_view nameOf(EnforcementAction::Kind kind) {
     return "failed";
 }
 
-std::string sayTerminating(Pid pid, const std::optional<EnvironmentId>& environment,
+std::string sayTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
                            const std::vector<DeviceIndex>& devices) {
-    return fmt::format("Terminating process {} from environment {} that is running on GPU(s) {}",
-                       pid, environment.value_or("N/A"), fmt::join(devices, ","));
+    return fmt::format("{} process {} from environment {} that is running on GPU(s) {}",
+                       mood == Mood::Does ? "Terminating" : "Would terminate", pid,
+                       environment.value_or("N/A"), fmt::join(devices, ","));
 }
 
-std::string sayDetaching(const EnvironmentId& environment, const std::string& user,
+std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
                          DeviceIndex device) {
-    return fmt::format("Detaching environment {} of user {} from device {}", environment, user,
+    return fmt::format("{} environment {} of user {} from device {}",
+                       mood == Mood::Does ? "Detaching" : "Would detach", environment, user,
                        device);
+}
+
+std::string sayEnding(Mood mood, const EnvironmentId& environment, const std::string& user) {
+    return fmt::format("{} environment {} of user {}", mood == Mood::Does ? "Ending" : "Would end",
+                       environment, user);
 }
 
 // A cycle that is being carried out: terminations answer one by one, and the last answer ends it.
@@ -246,13 +253,14 @@ void Enforcer::end(const Finding& finding, const std::shared_ptr<Round>& round) 
     for (const Ending& ending : finding.endings) {
         const Pid pid = ending.process.identity.pid;
         const auto indices = parts_.ledger.devices().indicesOf(ending.devices);
-        EnforcementAction action{EnforcementAction::Kind::Terminate,
-                                 isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),
-                                 sayTerminating(pid, ending.environment, indices),
-                                 pid,
-                                 ending.environment,
-                                 nameOf(finding.user, round->users),
-                                 indices};
+        EnforcementAction action{
+            EnforcementAction::Kind::Terminate,
+            isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),
+            sayTerminating(round->options.mood(), pid, ending.environment, indices),
+            pid,
+            ending.environment,
+            nameOf(finding.user, round->users),
+            indices};
         if (!round->options.terminate)
             continue;
         if (round->options.dryRun) {
@@ -285,14 +293,14 @@ void Enforcer::detach(const Finding& finding, Round& round) {
         const Device* device = parts_.ledger.devices().findUuid(detachment.device);
         if (environment == nullptr || device == nullptr)
             continue;
-        round.detachments.push_back(
-            {EnforcementAction::Kind::Detach,
-             rule,
-             sayDetaching(environment->id, environment->user, device->facts.index),
-             std::nullopt,
-             environment->id,
-             environment->user,
-             {device->facts.index}});
+        round.detachments.push_back({EnforcementAction::Kind::Detach,
+                                     rule,
+                                     sayDetaching(round.options.mood(), environment->id,
+                                                  environment->user, device->facts.index),
+                                     std::nullopt,
+                                     environment->id,
+                                     environment->user,
+                                     {device->facts.index}});
         if (!round.options.dryRun)
             parts_.ledger.takeAway(EnvironmentId(environment->id), detachment.device, cause);
     }
@@ -300,14 +308,13 @@ void Enforcer::detach(const Finding& finding, Round& round) {
         const Environment* environment = parts_.ledger.find(id);
         if (environment == nullptr)
             continue;
-        round.detachments.push_back(
-            {EnforcementAction::Kind::End,
-             rule,
-             fmt::format("Ending environment {} of user {}", id, environment->user),
-             std::nullopt,
-             id,
-             environment->user,
-             {}});
+        round.detachments.push_back({EnforcementAction::Kind::End,
+                                     rule,
+                                     sayEnding(round.options.mood(), id, environment->user),
+                                     std::nullopt,
+                                     id,
+                                     environment->user,
+                                     {}});
         if (!round.options.dryRun)
             parts_.ledger.end(id, cause);
     }

@@ -30,6 +30,8 @@ struct EnforcementOptions {
     bool dryRun = false;
     bool terminate = true; ///< false: environments are detached and no process is signalled
     Uid actor = 0;
+
+    [[nodiscard]] Mood mood() const { return dryRun ? Mood::Would : Mood::Does; }
 };
 
 class Enforcer {

@@ -76,11 +76,13 @@ TEST_F(EnforcerRun, SamplesAnewForWhoeverMayEnforceAndNotForEverybodysDryRuns) {
     look();
 }
 
-TEST_F(EnforcerRun, ChangesNothingWhenDryAndAnswersTheSame) {
+TEST_F(EnforcerRun, ChangesNothingWhenDryAndSaysWhatItWouldDo) {
     enforce({true, true, root});
     look();
     EXPECT_EQ(messages().size(), 5U);
-    EXPECT_EQ(messages().at(4), "Detaching environment 20 of user user1001 from device 1");
+    EXPECT_EQ(messages().at(3),
+              "Would terminate process 500 from environment 20 that is running on GPU(s) 1");
+    EXPECT_EQ(messages().at(4), "Would detach environment 20 of user user1001 from device 1");
     EXPECT_TRUE(observer.waiting.empty());
     EXPECT_EQ(signalled(500) + signalled(501), 0U);
     EXPECT_EQ(devicesOf("20").size(), 2U);

@@ -39,6 +39,22 @@ TEST(Exchange, WaitsForNoneLongerThanItIsTold) {
     EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
 }
 
+// Else a host that needs longer than a scrape waits would be up and down by turns.
+TEST(Exchange, WhatCameLastAnswersWhileTheNextTakesItsTime) {
+    Exchange exchange(std::chrono::nanoseconds{0}, ever);
+    EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
+    exchange.publish(taken(1));
+    const Exchange::Ticket next = exchange.request();
+    EXPECT_TRUE(exchange.takeRequest());
+    const Served served = exchange.get(next, Clock::now());
+    ASSERT_TRUE(served.sample);
+    EXPECT_EQ(served.sample->leftOut, 1U);
+    Sample old = taken(2);
+    old.begun -= 2 * ever;
+    exchange.publish(old);
+    EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
+}
+
 TEST(Exchange, WhatIsYoungAnswersUnlessItHasExpired) {
     Exchange exchange(ever);
     exchange.publish(taken(1));

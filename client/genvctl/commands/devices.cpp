@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <set>
 
 namespace genv::ctl {
 
@@ -106,11 +106,17 @@ void find(Context& context, const std::string& id) {
 }
 
 void detachEverybody(Context& context) {
-    std::set<std::uint32_t> held;
-    for (const Attachment& attachment : context.client().attachments())
-        held.insert(attachment.device);
-    for (const std::uint32_t device : held)
-        context.authorised([&](Client& client) { client.detachDevice(device, ""); });
+    std::map<std::string, std::string> users;
+    for (const EnvironmentEntry& entry : context.client().environments())
+        users[entry.id] = entry.user;
+    for (const auto& [device, attachments] : heldDevices(context.client())) {
+        if (attachments.empty())
+            continue;
+        context.authorised([&](Client& client) { client.detachDevice(device.index, ""); });
+        for (const Attachment& attachment : attachments)
+            print(fmt::format("GPU {} was taken from environment {} of {}\n", device.index,
+                              shown(attachment.environment), shown(users[attachment.environment])));
+    }
 }
 
 void addFind(CLI::App& devices, Context& context) {

@@ -133,8 +133,10 @@ std::vector<Environment> queried(Context& context, const std::optional<std::stri
 }
 
 void deactivateEverybody(Context& context) {
-    for (const EnvironmentEntry& entry : context.client().environments())
+    for (const EnvironmentEntry& entry : context.client().environments()) {
         context.authorised([&](Client& client) { client.deactivate(entry.id); });
+        print(fmt::format("Environment {} of {} was ended\n", shown(entry.id), shown(entry.user)));
+    }
 }
 
 void addQuery(CLI::App& envs, Context& context) {

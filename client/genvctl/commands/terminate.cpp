@@ -2,6 +2,7 @@
 // terminate: ends processes that use a GPU; others' with an administrator's consent.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/enforcement.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/terminal.hpp"
 
@@ -17,6 +18,9 @@ namespace {
 
 // As kill does: one that cannot be ended does not keep the others from it.
 void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
+    if (!mayTerminateProcesses())
+        throw Failure(ExitStatus::Failed, "GENV_TERMINATE_PROCESSES=0 forbids to end processes",
+                      "Without that variable, the command ends them.");
     std::optional<ExitStatus> worst;
     for (const std::uint32_t pid : pids) {
         try {

@@ -37,6 +37,7 @@ remote::FleetRules readRules(const FleetArguments& arguments) {
     rules.maxHosts = {arguments.maxHostsPerUser,
                       readUserLimits("--max-hosts-for-user", arguments.maxHostsForUser)};
     rules.terminate = mayTerminateProcesses();
+    rules.isDryRun = arguments.options.dryRun;
     return rules;
 }
 
@@ -76,8 +77,7 @@ bool isStoppedBefore(std::chrono::steady_clock::time_point moment, const StopSig
 }
 
 void enforceOnHosts(Context& context, const HostOptions& options, const FleetArguments& arguments) {
-    FleetCycles cycles(options, options.list(context), readRules(arguments),
-                       arguments.options.dryRun);
+    FleetCycles cycles(options, options.list(context), readRules(arguments));
     const std::chrono::seconds interval = readTime("--interval", arguments.interval);
     if (interval.count() == 0) {
         printFleetActions(context, cycles.run());

@@ -56,8 +56,8 @@ struct FleetCycles::Answers {
 };
 
 FleetCycles::FleetCycles(const HostOptions& options, std::vector<remote::Host> hosts,
-                         remote::FleetRules rules, bool dryRun)
-    : options_(options), hosts_(std::move(hosts)), rules_(std::move(rules)), dryRun_(dryRun) {}
+                         remote::FleetRules rules)
+    : options_(options), hosts_(std::move(hosts)), rules_(std::move(rules)) {}
 
 void FleetCycles::tell(Troubles& troubles, std::size_t host, const HostFailure& failure) const {
     const auto known = troubles.find(host);
@@ -148,6 +148,24 @@ void FleetCycles::leaveOutSameMachines(Answers& answers) {
     answers = std::move(each);
 }
 
+void FleetCycles::tellOfUnknownProcesses(const Answers& answers) {
+    for (std::size_t i = 0; i < answers.which.size(); ++i) {
+        const std::size_t unknown = answers.hosts[i].unknownProcesses;
+        if (unknown == 0) {
+            unjudged_.erase(answers.which[i]);
+            continue;
+        }
+        tell(unjudged_, answers.which[i],
+             {Trouble::Failed,
+              fmt::format("{} without a known environment {} not judged: the genv 1 there tells "
+                          "only root where others' processes belong",
+                          unknown == 1 ? "a process" : fmt::format("{} processes", unknown),
+                          unknown == 1 ? "is" : "are"),
+              fmt::format("Log in as root (root@{}; \"-l root\" for all hosts).",
+                          hosts_[answers.which[i]].name)});
+    }
+}
+
 void FleetCycles::carryOut(const Answers& answers, const remote::FleetDecision& decision,
                            remote::Cancellation& cancellation, std::vector<FleetAction>& actions) {
     using Done = std::vector<EnforcementAction>;
@@ -183,6 +201,7 @@ std::vector<FleetAction> FleetCycles::run(int stopDescriptor) {
         watch.emplace(stopDescriptor, cancellation);
     Answers answers = read(cancellation);
     leaveOutSameMachines(answers);
+    tellOfUnknownProcesses(answers);
     std::vector<FleetAction> actions;
     if (cancellation.isCancelled())
         return actions; // not all have answered that would have
@@ -191,7 +210,7 @@ std::vector<FleetAction> FleetCycles::run(int stopDescriptor) {
     for (const remote::FleetFinding& found : decision.findings)
         actions.push_back(
             {found.host ? std::optional(labelOf(*found.host)) : std::nullopt, found.finding});
-    if (!dryRun_) {
+    if (!rules_.isDryRun) {
         carryOut(answers, decision, cancellation, actions);
         return actions;
     }

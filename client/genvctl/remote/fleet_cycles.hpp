@@ -29,7 +29,7 @@ class FleetCycles {
   public:
     /// The options outlive this; each host is named once.
     FleetCycles(const HostOptions& options, std::vector<remote::Host> hosts,
-                remote::FleetRules rules, bool dryRun);
+                remote::FleetRules rules);
 
     /// Runs a cycle and returns what was found and, host by host, done. As soon as the descriptor
     /// is readable, such as a signalfd, what is under way is given up. Throws Failure for the first
@@ -47,6 +47,7 @@ class FleetCycles {
     struct Answers;
     void tell(Troubles& troubles, std::size_t host, const remote::HostFailure& failure) const;
     void leaveOutSameMachines(Answers& answers);
+    void tellOfUnknownProcesses(const Answers& answers);
     Answers read(remote::Cancellation& cancellation);
     void carryOut(const Answers& answers, const remote::FleetDecision& decision,
                   remote::Cancellation& cancellation, std::vector<FleetAction>& actions);
@@ -59,10 +60,10 @@ class FleetCycles {
     const HostOptions& options_;
     std::vector<remote::Host> hosts_;
     remote::FleetRules rules_;
-    bool dryRun_;
     bool isFirst_ = true;
     Troubles unread_;
     Troubles undone_;
+    Troubles unjudged_; ///< hosts that cannot tell where some processes belong
 };
 
 } // namespace genv::ctl
