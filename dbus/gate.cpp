@@ -26,6 +26,11 @@ void Gate::ask(const Caller& caller, const policy::Question& question,
     ++counts_[caller.uid];
 }
 
+void Gate::tellOfQuestion(const Call& call) {
+    if (call.caller.interactive)
+        call.refusals.mayAsk(call.caller.busName, call.method);
+}
+
 void Gate::finish(std::uint64_t ticket) {
     const auto node = pending_.extract(ticket);
     const auto count = counts_.find(node.mapped().uid);

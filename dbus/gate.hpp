@@ -35,6 +35,7 @@ class Gate {
             proceed();
             return;
         }
+        tellOfQuestion(reply.call());
         ask(reply.caller(), *question,
             reply.later([reply, question = *question,
                          proceed = std::move(proceed)](policy::Verdict verdict) {
@@ -57,6 +58,7 @@ class Gate {
             proceed();
             return;
         }
+        tellOfQuestion(reply.call());
         ask(reply.caller(), *question,
             reply.later([reply, violation, action = question->action,
                          proceed = std::move(proceed)](policy::Verdict verdict) {
@@ -83,6 +85,7 @@ class Gate {
     void ask(const Caller& caller, const policy::Question& question,
              policy::Authorizer::Answer answer);
     void finish(std::uint64_t ticket);
+    static void tellOfQuestion(const Call& call);
     static void requireAuthorized(policy::Verdict verdict, const policy::Question& question);
     static void requireWithinQuota(policy::Verdict verdict, const std::string& violation);
 

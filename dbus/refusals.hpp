@@ -29,6 +29,9 @@ class Refusals {
 
     /// Hears of a refusal, before the caller does. Must not throw.
     virtual void refused(const Refusal& refusal) = 0;
+    /// A connection makes a call in which polkit may ask somebody for a password, maybe again: it
+    /// was refused for want of that before. Must not throw.
+    virtual void mayAsk(const std::string& connection, const policy::MethodRow& method) = 0;
 };
 
 } // namespace genv::dbus

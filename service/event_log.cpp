@@ -28,7 +28,7 @@ std::string describe(const core::Cause& cause) {
 }
 
 std::string describe(const core::DeviceFacts& device) {
-    return fmt::format("device {} ({})", device.index, core::escaped(device.uuid));
+    return fmt::format("GPU {}", device.index); // its UUID is a field
 }
 
 std::string describe(const core::Attachment& attachment) {

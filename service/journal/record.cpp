@@ -33,6 +33,19 @@ Record::Record(const Kind& kind, core::Severity severity, std::string line)
       line_(std::move(line)), fields_{{field::messageId, std::string(kind.messageId)},
                                       {field::event, std::string(kind.name)}} {}
 
+void Record::nameUser(std::uint32_t uid, std::string_view name) {
+    const std::string number = fmt::format("uid {}", uid);
+    const std::string both = fmt::format("{} ({})", core::escaped(name), uid);
+    for (std::size_t at = line_.find(number); at != std::string::npos;
+         at = line_.find(number, at)) {
+        const std::size_t end = at + number.size();
+        const bool isWhole = end == line_.size() || line_[end] < '0' || line_[end] > '9';
+        if (isWhole)
+            line_.replace(at, number.size(), both);
+        at += isWhole ? both.size() : number.size();
+    }
+}
+
 Record& Record::add(std::string_view field, std::string_view value) {
     fields_.emplace_back(field, safe(value));
     return *this;

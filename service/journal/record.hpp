@@ -38,6 +38,9 @@ class Record {
     Record& add(std::string_view field, const std::vector<std::string>& values,
                 char separator = ',');
 
+    /// Tells in the line who "uid N" is, wherever it says that: "alice (N)".
+    void nameUser(std::uint32_t uid, std::string_view name);
+
     [[nodiscard]] core::Severity severity() const { return severity_; }
     [[nodiscard]] const std::string& line() const { return line_; }
     /// MESSAGE_ID and GENV_EVENT first.

@@ -65,8 +65,11 @@ void RecordQueue::writeFirst() {
     Waiting first = std::move(waiting_.front());
     waiting_.pop_front();
     ++first_;
-    for (const Person& person : first.people)
+    for (const Person& person : first.people) {
         first.record.add(person.field, person.name.value_or(std::to_string(person.uid)));
+        if (person.name)
+            first.record.nameUser(person.uid, *person.name);
+    }
     sink_.write(std::move(first.record));
 }
 

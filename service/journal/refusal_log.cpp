@@ -20,29 +20,53 @@ std::string sender(const dbus::Refusal& refusal) {
                           : refusal.connection;
 }
 
+std::string lineOf(const dbus::Refusal& refusal) {
+    return fmt::format("refused {}.{} from {}: {}: {}", refusal.method.interface,
+                       refusal.method.member, sender(refusal), refusal.error, refusal.message);
+}
+
 } // namespace
 
 RefusalLog::~RefusalLog() {
+    while (!held_.empty())
+        writeHeld(Key(held_.begin()->first));
     endWindow();
 }
 
 void RefusalLog::refused(const dbus::Refusal& refusal) {
     if (isOneTooMany(refusal.caller))
         return;
-    const std::string line =
-        fmt::format("refused {}.{} from {}: {}: {}", refusal.method.interface,
-                    refusal.method.member, sender(refusal), refusal.error, refusal.message);
+    if (refusal.code == core::ErrorCode::InteractiveAuthorizationRequired) {
+        hold(refusal);
+        return;
+    }
     if (isForbidden(refusal.code)) {
-        record(refusal, line);
+        record(refusal);
         return;
     }
     const bool serious =
         refusal.code == core::ErrorCode::Internal || refusal.code == core::ErrorCode::StorageFailed;
-    log_.write(serious ? core::Severity::Error : core::Severity::Notice, line);
+    log_.write(serious ? core::Severity::Error : core::Severity::Notice, lineOf(refusal));
 }
 
-void RefusalLog::record(const dbus::Refusal& refusal, const std::string& line) {
-    Record record(kindOf("refused"), core::Severity::Notice, line);
+void RefusalLog::hold(const dbus::Refusal& refusal) {
+    const Key key(refusal.connection, &refusal.method);
+    writeHeld(key);
+    held_.emplace(key, Held{refusal, scheduler_.after(retryTime, [this, key] { writeHeld(key); })});
+}
+
+void RefusalLog::writeHeld(const Key& key) {
+    const auto held = held_.extract(key);
+    if (!held.empty())
+        record(held.mapped().refusal);
+}
+
+void RefusalLog::mayAsk(const std::string& connection, const policy::MethodRow& method) {
+    held_.erase({connection, &method});
+}
+
+void RefusalLog::record(const dbus::Refusal& refusal) {
+    Record record(kindOf("refused"), core::Severity::Notice, lineOf(refusal));
     record.add(field::method,
                fmt::format("{}.{}", refusal.method.interface, refusal.method.member));
     record.add(field::error, refusal.error);

@@ -18,6 +18,9 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
     static constexpr core::Uid bob = 1002;
 
     void refused(const dbus::Refusal& refusal) override { refusals.push_back(refusal); }
+    void mayAsk(const std::string& connection, const policy::MethodRow& /*method*/) override {
+        asking.push_back(connection);
+    }
 
     static const policy::MethodRow& row(std::string_view interface, std::string_view member) {
         for (const policy::MethodRow& each : policy::methodTable) {
@@ -47,6 +50,7 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
     std::string said() const { return refusals.size() == 1 ? refusals[0].message : "not one"; }
 
     std::vector<dbus::Refusal> refusals;
+    std::vector<std::string> asking; ///< connections whose calls may ask for a password
     bool isEnding = false;
 };
 

@@ -147,6 +147,15 @@ TEST_F(JournalQueue, WritesAtItsEndWhatStillWaits) {
     users.later(); // and nobody is there to hear
 }
 
+TEST_F(JournalQueue, NamesPeopleInTheLine) {
+    users.add(alice, "alice");
+    service::journal::RecordQueue queue(users, sink);
+    queue.push(plain("a thing of uid 1001, uid 10011 and uid 1002 (by uid 1001)"), alice,
+               std::nullopt);
+    EXPECT_EQ(sink.lines(),
+              LineList{"a thing of alice (1001), uid 10011 and uid 1002 (by alice (1001))"});
+}
+
 TEST_F(JournalQueue, AsksForNoNamesWhereOnlyLinesAreWritten) {
     sink.fields = false;
     users.slow = true;
@@ -172,15 +181,14 @@ class JournalRefusals : public LedgerTest {
 };
 
 TEST_F(JournalRefusals, AreRecordsWhereSomebodyWasNotAllowed) {
-    for (const auto code :
-         {core::ErrorCode::AccessDenied, core::ErrorCode::InteractiveAuthorizationRequired,
-          core::ErrorCode::QuotaExceeded, core::ErrorCode::LimitsExceeded})
+    for (const auto code : {core::ErrorCode::AccessDenied, core::ErrorCode::QuotaExceeded,
+                            core::ErrorCode::LimitsExceeded})
         refuse(alice, code);
-    EXPECT_EQ(sink.records.size(), 4U);
+    EXPECT_EQ(sink.records.size(), 3U);
     EXPECT_TRUE(log.lines.empty());
     refuse(alice, core::ErrorCode::InvalidArgs);
     refuse(std::nullopt, core::ErrorCode::NoSuchDevice);
-    EXPECT_EQ(sink.records.size(), 4U);
+    EXPECT_EQ(sink.records.size(), 3U);
     EXPECT_EQ(log.lines, (LineList{"refused dev.genv.Manager.Enforce from uid 1001 (:1.5): "
                                    "some.Error: why",
                                    "refused dev.genv.Manager.Enforce from :1.5: some.Error: why"}));
@@ -206,6 +214,27 @@ TEST_F(JournalRefusals, NameWhatTheyAreAboutWhereThatIsKnown) {
     EXPECT_EQ(valueOf(record, field::action), "dev.genv.manager.enforce");
     EXPECT_EQ(valueOf(record, field::error), "some.Error");
     EXPECT_EQ(valueOf(sink.records[1], field::environment), "(none)");
+}
+
+TEST_F(JournalRefusals, ForWantOfAPasswordAreRecordsUnlessTheCallIsMadeAgain) {
+    const auto& method = policy::rowOf("dev.genv.Manager", "Enforce");
+    const auto required = core::ErrorCode::InteractiveAuthorizationRequired;
+    refuse(alice, required);
+    EXPECT_TRUE(sink.records.empty());
+    refusals.mayAsk(":1.6", method); // somebody else
+    scheduler.pass(refusals.retryTime);
+    EXPECT_EQ(sink.records.size(), 1U);
+
+    refuse(alice, required);
+    refusals.mayAsk(":1.5", method);
+    scheduler.pass(refusals.retryTime);
+    EXPECT_EQ(sink.records.size(), 1U) << "what became of it is told where it is known";
+    refuse(alice, core::ErrorCode::AccessDenied);
+    EXPECT_EQ(sink.records.size(), 2U);
+
+    refuse(alice, required);
+    refuse(alice, required);
+    EXPECT_EQ(sink.records.size(), 3U) << "each of several";
 }
 
 TEST_F(JournalRefusals, OfAFloodAreCountedAndTheOthersAreStillListed) {
