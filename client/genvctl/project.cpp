@@ -124,6 +124,18 @@ std::filesystem::path requireProjectFolder() {
     return *std::move(folder);
 }
 
+std::filesystem::path makeProjectFolder() {
+    if (auto folder = projectFolder())
+        return *std::move(folder);
+    const std::filesystem::path folder = workingFolder() / folderName;
+    std::error_code error;
+    std::filesystem::create_directory(folder, error);
+    if (error)
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("{} cannot be made: {}", folder.native(), error.message()));
+    return folder;
+}
+
 Configuration loadProject(const std::filesystem::path& folder) {
     Configuration configuration;
     for (const Field field : allFields) {

@@ -34,6 +34,8 @@ void setField(Configuration& configuration, Field field, const std::string& text
 std::optional<std::filesystem::path> projectFolder();
 /// The same, but throws Failure that says where to create one.
 std::filesystem::path requireProjectFolder();
+/// The same, but makes .genv in the working folder where there is neither. Throws Failure.
+std::filesystem::path makeProjectFolder();
 
 /// What is saved in a folder. Throws Failure that names the file that makes no sense.
 Configuration loadProject(const std::filesystem::path& folder);

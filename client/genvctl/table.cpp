@@ -33,6 +33,15 @@ std::string csvLine(const std::vector<std::string>& cells) {
     return line + '\n';
 }
 
+// fmt pads by terminal cells, not bytes.
+std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        line += widths[i] == 0 ? cells[i] : fmt::format("{:<{}} ", cells[i], widths[i] - 1);
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+}
+
 } // namespace
 
 void Table::add(std::vector<std::string> cells) {
@@ -42,23 +51,27 @@ void Table::add(std::vector<std::string> cells) {
 }
 
 std::string Table::text(bool header, const std::string& before, const std::string& after) const {
+    const auto all = widths();
     std::string text;
     if (header)
-        text += before + line(titles()) + after + '\n';
+        text += before + line(titles(), all) + after + '\n';
     for (const auto& row : rows_)
-        text += line(row) + '\n';
+        text += line(row, all) + '\n';
     return text;
 }
 
 void Table::fit(std::size_t width) {
+    if (isWithin(width))
+        return;
     for (auto& row : rows_) {
-        if (cells(line(row)) <= width)
-            continue;
         for (std::size_t i = 0; i + 1 < row.size(); ++i) {
             if (columns_[i].width > 1)
                 row[i] = shortened(row[i], columns_[i].width - 1);
         }
-        const std::size_t taken = cells(line(row));
+    }
+    const auto all = widths();
+    for (auto& row : rows_) {
+        const std::size_t taken = cells(line(row, all));
         std::string& last = row.back();
         const std::size_t excess = taken > width ? taken - width : 0;
         const std::size_t length = cells(last);
@@ -82,16 +95,22 @@ std::vector<std::string> Table::titles() const {
     return titles;
 }
 
-std::string Table::line(const std::vector<std::string>& cells) const {
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        // fmt pads by terminal cells, not bytes; a cell that is too long still keeps apart from the
-        // next.
-        line += columns_[i].width == 0 ? cells[i]
-                                       : fmt::format("{:<{}} ", cells[i], columns_[i].width - 1);
+std::vector<std::size_t> Table::widths() const {
+    std::vector<std::size_t> widths;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        widths.push_back(columns_[i].width);
+        if (widths.back() == 0)
+            continue;
+        for (const auto& row : rows_)
+            widths.back() = std::max(widths.back(), cells(row[i]) + 1);
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line;
+    return widths;
+}
+
+bool Table::isWithin(std::size_t width) const {
+    const auto all = widths();
+    return std::all_of(rows_.begin(), rows_.end(),
+                       [&](const auto& row) { return cells(line(row, all)) <= width; });
 }
 
 } // namespace genv::ctl

@@ -13,7 +13,9 @@ class Table {
   public:
     struct Column {
         std::string title;
-        std::size_t width = 0; ///< in terminal cells; 0: the last one, as long as it is
+        /// In terminal cells, with the space behind it; a longer cell makes the column wider. 0:
+        /// the last one, as long as it is.
+        std::size_t width = 0;
     };
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -25,15 +27,17 @@ class Table {
     /// colour.
     [[nodiscard]] std::string text(bool header, const std::string& before = {},
                                    const std::string& after = {}) const;
-    /// Shortens cells, with an ellipsis, in rows that are wider than a terminal of so many cells:
-    /// at first those that are wider than their columns, then the last one. The header stays.
+    /// Shortens cells, with an ellipsis, where a row is wider than a terminal of so many cells: at
+    /// first those that are wider than their columns were to be, then the last one of each row that
+    /// is still too wide. The header stays.
     void fit(std::size_t width);
     /// Lines as RFC 4180 has them, but for the line ends, which are Unix's.
     [[nodiscard]] std::string csv(bool header) const;
 
   private:
     [[nodiscard]] std::vector<std::string> titles() const;
-    [[nodiscard]] std::string line(const std::vector<std::string>& cells) const;
+    [[nodiscard]] std::vector<std::size_t> widths() const;
+    [[nodiscard]] bool isWithin(std::size_t width) const;
 
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_;

@@ -17,7 +17,7 @@ __genv_prompt=__genv_prompt
 __genv_entry='"${__genv_prompt-:}"'
 
 # What an activation sets, but for PATH and PS1, which are extended.
-__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
+__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS GENV_PROMPT
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 
 # What a variable was before the activation, by its name, and what else is known of the activation, in small letters:
@@ -129,12 +129,30 @@ __genv_enter() {
     __genv_save PATH
     PATH=$2${PATH:+:$PATH}
     __genv_state[PATH,now]=$PATH
-    if [[ -n $1 && -v PS1 ]]; then
-        __genv_save PS1
-        PS1=$1$PS1
-        __genv_state[PS1,now]=$PS1
+    if [[ -n $1 ]]; then
+        __genv_set GENV_PROMPT "$1"
+        __genv_mark_prompt
     fi
     __genv_hook
+}
+
+# Puts the prefix in front of the prompt.
+__genv_mark_prompt() {
+    if [[ -v PS1 ]]; then
+        __genv_save PS1
+        PS1=${__genv_state[prefix]}$PS1
+        __genv_state[PS1,now]=$PS1
+    fi
+}
+
+# A shell within one that is activated, such as a window of tmux. It does this at its first prompt: its start files may set
+# the prompt after they have read this code.
+__genv_inherit_prefix() {
+    __genv_state[inherits]=""
+    if [[ -n ${GENV_PROMPT-} && ${PS1-} != *"$GENV_PROMPT"* ]]; then
+        __genv_state[prefix]=$GENV_PROMPT
+        __genv_mark_prompt
+    fi
 }
 
 # __genv_watch FILE LINE: the status file, and its first line when what it says was known already.
@@ -257,6 +275,9 @@ __genv_unhook() {
 # Runs at each prompt and leaves the last status as it is, but under errexit, where that would end the shell.
 __genv_prompt() {
     local __genv_last=$?
+    if [[ -n ${__genv_state[inherits]-} ]]; then
+        __genv_inherit_prefix
+    fi
     if [[ -n ${__genv_state[shims]-} && ${VIRTUAL_ENV-} != "${__genv_state[venv]-}" ]]; then
         __genv_enter_again
     fi
@@ -325,6 +346,7 @@ __genv_inherit() {
     if [[ $__genv_line != *" 0" && $__genv_line == *" ${__genv_state[began]}" ]]; then
         __genv_state[seen]=$__genv_line
     fi
+    __genv_state[inherits]=prefix
     __genv_hook
 }
 

@@ -5,7 +5,7 @@
 
 set -q __genv_program; or set -g __genv_program genvctl
 
-set -g __genv_names GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS \
+set -g __genv_names GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS GENV_PROMPT \
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
 
 function genv
@@ -91,6 +91,7 @@ function __genv_enter
     __genv_save PATH
     set -g PATH $argv[2] $PATH
     set -g __genv_path $PATH
+    test -z "$argv[1]"; or __genv_set GENV_PROMPT $argv[1]
     __genv_wrap
 end
 
@@ -185,6 +186,12 @@ function __genv_return
 end
 
 function __genv_prompt --on-event fish_prompt
+    # At the first prompt: config.fish may make fish_prompt after it has read this code.
+    if set -q __genv_inherits
+        set -eg __genv_inherits
+        set -g __genv_prefix $GENV_PROMPT
+        __genv_wrap
+    end
     if set -q __genv_shims; and test "$VIRTUAL_ENV" != "$__genv_venv"
         __genv_enter_again
     end
@@ -254,6 +261,7 @@ function __genv_inherit
     if not string match -q '* 0' -- $__genv_line; and string match -q -- "* $__genv_began" $__genv_line
         set -g __genv_seen $__genv_line
     end
+    test -z "$GENV_PROMPT"; or set -g __genv_inherits prefix
 end
 
 function __genv_preactivate

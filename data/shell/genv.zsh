@@ -6,7 +6,7 @@
 : "${__genv_program:=genvctl}"
 
 typeset -ga __genv_names
-__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS
+__genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS GENV_PROMPT
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 
 if [[ ${(t)__genv_state-} != association* || ${(t)__genv_value-} != association* ]]; then
@@ -106,12 +106,30 @@ __genv_enter() {
     __genv_save PATH
     PATH=$2${PATH:+:$PATH}
     __genv_state[PATH.now]=$PATH
-    if [[ -n $1 && -v PS1 ]]; then
-        __genv_save PS1
-        PS1=$1$PS1
-        __genv_state[PS1.now]=$PS1
+    if [[ -n $1 ]]; then
+        __genv_set GENV_PROMPT "$1"
+        __genv_mark_prompt
     fi
     __genv_hook
+}
+
+__genv_mark_prompt() {
+    emulate -L zsh
+    if [[ -v PS1 ]]; then
+        __genv_save PS1
+        PS1=${__genv_state[prefix]}$PS1
+        __genv_state[PS1.now]=$PS1
+    fi
+}
+
+# At the first prompt: start files may set the prompt after they have read this code.
+__genv_inherit_prefix() {
+    emulate -L zsh
+    __genv_state[inherits]=""
+    if [[ -n ${GENV_PROMPT-} && ${PS1-} != *"$GENV_PROMPT"* ]]; then
+        __genv_state[prefix]=$GENV_PROMPT
+        __genv_mark_prompt
+    fi
 }
 
 __genv_watch() {
@@ -195,6 +213,9 @@ __genv_unhook() {
 
 __genv_prompt() {
     emulate -L zsh
+    if [[ -n ${__genv_state[inherits]-} ]]; then
+        __genv_inherit_prefix
+    fi
     if [[ -n ${__genv_state[shims]-} && ${VIRTUAL_ENV-} != "${__genv_state[venv]-}" ]]; then
         __genv_enter_again
     fi
@@ -273,6 +294,7 @@ __genv_inherit() {
     if [[ $__genv_line != *" 0" && $__genv_line == *" ${__genv_state[began]}" ]]; then
         __genv_state[seen]=$__genv_line
     fi
+    __genv_state[inherits]=prefix
     __genv_hook
 }
 

@@ -40,23 +40,27 @@ TEST(Table, HasARowWithEmptyCellsForAFreeDevice) {
     EXPECT_EQ(table.csv(true), "ID,ENV ID,ENV NAME,ATTACHED\n2,,,\n");
 }
 
-TEST(Table, CutsNothingAndKeepsLongCellsApart) {
+TEST(Table, CutsNothingAndWidensTheColumnsOfLongCells) {
     Table table = devicesTable();
-    table.add(
-        {"0", "an-id-that-is-long", "a name that is much longer than its column", "1 second ago"});
-    EXPECT_EQ(
-        table.text(false),
-        "0       an-id-that-is-long a name that is much longer than its column 1 second ago\n");
+    table.add({"0", "7", "a name that is longer", "1 second ago"});
+    table.add({"1", "an-id-that-is-long", "short", "just now"});
+    EXPECT_EQ(table.text(true), "ID      ENV ID             ENV NAME              ATTACHED\n"
+                                "0       7                  a name that is longer 1 second ago\n"
+                                "1       an-id-that-is-long short                 just now\n");
 }
 
 TEST(Table, FitsATerminalByShorteningWhatIsTooLong) {
     Table table = devicesTable();
     table.add({"0", "an-id-that-is-long", "a name that is much longer", "25 minutes ago"});
     table.add({"1", "an-id-that-is-long", "short", "just now"});
+    table.fit(80);
+    EXPECT_EQ(table.text(false),
+              "0       an-id-that-is-long a name that is much longer 25 minutes ago\n"
+              "1       an-id-that-is-long short                      just now\n");
     table.fit(51);
     EXPECT_EQ(table.text(true), "ID      ENV ID      ENV NAME        ATTACHED\n"
                                 "0       an-id-that… a name that is… 25 minutes ago\n"
-                                "1       an-id-that-is-long short           just now\n");
+                                "1       an-id-that… short           just now\n");
     table.fit(40);
     EXPECT_EQ(table.text(false), "0       an-id-that… a name that is… 25 …\n"
                                  "1       an-id-that… short           jus…\n");

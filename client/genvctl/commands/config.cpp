@@ -96,7 +96,7 @@ void config(Context& context, const ConfigArguments& arguments) {
         code.set(configurationVariables(now));
         context.tellShell(code);
         if (arguments.save)
-            saveProject(requireProjectFolder(), now, arguments.fields());
+            saveProject(makeProjectFolder(), now, arguments.fields());
         if (!arguments.changes() && !arguments.save && !arguments.refresh && !arguments.quiet)
             printConfiguration(context, arguments, now);
     });
