@@ -174,6 +174,15 @@ class Contents(unittest.TestCase):
             self.assertTrue((self.root / path[1:]).exists(), path)
         self.assertFalse(b"/usr/local/libexec" in text or b"/usr/local/share/genv" in text)
 
+    def test_every_link_of_a_page_leads_somewhere(self):
+        folder, links = self.root / "usr/share/doc/genv", 0
+        for page in folder.glob("*.md*"):
+            text = (gzip.decompress(page.read_bytes()) if page.suffix == ".gz" else page.read_bytes()).decode()
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                links += 1
+                self.assertTrue((folder / link).exists() or (folder / f"{link}.gz").exists(), f"{page.name}: {link}")
+        self.assertGreater(links, 40)
+
     def test_units(self):
         units = sorted(self.root.glob("lib/systemd/system/*.service")) + sorted(self.root.glob("lib/systemd/system/*.socket"))
         self.assertGreaterEqual(len(units), 2)
