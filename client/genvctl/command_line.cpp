@@ -94,8 +94,8 @@ constexpr std::array commands{
     Command{"shell", addShell},         Command{"init", addInit},
     Command{"limits", addLimits},       Command{"enforce", addEnforce},
     Command{"terminate", addTerminate}, Command{"usage", addUsage},
-    Command{"policy", addPolicy},       Command{"remote", addRemote},
-    Command{"version", addVersion}};
+    Command{"policy", addPolicy},       Command{"doctor", addDoctor},
+    Command{"remote", addRemote},       Command{"version", addVersion}};
 
 using Words = std::vector<std::string_view>;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/completion.hpp"
+#include "client/genvctl/doctor/checks.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -96,6 +97,11 @@ TEST(Completion, OffersArgumentsInTheirPlaces) {
     EXPECT_EQ(candidates({"terminate", "1", ""}), (Words{"4711"})) << "as many as one likes";
     EXPECT_EQ(candidates({"limits", "l"}), (Words{"live"}));
     EXPECT_EQ(candidates({"limits", "alice", "l"}), Words{}) << "only one";
+    Words checks;
+    for (const doctor::Check& check : doctor::allChecks)
+        checks.emplace_back(check.name);
+    EXPECT_EQ(candidates({"doctor", ""}), checks);
+    EXPECT_EQ(candidates({"doctor", "bus", "s"}), (Words{"service", "shell"}));
     EXPECT_EQ(completed({"policy", "check", "x"}).kind, ValueKind::File);
 }
 

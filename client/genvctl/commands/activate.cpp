@@ -6,6 +6,7 @@
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/genv1_leftovers.hpp"
 #include "client/genvctl/remote/placement.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
@@ -84,6 +85,14 @@ std::string startWithout(Context& context, ActivateOptions options, const char* 
                      *options.configuration.gpus),
          why);
     return id;
+}
+
+// Its bookings are unknown to genvd, so a person who types its name, or runs a script that does, is
+// to know that it is there.
+void tellOfGenv1() {
+    if (const auto program = genv1OnPath(Places::own()))
+        tellPerson(fmt::format("{} is genv 1 and comes first in PATH; see \"genvctl doctor\"",
+                               program->string()));
 }
 
 // What the command line asks to attach must be had; what only the project's folder asks for is
@@ -176,6 +185,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
         tellPerson(fmt::format("environment {} has GPU{} {}", id,
                                environment.devices.size() == 1 ? "" : "s",
                                joined(environment.devices, ",")));
+    tellOfGenv1();
     context.warnOfNotices(id);
 }
 

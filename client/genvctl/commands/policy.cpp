@@ -3,17 +3,12 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/service_program.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -21,30 +16,12 @@ namespace genv::ctl {
 
 namespace {
 
-std::string servicePath() {
-    const char* path = std::getenv("GENVD");
-    return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
-}
-
 // The service says what is wrong on standard error itself.
 void check(const std::string& file) {
-    std::string program = servicePath();
-    std::string option = "--check";
-    std::string path = file.starts_with('-') ? "./" + file : file; // or it would be an option
-    const std::array<char*, 4> arguments{program.data(), option.data(), path.data(), nullptr};
-    pid_t process = -1;
-    const int error =
-        posix_spawn(&process, program.c_str(), nullptr, nullptr, arguments.data(), environ);
-    if (error != 0)
-        throw Failure(ExitStatus::Failed,
-                      fmt::format("{} cannot be run: {}", program, std::strerror(error)),
-                      "Install the service, or name its program in the variable GENVD.");
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = checkWithService(file, false).status;
     if (WIFSIGNALED(status))
         throw Failure(ExitStatus::Failed,
-                      fmt::format("{} was ended by signal {}", program, WTERMSIG(status)));
+                      fmt::format("{} was ended by signal {}", serviceProgram(), WTERMSIG(status)));
     if (status != 0)
         throw Failure(ExitStatus::Failed, "");
 }

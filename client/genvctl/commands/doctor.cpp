@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// doctor: what is wrong on this machine, and what to do about it.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context.hpp"
+#include "client/genvctl/doctor/examination.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+namespace genv::ctl {
+
+namespace {
+
+using doctor::Check;
+using doctor::Finding;
+using doctor::Verdict;
+
+constexpr std::size_t usualWidth = 80;
+constexpr std::size_t textColumn = 25;
+
+struct DoctorArguments {
+    std::vector<std::string> names;
+    bool quiet = false;
+};
+
+const char* nameOf(Verdict verdict) {
+    switch (verdict) {
+    case Verdict::Ok:
+        return "ok";
+    case Verdict::Warning:
+        return "warning";
+    case Verdict::Problem:
+        break;
+    }
+    return "problem";
+}
+
+std::vector<Check> chosenChecks(const std::vector<std::string>& names) {
+    std::vector<Check> chosen;
+    for (const Check& check : doctor::allChecks) {
+        if (names.empty() || std::find(names.begin(), names.end(), check.name) != names.end())
+            chosen.push_back(check);
+    }
+    return chosen;
+}
+
+// Words in lines behind `first`; a word that is too long for a line has one of its own.
+std::string wrapped(std::string line, const std::string& text, std::size_t width) {
+    std::string result;
+    std::istringstream words(shown(text));
+    bool isEmpty = true;
+    for (std::string word; words >> word; isEmpty = false) {
+        if (!isEmpty && cells(line) + 1 + cells(word) > width) {
+            result += line + '\n';
+            line = std::string(textColumn, ' ') + word;
+        } else {
+            line += (isEmpty ? "" : " ") + word;
+        }
+    }
+    return result + line + '\n';
+}
+
+void examineMachine(Context& context, const DoctorArguments& arguments) {
+    const std::vector<Check> checks = chosenChecks(arguments.names);
+    const std::vector<Finding> findings = doctor::examine(checks, Places::own());
+    const std::size_t width = std::min(terminalWidth().value_or(usualWidth), usualWidth);
+    Json json = Json::array();
+    std::string text;
+    bool isWell = true;
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+        const auto& [verdict, found, advice] = findings[i];
+        isWell = isWell && verdict != Verdict::Problem;
+        if (arguments.quiet && verdict == Verdict::Ok)
+            continue;
+        json.push_back({{"check", checks[i].name},
+                        {"verdict", nameOf(verdict)},
+                        {"found", found},
+                        {"advice", advice.empty() ? Json(nullptr) : Json(advice)}});
+        text += wrapped(fmt::format("{:<9}{:<16}", nameOf(verdict), checks[i].name), found, width);
+        if (!advice.empty())
+            text += wrapped(std::string(textColumn, ' '), advice, width);
+    }
+    if (!context.printJson(json))
+        print(text);
+    if (!isWell)
+        throw Failure(ExitStatus::Failed, "");
+}
+
+} // namespace
+
+void addDoctor(CLI::App& app, Context& context) {
+    CLI::App* command =
+        app.add_subcommand("doctor", "Check this machine's genv and say what to do");
+    const auto arguments = std::make_shared<DoctorArguments>();
+    std::vector<std::string> names;
+    for (const Check& check : doctor::allChecks)
+        names.emplace_back(check.name);
+    command->add_option("CHECK", arguments->names, "Only these: " + CLI::detail::join(names, ", "))
+        ->check(CLI::IsMember(names).description(""))
+        ->type_name("");
+    command->add_flag("-q,--quiet", arguments->quiet, "Print only warnings and problems");
+    command->footer("Exit status 1 where there is a problem; warnings do not count. Nothing is\n"
+                    "changed, and genvd is not started.");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { examineMachine(context, *arguments); };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The checks that ask the bus: the bus itself, the service, polkit, the exporter and the versions.
+#include "client/genvctl/doctor/checks.hpp"
+#include "client/genvctl/doctor/system_bus.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace genv::ctl::doctor {
+
+namespace {
+
+using enum Verdict;
+
+constexpr BusObject manager{dbus::contract::busName, dbus::contract::managerPath,
+                            "dev.genv.Manager"};
+constexpr BusObject polkit{"org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority",
+                           "org.freedesktop.PolicyKit1.Authority"};
+constexpr const char* systemd = "org.freedesktop.systemd1";
+constexpr const char* servicePath = "/org/freedesktop/systemd1/unit/genvd_2eservice";
+constexpr const char* exporterPath = "/org/freedesktop/systemd1/unit/genv_2dmonitor_2eservice";
+constexpr const char* unitInterface = "org.freedesktop.systemd1.Unit";
+constexpr const char* serviceInterface = "org.freedesktop.systemd1.Service";
+// Exit status of a service whose configuration is wrong.
+constexpr std::int32_t exitConfiguration = 78;
+
+/// A unit as systemd has it.
+struct Unit {
+    std::string load;   ///< "loaded", "not-found", "masked"
+    std::string active; ///< "active", "failed", "inactive", ...
+    std::string file;   ///< "enabled", "disabled", ...
+    std::string why;    ///< of a failure
+    std::int32_t status = 0;
+};
+
+// Nothing where no systemd is on this bus.
+std::optional<Unit> unitAt(const SystemBus& bus, const char* path) {
+    if (!bus.hasOwner(systemd))
+        return std::nullopt;
+    const BusObject unit{systemd, path, unitInterface};
+    const BusObject service{systemd, path, serviceInterface};
+    Unit found;
+    found.load = bus.text(unit, "LoadState");
+    found.active = bus.text(unit, "ActiveState");
+    found.file = bus.text(unit, "UnitFileState");
+    if (found.active != "failed")
+        return found;
+    found.status = bus.number(service, "ExecMainStatus");
+    found.why = bus.text(service, "StatusText");
+    if (found.why.empty())
+        found.why = fmt::format("{}, status {}", bus.text(service, "Result"), found.status);
+    return found;
+}
+
+Finding ofStoppedService(const SystemBus& bus) {
+    const auto unit = unitAt(bus, servicePath);
+    if (!unit)
+        return {Problem, "genvd is not running, and no systemd on this bus can start it",
+                "Start genvd as genvd(8) describes."};
+    if (unit->load == "masked")
+        return {Problem, "genvd.service is masked",
+                "As root: systemctl unmask genvd && systemctl start genvd"};
+    if (unit->load != "loaded")
+        return {Problem, "genvd.service is not installed", "Install the package genv."};
+    if (unit->active == "failed")
+        return {Problem, "genvd.service has failed: " + unit->why,
+                unit->status == exitConfiguration
+                    ? "As root, correct the file, then: systemctl restart genvd"
+                    : "As root: \"journalctl -u genvd\" says why; then systemctl restart genvd"};
+    if (!bus.canStart(dbus::contract::busName))
+        return {Problem, "genvd is not running, and the bus cannot start it",
+                "As root: systemctl start genvd"};
+    return {Warning, "genvd is not running; the next request starts it",
+            "As root: systemctl start genvd"};
+}
+
+std::uint32_t countGenvActions(sd_bus_message* reply) {
+    std::uint32_t count = 0;
+    sd_bus_message_enter_container(reply, 'a', "(ssssssuuua{ss})");
+    while (sd_bus_message_enter_container(reply, 'r', "ssssssuuua{ss}") > 0) {
+        const char* id = "";
+        sd_bus_message_read(reply, "s", &id);
+        if (std::string_view(id).starts_with("dev.genv.manager."))
+            ++count;
+        sd_bus_message_skip(reply, "sssssuuua{ss}");
+        sd_bus_message_exit_container(reply);
+    }
+    return count;
+}
+
+} // namespace
+
+Finding checkBus(const Places& /*places*/) {
+    try {
+        const SystemBus bus;
+        if (!bus.hasOwner(dbus::contract::busName))
+            return {Ok, "the system bus answers", ""};
+        std::ignore = bus.text(manager, "Version");
+    } catch (const NoBus& error) {
+        return {Problem, error.what(), "As root: systemctl status dbus"};
+    } catch (const CallFailed& error) {
+        if (error.name() == dbus::contract::error::accessDenied)
+            return {Problem, "the system bus rejects requests to genvd",
+                    "Install the package genv again, then, as root: systemctl reload dbus"};
+        // Whatever else genvd answers, or not, is the service's.
+    }
+    return {Ok, "the system bus answers and delivers requests to genvd", ""};
+}
+
+Finding checkService(const Places& /*places*/) {
+    const SystemBus bus;
+    if (!bus.hasOwner(dbus::contract::busName))
+        return ofStoppedService(bus);
+    try {
+        return {Ok, fmt::format("genvd {} is running", bus.text(manager, "Version")), ""};
+    } catch (const CallFailed& error) {
+        return {Problem,
+                error.isLate()
+                    ? "genvd is running but does not answer within 2 s"
+                    : fmt::format("genvd is running but refuses to answer: {}", error.what()),
+                "As root: \"journalctl -u genvd\" may say why; \"systemctl restart genvd\" keeps "
+                "all environments."};
+    }
+}
+
+Finding checkPolkit(const Places& /*places*/) {
+    const SystemBus bus;
+    if (!bus.hasOwner(polkit.service) && !bus.canStart(polkit.service))
+        return {Problem, "polkit is missing: requests that need its answer are refused",
+                "Install the package polkitd."};
+    try {
+        const auto reply = bus.call(polkit, "EnumerateActions", "", true);
+        if (const auto count = countGenvActions(reply.get()); count > 0)
+            return {Ok, fmt::format("polkit answers and knows genv's {} actions", count), ""};
+    } catch (const CallFailed& error) {
+        return {Problem,
+                error.isLate() ? "polkit does not answer within 2 s"
+                               : fmt::format("polkit cannot be asked: {}", error.what()),
+                "As root: \"journalctl -u polkit\" may say why; then systemctl restart polkit"};
+    }
+    return {Problem,
+            "polkit does not know genv's actions: requests that need its answer are refused",
+            "Install the package genv again, then, as root: systemctl restart polkit"};
+}
+
+Finding checkExporter(const Places& /*places*/) {
+    const SystemBus bus;
+    const auto unit = unitAt(bus, exporterPath);
+    if (!unit)
+        return {Ok, "no systemd on this bus, so no exporter", ""};
+    if (unit->load != "loaded")
+        return {Ok, "not installed (package genv-monitor)", ""};
+    if (unit->active == "failed")
+        return {Problem, "genv-monitor.service has failed: " + unit->why,
+                "As root: \"journalctl -u genv-monitor\" says why; then systemctl restart "
+                "genv-monitor"};
+    if (unit->active == "active")
+        return {Ok, "genv-monitor.service is running", ""};
+    if (unit->file == "enabled")
+        return {Warning, "genv-monitor.service is enabled but not running",
+                "As root: systemctl start genv-monitor"};
+    return {Ok, "genv-monitor.service is installed but not enabled", ""};
+}
+
+Finding checkVersions(const Places& /*places*/) {
+    const SystemBus bus;
+    if (!bus.hasOwner(dbus::contract::busName))
+        return {Ok, "genvctl " GENV_VERSION "; genvd is not running", ""};
+    const std::string service = bus.text(manager, "Version");
+    if (service == GENV_VERSION)
+        return {Ok, "genvctl and genvd are " GENV_VERSION, ""};
+    return {Warning,
+            fmt::format("genvctl is {}, but the running genvd is {}", GENV_VERSION, service),
+            "As root: \"systemctl restart genvd\" starts the installed version and keeps all "
+            "environments."};
+}
+
+} // namespace genv::ctl::doctor

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The checks of `genvctl doctor`: a row of the table each. A check runs in a process of its own
+// that is ended at its deadline, so it may block; it changes nothing and starts no service of
+// genv's.
+#pragma once
+
+#include "client/genvctl/doctor/finding.hpp"
+#include "client/genvctl/places.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace genv::ctl::doctor {
+
+Finding checkDriver(const Places& places);
+Finding checkBus(const Places& places);
+Finding checkService(const Places& places);
+Finding checkPolkit(const Places& places);
+Finding checkConfiguration(const Places& places);
+Finding checkGenv1(const Places& places);
+Finding checkShell(const Places& places);
+Finding checkExporter(const Places& places);
+Finding checkVersions(const Places& places);
+
+struct Check {
+    std::string_view name;
+    Finding (*look)(const Places& places);
+};
+
+/// In the order of the output.
+inline constexpr std::array allChecks{
+    Check{"driver", checkDriver},
+    Check{"bus", checkBus},
+    Check{"service", checkService},
+    Check{"polkit", checkPolkit},
+    Check{"configuration", checkConfiguration},
+    Check{"genv-1", checkGenv1},
+    Check{"shell", checkShell},
+    Check{"exporter", checkExporter},
+    Check{"versions", checkVersions},
+};
+
+} // namespace genv::ctl::doctor

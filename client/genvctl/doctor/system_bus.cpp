@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/doctor/system_bus.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace genv::ctl::doctor {
+
+namespace {
+
+constexpr std::uint64_t deadlineMicroseconds = 2'000'000;
+constexpr BusObject driver{"org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"};
+
+std::uint64_t now() {
+    using namespace std::chrono;
+    return static_cast<std::uint64_t>(
+        duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count());
+}
+
+[[noreturn]] void failBus(int error) {
+    throw NoBus(std::string("the system bus cannot be reached: ") + std::strerror(-error));
+}
+
+void require(int result, const char* what) {
+    if (result < 0)
+        throw CallFailed("", std::string(what) + ": " + std::strerror(-result));
+}
+
+} // namespace
+
+bool CallFailed::isLate() const {
+    return name_ == "org.freedesktop.DBus.Error.NoReply" ||
+           name_ == "org.freedesktop.DBus.Error.Timeout" || name_ == "System.Error.ETIMEDOUT";
+}
+
+SystemBus::SystemBus() : deadline_(now() + deadlineMicroseconds) {
+    sd_bus* bus = nullptr;
+    if (const int error = sd_bus_open_system(&bus); error < 0)
+        failBus(error);
+    bus_.reset(bus);
+    int ready = 0;
+    while ((ready = sd_bus_is_ready(bus)) == 0) {
+        int done = sd_bus_process(bus, nullptr);
+        if (done == 0) {
+            if (timeLeft() <= 1)
+                throw NoBus("the system bus does not answer");
+            done = sd_bus_wait(bus, timeLeft());
+        }
+        if (done < 0)
+            failBus(done);
+    }
+    if (ready < 0)
+        failBus(ready);
+}
+
+// Not 0, which is sd-bus's default.
+std::uint64_t SystemBus::timeLeft() const {
+    const std::uint64_t moment = now();
+    return moment < deadline_ ? deadline_ - moment : 1;
+}
+
+SystemBus::Message SystemBus::call(const BusObject& object, const char* method,
+                                   const char* argument, bool start) const {
+    sd_bus_message* raw = nullptr;
+    require(sd_bus_message_new_method_call(bus_.get(), &raw, object.service, object.path,
+                                           object.interface, method),
+            method);
+    const Message message(raw);
+    sd_bus_message_set_auto_start(raw, start ? 1 : 0);
+    if (argument != nullptr)
+        require(sd_bus_message_append(raw, "s", argument), method);
+    return send(raw);
+}
+
+SystemBus::Message SystemBus::send(sd_bus_message* message) const {
+    sd_bus_error error = SD_BUS_ERROR_NULL;
+    sd_bus_message* reply = nullptr;
+    if (sd_bus_call(bus_.get(), message, timeLeft(), &error, &reply) < 0) {
+        const CallFailed failure(error.name != nullptr ? error.name : "",
+                                 error.message != nullptr ? error.message : "the call failed");
+        sd_bus_error_free(&error);
+        throw failure;
+    }
+    return Message(reply);
+}
+
+SystemBus::Message SystemBus::property(const BusObject& object, const char* name,
+                                       const char* type) const {
+    sd_bus_message* raw = nullptr;
+    require(sd_bus_message_new_method_call(bus_.get(), &raw, object.service, object.path,
+                                           "org.freedesktop.DBus.Properties", "Get"),
+            name);
+    const Message message(raw);
+    sd_bus_message_set_auto_start(raw, 0);
+    require(sd_bus_message_append(raw, "ss", object.interface, name), name);
+    Message answer = send(raw);
+    require(sd_bus_message_enter_container(answer.get(), 'v', type), name);
+    return answer;
+}
+
+std::string SystemBus::text(const BusObject& object, const char* name) const {
+    const Message reply = property(object, name, "s");
+    const char* value = nullptr;
+    require(sd_bus_message_read(reply.get(), "s", &value), name);
+    return value;
+}
+
+std::int32_t SystemBus::number(const BusObject& object, const char* name) const {
+    const Message reply = property(object, name, "i");
+    std::int32_t value = 0;
+    require(sd_bus_message_read(reply.get(), "i", &value), name);
+    return value;
+}
+
+bool SystemBus::hasOwner(const char* name) const {
+    const Message reply = call(driver, "NameHasOwner", name);
+    int has = 0;
+    require(sd_bus_message_read(reply.get(), "b", &has), name);
+    return has != 0;
+}
+
+bool SystemBus::canStart(const char* name) const {
+    const Message reply = call(driver, "ListActivatableNames");
+    require(sd_bus_message_enter_container(reply.get(), 'a', "s"), name);
+    const char* known = nullptr;
+    while (sd_bus_message_read(reply.get(), "s", &known) > 0) {
+        if (std::strcmp(known, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+} // namespace genv::ctl::doctor

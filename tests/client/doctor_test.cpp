@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the doctor makes of what it finds, and that no check holds it up.
+#include "client/genvctl/doctor/driver.hpp"
+#include "client/genvctl/doctor/examination.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace genv::ctl::doctor {
+namespace {
+
+using enum Verdict;
+
+Verdict verdictOn(const DriverFacts& facts) {
+    const Finding finding = judgeDriver(facts);
+    EXPECT_NE(finding.found, "");
+    EXPECT_EQ(finding.advice.empty(), finding.verdict == Ok) << finding.advice;
+    return finding.verdict;
+}
+
+DriverFacts wellMachine() {
+    DriverFacts facts;
+    facts.gpus = 2;
+    facts.module = facts.library = "535.183.01";
+    facts.hasLibrary = true;
+    facts.devices = 2;
+    return facts;
+}
+
+TEST(Doctor, FindsNothingWrongWithADriverThatWorks) {
+    EXPECT_EQ(verdictOn(wellMachine()), Ok);
+    DriverFacts facts = wellMachine();
+    facts.devices.reset(); // the service does not run, which is another check's
+    EXPECT_EQ(judgeDriver(facts).found, "NVIDIA's driver 535.183.01, 2 GPUs");
+}
+
+TEST(Doctor, NamesADriverThatIsNotLoaded) {
+    DriverFacts facts = wellMachine();
+    facts.module.reset();
+    facts.devices = 0;
+    EXPECT_EQ(verdictOn(facts), Problem);
+    EXPECT_NE(judgeDriver(facts).advice.find("modprobe"), std::string::npos);
+}
+
+TEST(Doctor, NamesALibraryThatIsMissingOrOfAnotherVersion) {
+    DriverFacts facts = wellMachine();
+    facts.library = "550.54.14";
+    EXPECT_EQ(verdictOn(facts), Problem);
+    facts.library.clear(); // unknown
+    EXPECT_EQ(verdictOn(facts), Ok);
+    facts.hasLibrary = false;
+    EXPECT_EQ(verdictOn(facts), Problem);
+}
+
+TEST(Doctor, NamesGpusThatAreNotWellOrNotSeen) {
+    DriverFacts facts = wellMachine();
+    facts.unhealthy = "GPU 1: xid-79";
+    EXPECT_EQ(judgeDriver(facts).found, "GPU 1: xid-79");
+    EXPECT_EQ(verdictOn(facts), Problem);
+    facts = wellMachine();
+    facts.devices = 0;
+    EXPECT_EQ(verdictOn(facts), Problem);
+}
+
+TEST(Doctor, TakesSimulatedGpusAndAMachineWithoutAnyForWarnings) {
+    DriverFacts facts;
+    EXPECT_EQ(verdictOn(facts), Warning);
+    facts.devices = 4;
+    EXPECT_EQ(verdictOn(facts), Warning);
+    EXPECT_NE(judgeDriver(facts).found.find("4 simulated GPUs"), std::string::npos);
+}
+
+Finding hang(const Places& /*places*/) {
+    for (;;)
+        pause();
+}
+
+Finding crash(const Places& /*places*/) {
+    signal(SIGTERM, SIG_DFL); // whatever this process was started with
+    raise(SIGTERM);
+    return {};
+}
+
+Finding throwing(const Places& /*places*/) {
+    throw std::runtime_error("no \xff luck");
+}
+
+Finding well(const Places& places) {
+    return {Ok, places.home, ""};
+}
+
+TEST(Doctor, IsHeldUpByNoCheckThatHangsCrashesOrFails) {
+    Places places;
+    places.home = "/home/alice";
+    const auto findings =
+        examine({{"hangs", hang}, {"crashes", crash}, {"throws", throwing}, {"well", well}}, places,
+                std::chrono::milliseconds(1000));
+    ASSERT_EQ(findings.size(), 4U);
+    EXPECT_EQ(findings[0].verdict, Problem);
+    EXPECT_NE(findings[0].found.find("no answer in time"), std::string::npos);
+    EXPECT_EQ(findings[1].verdict, Problem);
+    EXPECT_EQ(findings[2].verdict, Warning);
+    EXPECT_NE(findings[2].found.find("luck"), std::string::npos);
+    EXPECT_EQ(findings[3].verdict, Ok);
+    EXPECT_EQ(findings[3].found, "/home/alice");
+}
+
+} // namespace
+} // namespace genv::ctl::doctor
