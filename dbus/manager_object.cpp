@@ -337,6 +337,13 @@ ManagerObject::Variants ManagerObject::Policy() {
     return *policy_;
 }
 
+std::vector<std::string> ManagerObject::LimitedUsers() {
+    std::vector<std::string> names;
+    for (const auto& [name, limits] : context_.settings().limits.users)
+        names.push_back(name);
+    return names;
+}
+
 ManagerObject::Variants ManagerObject::makePolicy() const {
     const core::Settings& settings = context_.settings();
     const auto seconds = [](std::chrono::milliseconds time) {

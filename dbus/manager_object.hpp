@@ -72,6 +72,7 @@ class ManagerObject
     uint32_t DeviceCount() override;
     uint32_t EnvironmentCount() override;
     Variants Policy() override;
+    std::vector<std::string> LimitedUsers() override;
     [[nodiscard]] Variants makePolicy() const;
 
     // Runs a part of a handler with an observation that is fresh, counted among the caller's list

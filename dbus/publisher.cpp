@@ -83,7 +83,7 @@ void Publisher::onEvent(const core::Event& event) {
 
 void Publisher::policyChanged() {
     manager_.forgetPolicy();
-    managerProperties_.insert("Policy");
+    managerProperties_.insert({"LimitedUsers", "Policy"});
     schedule();
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/limits.hpp"
 
+#include "client/genvctl/text.hpp"
 #include "core/bytes.hpp"
 #include "core/duration.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,16 +24,18 @@ enum class Unit { Count, Memory, Time };
 struct KnownLimit {
     std::string_view name;
     Unit unit;
+    std::string_view title;  ///< of its column in the table of all users
+    std::string_view number; ///< the same for plain numbers
 };
 
 constexpr std::array knownLimits{
-    KnownLimit{"MaxDevicesPerUser", Unit::Count},
-    KnownLimit{"MaxEnvironmentsPerUser", Unit::Count},
-    KnownLimit{"MaxProcessesPerUser", Unit::Count},
-    KnownLimit{"MaxGpuMemoryPerUser", Unit::Memory},
-    KnownLimit{"MaxGpuMemoryPerDevice", Unit::Memory},
-    KnownLimit{"MaxLifetime", Unit::Time},
-    KnownLimit{"IdleTimeout", Unit::Time},
+    KnownLimit{"MaxDevicesPerUser", Unit::Count, "DEVICES", "DEVICES"},
+    KnownLimit{"MaxEnvironmentsPerUser", Unit::Count, "ENVS", "ENVIRONMENTS"},
+    KnownLimit{"MaxProcessesPerUser", Unit::Count, "PROCS", "PROCESSES"},
+    KnownLimit{"MaxGpuMemoryPerUser", Unit::Memory, "MEMORY", "GPU_MEMORY"},
+    KnownLimit{"MaxGpuMemoryPerDevice", Unit::Memory, "PER GPU", "GPU_MEMORY_PER_DEVICE"},
+    KnownLimit{"MaxLifetime", Unit::Time, "LIFETIME", "LIFETIME"},
+    KnownLimit{"IdleTimeout", Unit::Time, "IDLE", "IDLE_TIME"},
 };
 
 struct Row {
@@ -40,9 +46,9 @@ struct Row {
 
 std::vector<Row> rows(LimitsByName limits) {
     std::vector<Row> rows;
-    for (const auto& [name, unit] : knownLimits) {
-        if (auto found = limits.extract(std::string(name)))
-            rows.push_back({found.key(), unit, found.mapped()});
+    for (const KnownLimit& known : knownLimits) {
+        if (auto found = limits.extract(std::string(known.name)))
+            rows.push_back({found.key(), known.unit, found.mapped()});
     }
     for (const auto& [name, limit] : limits)
         rows.push_back({name, Unit::Count, limit});
@@ -78,6 +84,44 @@ std::string text(std::uint64_t number, Unit unit) {
     return std::to_string(number);
 }
 
+// Of the columns of a table of all users: every limit that somebody has.
+std::vector<KnownLimit> columnsOf(const std::vector<UserLimits>& users) {
+    std::vector<KnownLimit> columns;
+    std::set<std::string_view> left;
+    for (const UserLimits& user : users) {
+        for (const auto& [name, limit] : user.limits)
+            left.insert(name);
+    }
+    for (const KnownLimit& known : knownLimits) {
+        if (left.erase(known.name) > 0)
+            columns.push_back(known);
+    }
+    for (const std::string_view name : left)
+        columns.push_back({name, Unit::Count, name, name});
+    return columns;
+}
+
+std::string usedOfAllowed(const UserLimits& user, const KnownLimit& column) {
+    const auto found = user.limits.find(std::string(column.name));
+    if (found == user.limits.end())
+        return "";
+    const auto& [allowed, used] = found->second;
+    return fmt::format("{}/{}", text(used, column.unit),
+                       allowed ? text(*allowed, column.unit) : "-");
+}
+
+std::string_view suffixOf(Unit unit) {
+    switch (unit) {
+    case Unit::Memory:
+        return "_BYTES";
+    case Unit::Time:
+        return "_SECONDS";
+    case Unit::Count:
+        break;
+    }
+    return "";
+}
+
 } // namespace
 
 Table limitsTable(const LimitsByName& limits) {
@@ -92,6 +136,63 @@ Json limitsJson(const LimitsByName& limits) {
     Json result = Json::object();
     for (const auto& [name, unit, limit] : rows(limits))
         result[name] = {{"allowed", orNull(limit.allowed)}, {"used", limit.used}};
+    return result;
+}
+
+Table allLimitsTable(const std::vector<UserLimits>& users, std::optional<std::size_t> width) {
+    constexpr std::size_t usualWidth = 16;
+    const std::vector<KnownLimit> columns = columnsOf(users);
+    std::vector<Table::Column> wide{{"USER", usualWidth}};
+    for (const KnownLimit& column : columns)
+        wide.push_back({std::string(column.title), column.title.size() + 1});
+    std::vector<std::vector<std::string>> lines;
+    for (const UserLimits& user : users) {
+        std::vector<std::string> line{fmt::format("{}({})", user.user, user.uid)};
+        for (const KnownLimit& column : columns)
+            line.push_back(usedOfAllowed(user, column));
+        for (std::size_t i = 0; i < line.size(); ++i)
+            wide[i].width = std::max(wide[i].width, cells(shown(line[i])) + 1);
+        lines.push_back(std::move(line));
+    }
+    std::size_t taken = 0;
+    for (const Table::Column& column : wide)
+        taken += column.width;
+    // The blank behind the last column is none.
+    if (const std::size_t room = width.value_or(taken) + 1; taken > room)
+        wide.front().width -= std::min(wide.front().width - usualWidth, taken - room);
+    Table table(std::move(wide));
+    for (auto& line : lines)
+        table.add(std::move(line));
+    return table;
+}
+
+Table allLimitsNumbers(const std::vector<UserLimits>& users) {
+    const std::vector<KnownLimit> columns = columnsOf(users);
+    std::vector<Table::Column> titles{{"USER"}, {"UID"}};
+    for (const KnownLimit& column : columns) {
+        titles.push_back({fmt::format("{}_USED{}", column.number, suffixOf(column.unit))});
+        titles.push_back({fmt::format("{}_ALLOWED{}", column.number, suffixOf(column.unit))});
+    }
+    Table table(std::move(titles));
+    for (const UserLimits& user : users) {
+        std::vector<std::string> line{user.user, std::to_string(user.uid)};
+        for (const KnownLimit& column : columns) {
+            const auto found = user.limits.find(std::string(column.name));
+            const bool isThere = found != user.limits.end();
+            line.push_back(isThere ? std::to_string(found->second.used) : "");
+            line.push_back(isThere && found->second.allowed ? std::to_string(*found->second.allowed)
+                                                            : "");
+        }
+        table.add(std::move(line));
+    }
+    return table;
+}
+
+Json allLimitsJson(const std::vector<UserLimits>& users) {
+    Json result = Json::array();
+    for (const UserLimits& user : users)
+        result.push_back(
+            {{"user", user.user}, {"uid", user.uid}, {"limits", limitsJson(user.limits)}});
     return result;
 }
 

@@ -184,6 +184,11 @@ std::map<std::string, Limit> Client::limits(std::uint32_t uid) {
     });
 }
 
+std::vector<std::string> Client::limitedUsers() {
+    return implementation_->onManager(
+        Patience::Usual, [](client::ManagerProxy& manager) { return manager.LimitedUsers(); });
+}
+
 void Client::history(const HistoryQuery& query,
                      const std::function<void(const HistoryEvent&)>& take) {
     const auto microseconds = [](Time time) {

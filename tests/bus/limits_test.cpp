@@ -116,6 +116,34 @@ TEST_F(Limits, TellsWhatIsAllowedAndUsed) {
     EXPECT_EQ(limitsOf(*asAlice, root)["MaxDevicesPerUser"].first, none);
 }
 
+TEST_F(Limits, NameTheUsersWithTheirOwnToEverybodyAndSayWhenTheyChange) {
+    const auto named = [&] {
+        return asAlice->property(managerPath, managerInterface, "LimitedUsers");
+    };
+    EXPECT_EQ(named(), "carol");
+    bool changed = false;
+    const Slot slot = asAlice->listen(
+        "type='signal',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
+        "path='/dev/genv/Manager'",
+        [&](sd_bus_message* message) {
+            sd_bus_message_skip(message, "s");
+            sd_bus_message_enter_container(message, 'a', "{sv}");
+            while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+                const char* name = nullptr;
+                sd_bus_message_read(message, "s", &name);
+                changed = changed || std::string(name) == "LimitedUsers";
+                sd_bus_message_skip(message, "v");
+                sd_bus_message_exit_container(message);
+            }
+        });
+    configure("[Limits]\nMaxDevicesPerUser=1\n[User zoe]\nMaxDevicesPerUser=2\n"
+              "[User bob]\nMaxLifetime=2h\n[Group students]\nMaxDevicesPerUser=2\n");
+    asAlice->processUntil([&] { return changed; }, "the change to be announced");
+    EXPECT_EQ(named(), "bob,zoe") << "those of users, in alphabetical order";
+    configure("");
+    EXPECT_EQ(named(), "");
+}
+
 TEST_F(Limits, SayWhenAPasswordWouldLiftThem) {
     const Rule rule("ask", "action.id == 'dev.genv.manager.exceed-limits'", "AUTH_ADMIN");
     const UserProcess shell(alice);

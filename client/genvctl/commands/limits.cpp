@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// limits: what a user may have and has, for everybody.
+// limits: what a user, or each, may have and has.
 #include "client/genvctl/limits.hpp"
 
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/commands/listing_options.hpp"
 #include "client/genvctl/commands/option_values.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/terminal.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 
 namespace genv::ctl {
 
@@ -23,6 +30,41 @@ void limits(Context& context, const ListingOptions& options, const std::string& 
         options.print(context, limitsTable(limits));
 }
 
+// Those who have something, and those with limits of their own.
+std::map<std::uint32_t, std::string> findUsers(Context& context) {
+    std::map<std::uint32_t, std::string> users;
+    std::set<std::string> names;
+    for (const EnvironmentEntry& entry : context.client().environments()) {
+        users.emplace(entry.uid, entry.user);
+        names.insert(entry.user);
+    }
+    for (const std::string& name : context.client().limitedUsers()) {
+        if (names.contains(name))
+            continue;
+        try {
+            users.emplace(context.uidOf(name), name);
+        } catch (const Failure& failure) {
+            warn(fmt::format("[User {}] in genvd.conf is left out: {}", name, failure.what()),
+                 failure.hint());
+        }
+    }
+    return users;
+}
+
+void allLimits(Context& context, const ListingOptions& options) {
+    std::vector<UserLimits> users;
+    for (const auto& [uid, name] : findUsers(context))
+        users.push_back({name, uid, context.client().limits(uid)});
+    std::sort(users.begin(), users.end(), [](const UserLimits& a, const UserLimits& b) {
+        return std::tie(a.user, a.uid) < std::tie(b.user, b.uid);
+    });
+    if (context.printJson(allLimitsJson(users)))
+        return;
+    const auto width = context.options.full ? std::nullopt : terminalWidth();
+    options.print(context,
+                  options.format == "csv" ? allLimitsNumbers(users) : allLimitsTable(users, width));
+}
+
 } // namespace
 
 void addLimits(CLI::App& app, Context& context) {
@@ -30,9 +72,17 @@ void addLimits(CLI::App& app, Context& context) {
     const auto options = std::make_shared<ListingOptions>();
     const auto user = std::make_shared<std::string>();
     options->addFormatTo(*command);
-    command->add_option("USER", *user, "The user, by name or uid (you)")->type_name("");
-    command->callback([&context, options, user] {
-        context.command = [&context, options, user] { limits(context, *options, *user); };
+    const auto all = std::make_shared<bool>(false);
+    CLI::Option* one =
+        command->add_option("USER", *user, "The user, by name or uid (you)")->type_name("");
+    command->add_flag("--all", *all, "Show each user in a row, as used/allowed")->excludes(one);
+    command->callback([&context, options, user, all] {
+        context.command = [&context, options, user, all] {
+            if (*all)
+                allLimits(context, *options);
+            else
+                limits(context, *options, *user);
+        };
     });
 }
 

@@ -74,6 +74,8 @@ class GENV_EXPORT Client {
     ServiceStatus status();
     /// The limits of a user and what is used of them, by the names they have in genvd.conf.
     std::map<std::string, Limit> limits(std::uint32_t uid);
+    /// The names of the users with limits of their own in genvd.conf.
+    std::vector<std::string> limitedUsers();
 
     /// Gives what has happened to the function, oldest first, in as many calls as it takes. One's
     /// own is free; others' needs an administrator's consent. Throws Error
