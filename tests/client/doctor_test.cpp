@@ -7,6 +7,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 namespace genv::ctl::doctor {
 namespace {
 
@@ -69,6 +73,40 @@ TEST(Doctor, TakesSimulatedGpusAndAMachineWithoutAnyForWarnings) {
     facts.devices = 4;
     EXPECT_EQ(verdictOn(facts), Warning);
     EXPECT_NE(judgeDriver(facts).found.find("4 simulated GPUs"), std::string::npos);
+}
+
+TEST(Doctor, CountsNvidiasGpusAndReadsTheLoadedDriversVersion) {
+    namespace fs = std::filesystem;
+    std::string name = testing::TempDir() + "doctor-XXXXXX";
+    Places places;
+    places.root = mkdtemp(name.data());
+    const auto write = [&](const char* path, const char* text) {
+        const fs::path file = places.at(path);
+        fs::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    };
+    EXPECT_EQ(readDriverFacts(places).gpus, 0U);
+    EXPECT_EQ(readDriverFacts(places).module, std::nullopt);
+    const auto device = [&](const std::string& address, const char* kind, const char* vendor) {
+        const std::string folder = "/sys/bus/pci/devices/" + address;
+        write((folder + "/class").c_str(), kind);
+        write((folder + "/vendor").c_str(), vendor);
+    };
+    device("0000:01:00.0", "0x030000\n", "0x10de\n");
+    device("0000:01:00.1", "0x040300\n", "0x10de\n"); // the sound of a GPU
+    device("0000:02:00.0", "0x030200\n", "0x10de\n");
+    device("0000:03:00.0", "0x030000\n", "0x8086\n");
+    EXPECT_EQ(readDriverFacts(places).gpus, 2U);
+    write("/proc/driver/nvidia/version",
+          "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC\n"
+          "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
+    EXPECT_EQ(readDriverFacts(places).module, "535.183.01");
+    write("/proc/driver/nvidia/version",
+          "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build\n");
+    EXPECT_EQ(readDriverFacts(places).module, "550.54.14");
+    write("/proc/driver/nvidia/version", "something else\n");
+    EXPECT_EQ(readDriverFacts(places).module, "of an unknown version");
+    fs::remove_all(places.root);
 }
 
 Finding hang(const Places& /*places*/) {
