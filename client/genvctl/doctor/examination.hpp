@@ -11,7 +11,7 @@
 namespace genv::ctl::doctor {
 
 /// Beyond the deadline of a call on the bus, so that a check can say itself who did not answer.
-inline constexpr std::chrono::milliseconds checkDeadline{3000};
+inline constexpr std::chrono::milliseconds checkDeadline{5000};
 
 /// A finding for each check, in the same order. A check that ends without one is a problem.
 std::vector<Finding> examine(const std::vector<Check>& checks, const Places& places,
