@@ -18,7 +18,7 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr std::size_t longestAnswer = 64 << 10;
+constexpr std::size_t maxAnswer = 64 << 10;
 
 class Actions {
   public:
@@ -42,7 +42,7 @@ std::string readAll(int descriptor) {
             continue;
         if (count <= 0)
             return text;
-        if (text.size() < longestAnswer)
+        if (text.size() < maxAnswer)
             text.append(chunk.data(), static_cast<std::size_t>(count));
     }
 }

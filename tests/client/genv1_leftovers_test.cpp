@@ -37,7 +37,7 @@ class Genv1Leftovers : public testing::Test {
         return file;
     }
     fs::path program(const char* path, const std::string& text = consoleScript) const {
-        const fs::path file = write(path, text);
+        fs::path file = write(path, text);
         fs::permissions(file, fs::perms::owner_all | fs::perms::others_exec);
         return file;
     }

@@ -23,8 +23,8 @@ using enum Verdict;
 
 // As genvd finds it; systemd gives a list separated by colons.
 fs::path configurationFolder(const Places& places) {
-    const char* told = std::getenv("CONFIGURATION_DIRECTORY");
-    const std::string list = told != nullptr ? told : "";
+    const char* variable = std::getenv("CONFIGURATION_DIRECTORY");
+    const std::string list = variable != nullptr ? variable : "";
     return list.empty() ? places.at("/etc/genv") : fs::path(list.substr(0, list.find(':')));
 }
 
