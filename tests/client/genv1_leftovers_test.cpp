@@ -31,7 +31,7 @@ class Genv1Leftovers : public testing::Test {
     Genv1Leftovers& operator=(const Genv1Leftovers&) = delete;
 
     fs::path write(const char* path, const std::string& text) const {
-        const fs::path file = places.at(path);
+        fs::path file = places.at(path);
         fs::create_directories(file.parent_path());
         std::ofstream(file) << text;
         return file;
