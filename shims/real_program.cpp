@@ -29,13 +29,13 @@ bool isSameFolder(const std::filesystem::path& one, const std::filesystem::path&
     return std::filesystem::equivalent(one, other, error);
 }
 
-// Those of another genv on this machine, too: the two would execute each other without end.
-bool holdsShims(const std::filesystem::path& folder, const std::filesystem::path& own) {
-    if (isSameFolder(folder, own))
-        return true;
+// Those of another genv on this machine, too: the two would execute each other without end. Links
+// to them are what the folders hold that have only some of them.
+bool isShim(const std::filesystem::path& file, const std::filesystem::path& own) {
     std::error_code error;
-    const std::filesystem::path real = std::filesystem::canonical(folder, error);
-    return real.filename() == "shims" && real.parent_path().filename() == "genv";
+    const std::filesystem::path folder = std::filesystem::canonical(file, error).parent_path();
+    return isSameFolder(folder, own) ||
+           (folder.filename() == "shims" && folder.parent_path().filename() == "genv");
 }
 
 } // namespace
@@ -61,7 +61,7 @@ std::optional<std::string> findRealProgram(const std::string& name,
         // An empty folder is the current one, as execvp(3) has it.
         const std::string_view first = folders.substr(0, colon);
         const std::filesystem::path folder = first.empty() ? "." : first;
-        if (isProgram(folder / name) && !holdsShims(folder, shimsFolder))
+        if (isProgram(folder / name) && !isShim(folder / name, shimsFolder))
             return folder / name;
         if (!isLast)
             folders.remove_prefix(colon + 1);

@@ -16,8 +16,8 @@ bool isBypassed();
 /// The folder that this program lies in.
 std::string ownFolder();
 
-/// The first executable file of this name on PATH that is not in `shimsFolder`, nor in a folder
-/// genv/shims of another installation; nothing where there is none.
+/// The first executable file of this name on PATH that is not in `shimsFolder` nor a link into it,
+/// nor in a folder genv/shims of another installation; nothing where there is none.
 std::optional<std::string> findRealProgram(const std::string& name, const std::string& shimsFolder);
 
 /// Executes the real program in this process with these arguments (without the name), so that its

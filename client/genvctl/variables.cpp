@@ -13,12 +13,45 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 namespace genv::ctl {
 
+namespace {
+
+std::vector<std::string> searchPath() {
+    const char* path = std::getenv("PATH");
+    std::istringstream text(path != nullptr ? path : "/bin:/usr/bin");
+    std::vector<std::string> folders;
+    for (std::string folder; std::getline(text, folder, ':');)
+        folders.push_back(folder.empty() ? "." : folder);
+    return folders;
+}
+
+bool hasProgram(const std::vector<std::string>& folders, const std::string& name) {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+        std::error_code error;
+        const std::string file = folder + '/' + name;
+        return access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, error);
+    });
+}
+
+} // namespace
+
+// shims/CMakeLists.txt makes the folders.
 std::string shimsFolder() {
-    return GENV_SHIMS_FOLDER;
+    const std::string base = GENV_SHIMS_FOLDER;
+    const std::vector<std::string> folders = searchPath();
+    for (const char* kind : {"", "-docker", "-podman", "-plain"}) {
+        if (std::find(folders.begin(), folders.end(), base + kind) != folders.end())
+            return base + kind;
+    }
+    const bool hasDocker = hasProgram(folders, "docker");
+    const bool hasPodman = hasProgram(folders, "podman");
+    if (hasDocker && hasPodman)
+        return base;
+    return base + (hasDocker ? "-docker" : hasPodman ? "-podman" : "-plain");
 }
 
 Variable nvmlFilterVariable() {

@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/commands/listing_options.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/found.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
@@ -57,10 +58,24 @@ Json devicesJson(const std::vector<HeldDevice>& held) {
     return devices;
 }
 
+// An empty table would leave everybody wondering.
+void sayWhyThereAreNone(const Context& context) {
+    if (context.options.host) {
+        tellAside(fmt::format("{} has no GPUs that its genvd knows of", *context.options.host));
+        return;
+    }
+    doctor::DriverFacts facts = doctor::readDriverFacts(Places::own());
+    facts.devices = 0;
+    const doctor::Finding why = doctor::judgeDriver(facts);
+    tellAside(fmt::format("there are no GPUs: {}", why.found));
+}
+
 void list(Context& context, const ListingOptions& options) {
     const auto held = heldDevices(context.client());
     if (context.printJson(devicesJson(held)))
         return;
+    if (held.empty())
+        sayWhyThereAreNone(context);
     Table table({{"ID", 8}, {"ENV ID", 12}, {"ENV NAME", 16}, {"ATTACHED", 0}});
     for (const auto& [device, attachments] : held) {
         const std::string index = std::to_string(device.index);
