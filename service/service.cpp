@@ -175,6 +175,7 @@ void Service::watchClients() {
         message >> name;
         intake_->left(name);
         gate_.left(name);
+        refusals_.left(name);
         callers_.left(name);
         manager_->left(name);
         waitingCalls_.left(name);

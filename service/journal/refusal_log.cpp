@@ -65,6 +65,13 @@ void RefusalLog::mayAsk(const std::string& connection, const policy::MethodRow& 
     held_.erase({connection, &method});
 }
 
+void RefusalLog::left(const std::string& connection) {
+    for (auto held = held_.lower_bound({connection, nullptr});
+         held != held_.end() && held->first.first == connection;
+         held = held_.lower_bound({connection, nullptr}))
+        writeHeld(Key(held->first));
+}
+
 void RefusalLog::record(const dbus::Refusal& refusal) {
     Record record(kindOf("refused"), core::Severity::Notice, lineOf(refusal));
     record.add(field::method,

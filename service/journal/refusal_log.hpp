@@ -39,6 +39,8 @@ class RefusalLog : public dbus::Refusals {
 
     void refused(const dbus::Refusal& refusal) override;
     void mayAsk(const std::string& connection, const policy::MethodRow& method) override;
+    /// A connection is gone, and makes no call again.
+    void left(const std::string& connection);
 
   private:
     [[nodiscard]] bool isOneTooMany(const std::optional<core::Uid>& caller);

@@ -14,7 +14,9 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace genv::tests {
@@ -92,6 +94,33 @@ TEST_F(BusSourceTest, WaitsForABusThatReadsNothingWithoutLooking) {
     serveAll();
     for (const auto& call : calls)
         EXPECT_TRUE(call->answered && call->answer.ok()) << call->answer.text;
+}
+
+// What it has not sent yet may still be overtaken by an answer for somebody else, so little is left
+// to the kernel, and nothing more is begun meanwhile.
+TEST_F(BusSourceTest, BeginsNoCallWhileTheBusTakesNothing) {
+    send(1);
+    serveAll(); // and knows alice by now
+    send(1);
+    signalDaemon("bus", SIGSTOP);
+    sd_bus* bus = dbus::busOf(*connection);
+    const std::string kibibyte(1024, 'x');
+    std::uint64_t unsent = 0;
+    std::size_t kibibytes = 0;
+    while (unsent == 0 && kibibytes < 10'000) {
+        sd_bus_emit_signal(bus, managerPath, "dev.genv.Test", "Filling", "s", kibibyte.c_str());
+        ++kibibytes;
+        sd_bus_get_n_queued_write(bus, &unsent);
+    }
+    while (g_main_context_iteration(nullptr, FALSE) != FALSE) {
+    }
+    std::uint64_t unsentThen = 0;
+    sd_bus_get_n_queued_write(bus, &unsentThen);
+    signalDaemon("bus", SIGCONT);
+    EXPECT_LT(kibibytes, 100U) << "the kernel keeps more than it is to";
+    EXPECT_EQ(unsentThen, unsent) << "a call was answered";
+    serveAll();
+    EXPECT_TRUE(calls.back()->answer.ok()) << calls.back()->answer.text;
 }
 
 } // namespace

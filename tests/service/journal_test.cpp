@@ -235,6 +235,10 @@ TEST_F(JournalRefusals, ForWantOfAPasswordAreRecordsUnlessTheCallIsMadeAgain) {
     refuse(alice, required);
     refuse(alice, required);
     EXPECT_EQ(sink.records.size(), 3U) << "each of several";
+    refusals.left(":1.50");
+    EXPECT_EQ(sink.records.size(), 3U);
+    refusals.left(":1.5");
+    EXPECT_EQ(sink.records.size(), 4U);
 }
 
 TEST_F(JournalRefusals, OfAFloodAreCountedAndTheOthersAreStillListed) {
