@@ -20,6 +20,12 @@ struct Claim {
     Attachment attachment;
 };
 
+/// A compute process that was seen on a device.
+struct Occupant {
+    Pid pid = 0;
+    Uid uid = 0;
+};
+
 /// A device as it is now.
 struct Device {
     DeviceFacts facts;
@@ -28,6 +34,8 @@ struct Device {
     std::optional<WallTime> sampledAt;
     std::vector<Claim> claims; ///< oldest first
     bool occupied = false;     ///< a compute process of none of its environments runs on it
+    Occupant occupant{};       ///< that process, where it is occupied
+    std::map<EnvironmentId, Occupant> users{}; ///< a compute process of each environment on it
 
     /// Memory that no claim holds; a whole claim holds all.
     [[nodiscard]] Bytes availableMemory() const;

@@ -5,6 +5,25 @@
 
 namespace genv::core {
 
+bool Environment::isRegistered() const {
+    return !kernels.empty() || std::any_of(processes.begin(), processes.end(),
+                                           [](const RootProcess& root) { return !root.lingers; });
+}
+
+bool Environment::isAlive() const {
+    return isRegistered() || (!attachments.empty() && (pendingEnd || !processes.empty()));
+}
+
+bool Environment::isLingering() const {
+    return isAlive() && !isRegistered() && !pendingEnd;
+}
+
+void Environment::end() {
+    processes.clear();
+    kernels.clear();
+    pendingEnd.reset();
+}
+
 const Attachment* Environment::attachmentTo(const DeviceUuid& uuid) const {
     const auto found = std::find_if(attachments.begin(), attachments.end(),
                                     [&](const Attachment& a) { return a.device.uuid == uuid; });

@@ -51,9 +51,12 @@ struct Attachment {
 struct RootProcess {
     ProcessIdentity identity;
     std::shared_ptr<const ProcessPin> pin;
+    /// Nobody registered it: it used the environment's devices when the last registered process
+    /// went, and keeps them until it exits.
+    bool lingers = false;
 
     friend bool operator==(const RootProcess& a, const RootProcess& b) {
-        return a.identity == b.identity;
+        return a.identity == b.identity && a.lingers == b.lingers;
     }
 };
 
@@ -99,6 +102,16 @@ struct HeldLock {
     friend bool operator==(const HeldLock&, const HeldLock&) = default;
 };
 
+/// The last registered process of an environment is gone, and a sample has yet to say whether its
+/// compute processes still use its devices.
+struct PendingEnd {
+    bool byOwner = false; ///< its owner ended it; else its last process exited
+    /// Processes that belonged to it: former root processes, and compute processes as last sampled.
+    std::vector<ProcessIdentity> members;
+
+    friend bool operator==(const PendingEnd&, const PendingEnd&) = default;
+};
+
 /// One user's claim.
 struct Environment {
     EnvironmentId id;
@@ -119,7 +132,16 @@ struct Environment {
     std::vector<Wait> waits;             ///< earliest first
     std::vector<HeldLock> locks;
 
-    [[nodiscard]] bool isAlive() const { return !processes.empty() || !kernels.empty(); }
+    std::optional<PendingEnd> pendingEnd;
+
+    /// Whether a registered process or kernel keeps it alive.
+    [[nodiscard]] bool isRegistered() const;
+    /// Whether it exists. Without a registered process it does only for the devices that it holds.
+    [[nodiscard]] bool isAlive() const;
+    /// Whether only compute processes keep it, since they still use its devices.
+    [[nodiscard]] bool isLingering() const;
+    /// Makes it one that is over.
+    void end();
     [[nodiscard]] const Attachment* attachmentTo(const DeviceUuid& uuid) const;
     /// The attached indices, ascending.
     [[nodiscard]] std::vector<DeviceIndex> deviceIndices() const;

@@ -29,8 +29,32 @@ struct EnvironmentRemoved {
     const Environment* former; ///< the environment as it was; valid while the event is told
 };
 
+/// The last registered process of an environment went, and its end is pending: it holds devices,
+/// and a sample has yet to say whether its compute processes still use them.
+struct EnvironmentEnding {
+    EnvironmentId environment;
+    Uid owner = 0;
+};
+
+/// An environment has lingered for a while.
+struct EnvironmentLingers {
+    EnvironmentId environment;
+    Uid owner = 0;
+    std::vector<Pid> processes;       ///< that keep it, ascending
+    std::vector<DeviceFacts> devices; ///< that it keeps, by index
+};
+
 /// The part of an environment that changed.
-enum class EnvironmentField { Name, Gpus, GpuMemory, Processes, Kernels, Devices, Expires };
+enum class EnvironmentField {
+    Name,
+    Gpus,
+    GpuMemory,
+    Processes,
+    Kernels,
+    Devices,
+    Expires,
+    Lingering,
+};
 
 struct EnvironmentChanged {
     EnvironmentId environment;
@@ -157,10 +181,11 @@ struct LeaseEnding {
     std::chrono::milliseconds left{0};
 };
 
-using Event = std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentChanged, Attached,
-                           Detached, DeviceAdded, DeviceRemoved, DeviceChanged, ProcessTerminated,
-                           RuleWarning, MemoryFilling, QueueChanged, WaitStarted, WaitGranted,
-                           WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle>;
+using Event =
+    std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentEnding, EnvironmentLingers,
+                 EnvironmentChanged, Attached, Detached, DeviceAdded, DeviceRemoved, DeviceChanged,
+                 ProcessTerminated, RuleWarning, MemoryFilling, QueueChanged, WaitStarted,
+                 WaitGranted, WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

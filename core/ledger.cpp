@@ -61,6 +61,11 @@ const Environment* Ledger::environmentOfRoot(const ProcessIdentity& process) con
     return found == roots_.end() ? nullptr : find(found->second);
 }
 
+const Environment* Ledger::environmentOfFormer(const ProcessIdentity& process) const {
+    const auto found = formers_.find(process);
+    return found == formers_.end() ? nullptr : find(found->second);
+}
+
 std::vector<EnvironmentId> Ledger::environmentsOf(Uid uid) const {
     std::vector<EnvironmentId> ids;
     if (const auto user = users_.find(uid); user != users_.end()) {
@@ -205,6 +210,15 @@ void Ledger::index(Environment& environment, bool present) {
     for (const Kernel& kernel : environment.kernels)
         indexRoot(kernel.process);
 
+    if (environment.pendingEnd) {
+        for (const ProcessIdentity& member : environment.pendingEnd->members) {
+            if (present)
+                formers_[member] = environment.id;
+            else
+                formers_.erase(member);
+        }
+    }
+
     for (const Wait& wait : environment.waits)
         indexNumber(waits_, wait.ticket, environment.id, present);
     for (const HeldLock& lock : environment.locks)
@@ -237,6 +251,8 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
         tell(EnvironmentRemoved{after.id, after.uid, cause, &before});
     if (added || removed)
         return;
+    if (after.pendingEnd && !before.pendingEnd)
+        tell(EnvironmentEnding{after.id, after.uid});
     const auto tellField = [&](bool differs, EnvironmentField field) {
         if (differs)
             tell(EnvironmentChanged{after.id, field});
@@ -249,6 +265,7 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
     tellField(before.firstLease() != after.firstLease(), EnvironmentField::Expires);
+    tellField(before.isLingering() != after.isLingering(), EnvironmentField::Lingering);
 }
 
 // What was granted is told by the queue, which knows what came of it.
@@ -267,7 +284,7 @@ void Ledger::tellWaits(const Environment& before, const Environment& after, cons
     }
     for (const Wait& wait : before.waits) {
         const bool byItself = ended && ended->first == wait.ticket;
-        if (isIn(after, wait) || !(byItself || !after.isAlive()))
+        if (isIn(after, wait) || !(byItself || after.pendingEnd || !after.isAlive()))
             continue;
         const Cause why = byItself ? Cause{ended->second, wait.actor} : cause;
         tell(WaitEnded{after.id, after.uid, why, missing(wait.request, before), wait.since,
@@ -300,6 +317,8 @@ void Ledger::tellAttachments(const Environment& before, const Environment& after
     };
     for (const Attachment& attachment : before.attachments) {
         if (after.attachmentTo(attachment.device.uuid) == nullptr) {
+            if (const Device* device = devices_.findUuid(attachment.device.uuid))
+                markLeft(after.id, device->facts.index);
             tell(Detached{after.id, after.uid, attachment, cause, &before});
             tellDevice(attachment);
         }

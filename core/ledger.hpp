@@ -5,8 +5,9 @@
 // Invariants. A change is written, then made, then told: a request whose document cannot be written
 // throws and has changed nothing; a fact (an exit, a lost device) is made at once and its document
 // is written again later. A device is never given twice unless over-subscription was asked for. An
-// environment without a process or kernel does not exist. One thread uses it, the loop's; listeners
-// must not change it from within an event.
+// environment without a process or kernel does not exist, unless it holds devices and may linger
+// (core/lingering.hpp). One thread uses it, the loop's; listeners must not change it from within an
+// event.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -83,6 +84,8 @@ class Ledger {
     /// The environment that a process is registered with itself, as a root process or kernel, or
     /// null.
     [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
+    /// The environment whose end is pending and that a process belonged to, or null.
+    [[nodiscard]] const Environment* environmentOfFormer(const ProcessIdentity& process) const;
     /// The environments of a user, oldest first.
     [[nodiscard]] std::vector<EnvironmentId> environmentsOf(Uid uid) const;
     /// What waits, earliest first: ticket to environment.
@@ -126,6 +129,7 @@ class Ledger {
                    const std::optional<Placement>& placement = std::nullopt,
                    const Terms& terms = {});
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
+    /// Ends an environment; one that lingers already goes on when its owner asks.
     void deactivate(const EnvironmentId& id, Uid actor);
     /// Locks every device that an environment holds, and returns the lock's number.
     std::uint64_t lock(const EnvironmentId& id);
@@ -140,6 +144,13 @@ class Ledger {
     void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
     /// A rule ends an environment; nothing when it is gone already.
     void end(const EnvironmentId& id, const Cause& cause);
+    /// What a sample said of an environment whose end is pending: it lingers for these processes
+    /// and the devices that they use, or ends when there are none. Nothing when no end is pending.
+    void concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users,
+                     const std::set<DeviceUuid>& used);
+    /// A process that an environment lingers for is about to be another environment's, and leaves
+    /// this one; nothing when none lingers for it.
+    void letGo(const ProcessIdentity& process);
     /// A request waits no longer, and why; the environment that it started ends. Nothing when it
     /// does not wait.
     void endWait(std::uint64_t ticket, const Reason& why);
@@ -158,6 +169,15 @@ class Ledger {
     bool retryWrites();
     /// The store lost all documents: retryWrites() writes every one again.
     void storeWasLost();
+
+    /// Says of an environment with devices whose last registered process is about to go which
+    /// compute processes it is known to have; nothing when it may not linger.
+    using LingerPolicy =
+        std::function<std::optional<std::vector<ProcessIdentity>>(const Environment&)>;
+    /// Without a policy every environment ends with its last process.
+    void letLinger(LingerPolicy policy) { lingerPolicy_ = std::move(policy); }
+    /// What recovery found, once those of its processes that are gone are removed from it.
+    void settleFound(Environment& found, const Environment& written) const;
 
     /// Told when a fact could not be written, so that somebody calls retryWrites() later.
     void onUnwritten(std::function<void(const std::string& why)> listener) {
@@ -203,6 +223,9 @@ class Ledger {
     void rememberFacts(const DeviceFacts& facts);
     void setHealth(DeviceIndex index, Health health);
     void markOccupied(const Observation& observation);
+    void markLeft(const EnvironmentId& id, DeviceIndex index);
+    void lastProcessWent(Environment& next, const Environment& before, bool byOwner) const;
+    void processTakenOut(Environment& next, Uid actor) const;
     [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;
 
     struct OfUser {
@@ -216,12 +239,14 @@ class Ledger {
     std::map<std::uint64_t, Environment> environments_; ///< by order of creation
     DeviceTable devices_;
     std::function<void(const std::string& why)> unwritten_;
+    LingerPolicy lingerPolicy_;
     std::set<EnvironmentId> dirty_; ///< documents that facts changed and that are not written
     std::uint64_t lastSequence_ = 0;
 
     // Derived from environments_, so that nothing is searched for.
     std::unordered_map<EnvironmentId, Environment*> byId_;
     std::map<ProcessIdentity, EnvironmentId> roots_;
+    std::map<ProcessIdentity, EnvironmentId> formers_; ///< members of environments whose end pends
     std::map<std::uint64_t, EnvironmentId> waits_;
     std::map<std::uint64_t, EnvironmentId> locks_;
     std::unordered_map<DeviceUuid, std::set<EnvironmentId>> holders_;

@@ -5,7 +5,7 @@
 #include "core/membership.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 namespace genv::core {
@@ -19,6 +19,8 @@ void Ledger::processExited(const ProcessIdentity& process) {
                   [&](const RootProcess& root) { return root.identity == process; });
     std::erase_if(next.kernels,
                   [&](const Kernel& kernel) { return kernel.process.identity == process; });
+    if (environment->isRegistered() || next.processes.empty())
+        lastProcessWent(next, *environment, false);
     applyFact(std::move(next), Cause::fact(Reason::processExit()));
 }
 
@@ -80,8 +82,7 @@ void Ledger::end(const EnvironmentId& id, const Cause& cause) {
     if (environment == nullptr)
         return;
     Environment next = *environment;
-    next.processes.clear();
-    next.kernels.clear();
+    next.end();
     applyFact(std::move(next), cause);
 }
 
@@ -92,10 +93,8 @@ void Ledger::endWait(std::uint64_t ticket, const Reason& why) {
     const Wait ended = wait(ticket);
     Environment next = get(found->second);
     std::erase_if(next.waits, [&](const Wait& other) { return other.ticket == ticket; });
-    if (ended.startsEnvironment && !ended.joined) {
-        next.processes.clear();
-        next.kernels.clear();
-    }
+    if (ended.startsEnvironment && !ended.joined)
+        next.end();
     applyFact(std::move(next), {Reason::user(), ended.actor}, std::pair{ticket, why});
 }
 
@@ -214,17 +213,38 @@ void Ledger::setHealth(DeviceIndex index, Health health) {
 }
 
 void Ledger::markOccupied(const Observation& observation) {
-    std::unordered_set<DeviceUuid> occupied;
+    std::unordered_map<DeviceUuid, Occupant> occupied;
+    std::unordered_map<DeviceUuid, std::map<EnvironmentId, Occupant>> users;
     const EnvironmentLookup lookup = lookupIn(*this);
     for (const ComputeProcess& process : observation.processes) {
         const Environment* environment = environmentOf(lookup, process);
+        const Occupant occupant{process.facts.identity.pid, process.facts.uids.real};
         for (const ComputeUse& use : process.uses) {
             if (environment == nullptr || environment->attachmentTo(use.device) == nullptr)
-                occupied.insert(use.device);
+                occupied.try_emplace(use.device, occupant);
+            else
+                users[use.device].try_emplace(environment->id, occupant);
         }
     }
-    for (const auto& [index, device] : devices_.byIndex())
-        devices_.at(index).occupied = occupied.contains(device.facts.uuid);
+    for (const auto& [index, known] : devices_.byIndex()) {
+        Device& device = devices_.at(index);
+        const auto foreign = occupied.find(device.facts.uuid);
+        device.occupied = foreign != occupied.end();
+        device.occupant = device.occupied ? foreign->second : Occupant{};
+        device.users = std::move(users[device.facts.uuid]);
+    }
+}
+
+// Whoever gets the device next is told of a process that is still there, also before the driver is
+// asked again.
+void Ledger::markLeft(const EnvironmentId& id, DeviceIndex index) {
+    Device& device = devices_.at(index);
+    const auto user = device.users.find(id);
+    if (user == device.users.end())
+        return;
+    device.occupied = true;
+    device.occupant = user->second;
+    device.users.erase(user);
 }
 
 std::vector<EnvironmentId> Ledger::holdersOf(const DeviceUuid& uuid) const {

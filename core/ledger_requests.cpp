@@ -147,6 +147,12 @@ void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& pla
 void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor,
                     const Terms& terms) {
     const Environment& environment = get(id);
+    if (!environment.isRegistered())
+        fail(
+            ErrorCode::NoSuchProcess,
+            "environment {} has no process any more and only keeps the GPUs that are still in use; "
+            "activate it again first",
+            id);
     requireFresh(placement, devices_, &environment);
     if (placement.attach.empty() && placement.detach.empty() && !placement.waitsFor)
         return;
@@ -285,6 +291,9 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
     requireUnregistered(id, identity);
     Environment next = environment;
+    next.pendingEnd.reset();
+    for (RootProcess& root : next.processes)
+        root.lingers = root.lingers && root.identity != identity;
     if (environmentOfRoot(identity) == nullptr) {
         requireRoom(next.uid, actor, 0, 1);
         if (process)
@@ -313,6 +322,7 @@ void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
                       [&](const RootProcess& p) { return p.identity.pid == pid; }) == 0)
         fail(ErrorCode::NoSuchProcess, "process {} is not registered with environment {}", pid, id);
     const Cause cause = Cause::request(actor, next.uid);
+    processTakenOut(next, actor);
     apply({std::move(next)}, cause);
 }
 
@@ -322,14 +332,23 @@ void Ledger::removeKernel(const EnvironmentId& id, const std::string& kernel, Ui
         fail(ErrorCode::NoSuchProcess, "kernel \"{}\" is not registered with environment {}",
              escaped(kernel), id);
     const Cause cause = Cause::request(actor, next.uid);
+    processTakenOut(next, actor);
     apply({std::move(next)}, cause);
 }
 
 void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
-    Environment next = get(id);
-    next.processes.clear();
-    next.kernels.clear();
-    const Cause cause = Cause::request(actor, next.uid);
+    const Environment& environment = get(id);
+    const Cause cause = Cause::request(actor, environment.uid);
+    Environment next = environment;
+    if (actor == next.uid) {
+        next.kernels.clear();
+        std::erase_if(next.processes, [](const RootProcess& root) { return !root.lingers; });
+        lastProcessWent(next, environment, true);
+        if (next.isAlive() && !environment.isRegistered())
+            return;
+    } else {
+        next.end();
+    }
     apply({std::move(next)}, cause);
 }
 

@@ -60,7 +60,12 @@ void Locks::onEvent(const Event& event) {
     const auto* device = std::get_if<DeviceChanged>(&event);
     const bool frees = device != nullptr && (device->field == DeviceField::LockedBy ||
                                              device->field == DeviceField::Attachments);
-    if (!waiters_.empty() && (frees || std::holds_alternative<EnvironmentRemoved>(event)))
+    const auto* removed = std::get_if<EnvironmentRemoved>(&event);
+    if (removed != nullptr) { // its locks are nobody's, whoever has the descriptors
+        for (const HeldLock& lock : removed->former->locks)
+            descriptors_.close(lock.number);
+    }
+    if (!waiters_.empty() && (frees || removed != nullptr))
         schedule();
 }
 

@@ -33,7 +33,10 @@ bool isBelieved(const ComputeProcess& process, const Environment& claimed) {
 } // namespace
 
 EnvironmentLookup lookupIn(const Ledger& ledger) {
-    return {[&ledger](const ProcessIdentity& root) { return ledger.environmentOfRoot(root); },
+    return {[&ledger](const ProcessIdentity& root) {
+                const Environment* environment = ledger.environmentOfRoot(root);
+                return environment != nullptr ? environment : ledger.environmentOfFormer(root);
+            },
             [&ledger](const EnvironmentId& id) { return ledger.find(id); }};
 }
 

@@ -152,6 +152,8 @@ void Queue::cancel(Ticket ticket) {
 void Queue::onEvent(const Event& event) {
     if (const auto* removed = std::get_if<EnvironmentRemoved>(&event))
         forget(removed->environment);
+    if (const auto* ending = std::get_if<EnvironmentEnding>(&event))
+        forget(ending->environment);
     if (ledger_.waits().empty())
         return;
     // Whatever may make a device free, or change who comes first, or how long a device is kept.

@@ -101,8 +101,7 @@ void endExpired(Environment& environment, BootTime now, RecoveryReport& report) 
         report.expired.push_back({environment.id, std::nullopt});
         report.endedMeanwhile.push_back(
             {environment, environment.attachments, true, Reason::expired()});
-        environment.processes.clear();
-        environment.kernels.clear();
+        environment.end();
         return;
     }
     EndedMeanwhile ended{environment, {}, false, Reason::expired()};
@@ -190,6 +189,7 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
     }
     keepLiving(environments, processes);
     for (Environment& environment : environments) {
+        ledger.settleFound(environment, written.at(environment.id));
         if (!environment.isAlive()) {
             ++report.ended;
             report.endedMeanwhile.push_back(

@@ -67,6 +67,13 @@ std::string nameProcesses(const NamedProcesses& processes) {
                        others == 0 ? "" : fmt::format(" and {} more", others));
 }
 
+std::string nameProcesses(const std::vector<Pid>& pids) {
+    NamedProcesses processes;
+    for (const Pid pid : pids)
+        processes.emplace(pid, "");
+    return nameProcesses(processes);
+}
+
 std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
                       std::string_view reason, const std::string& actor) {
     return fmt::format("{} {} {} {}", nameGpus(devices), was(devices.size()),
@@ -123,6 +130,11 @@ std::string sayMemory(DeviceIndex device, Bytes used, Bytes share) {
                            formatBytes(share));
     return fmt::format("{} of the share of {} of GPU {}'s memory is used", formatMebibytes(used),
                        formatBytes(share), device);
+}
+
+std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vector<Pid>& pids) {
+    return fmt::format("its last shell is gone, and {} still {} {}", nameProcesses(pids),
+                       pids.size() == 1 ? "uses" : "use", nameGpus(devices));
 }
 
 std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user) {

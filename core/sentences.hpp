@@ -26,6 +26,8 @@ std::string nameGpus(const std::vector<DeviceIndex>& devices);
 using NamedProcesses = std::map<Pid, std::string>;
 /// "process 12 (python)", "processes 12 (python), 13"; of many the first ones and how many more.
 std::string nameProcesses(const NamedProcesses& processes);
+/// The same of processes whose names are not known.
+std::string nameProcesses(const std::vector<Pid>& pids);
 
 /// Devices came (`attached`) or went.
 std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
@@ -46,6 +48,8 @@ std::string sayWarning(std::string_view message, std::string_view rule, WallTime
 std::string sayHealth(DeviceIndex device, std::string_view health);
 /// Nearly all of a share, or more than that, is used.
 std::string sayMemory(DeviceIndex device, Bytes used, Bytes share);
+/// An environment without a shell keeps these devices for these processes.
+std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vector<Pid>& pids);
 /// A device is shared with another environment, of somebody, from now on.
 std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user);
 

@@ -27,6 +27,7 @@ struct Settings {
     bool envMemory = true;
     std::chrono::milliseconds grace{30'000};     ///< from the warning to the act
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
+    bool linger = true;  ///< an environment keeps the devices that its processes still use
     bool dryRun = false; ///< the service's own cycles say what they would do, and do nothing
 
     // [Queue]

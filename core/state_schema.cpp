@@ -15,8 +15,22 @@ namespace {
 
 using nlohmann::json;
 
+json encodeIdentity(const ProcessIdentity& process) {
+    return {{"pid", process.pid}, {"start_time", process.startTime}};
+}
+
 json encodeProcess(const RootProcess& process) {
-    return {{"pid", process.identity.pid}, {"start_time", process.identity.startTime}};
+    json encoded = encodeIdentity(process.identity);
+    if (process.lingers)
+        encoded["lingers"] = true;
+    return encoded;
+}
+
+json encodePendingEnd(const PendingEnd& end) {
+    json encoded{{"by_owner", end.byOwner}, {"members", json::array()}};
+    for (const ProcessIdentity& member : end.members)
+        encoded["members"].push_back(encodeIdentity(member));
+    return encoded;
 }
 
 json encodeLease(const Lease& lease) {
@@ -141,12 +155,26 @@ void requireObject(const json& value, const char* what) {
         throw StateError(fmt::format("{} is not an object", what));
 }
 
-RootProcess decodeProcess(const json& value) {
+ProcessIdentity decodeIdentity(const json& value) {
     requireObject(value, "a process");
     const std::uint32_t pid = number32(value, "pid");
     if (pid <= 1)
         throw StateError("a process has an impossible pid");
-    return {{pid, number(value, "start_time")}, nullptr};
+    return {pid, number(value, "start_time")};
+}
+
+RootProcess decodeProcess(const json& value) {
+    return {decodeIdentity(value), nullptr, flagIfAny(value, "lingers")};
+}
+
+std::optional<PendingEnd> pendingEndIfAny(const json& object) {
+    if (!object.contains("pending_end"))
+        return std::nullopt;
+    const json& value = field(object, "pending_end", json::value_t::object);
+    PendingEnd end{flag(value, "by_owner"), {}};
+    for (const json& member : list(value, "members"))
+        end.members.push_back(decodeIdentity(member));
+    return end;
 }
 
 std::optional<Lease> leaseIfAny(const json& object) {
@@ -283,6 +311,7 @@ Environment decodeEnvironment(const json& document) {
     for (const json& attachment : list(document, "attachments"))
         environment.attachments.push_back(decodeAttachment(attachment));
     environment.lease = leaseIfAny(document);
+    environment.pendingEnd = pendingEndIfAny(document);
     for (const json& wait : listIfAny(document, "waits"))
         environment.waits.push_back(decodeWait(wait));
     for (const json& lock : listIfAny(document, "locks"))
@@ -315,6 +344,8 @@ std::string encodeState(const Environment& environment) {
                      {"attachments", json::array()}};
     if (environment.lease)
         document["lease"] = encodeLease(*environment.lease);
+    if (environment.pendingEnd)
+        document["pending_end"] = encodePendingEnd(*environment.pendingEnd);
     for (const Wait& wait : environment.waits)
         document["waits"].push_back(encodeWait(wait));
     for (const HeldLock& lock : environment.locks)

@@ -91,6 +91,12 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     void start() {
         requireOwnerOfId();
+        // Whether it is joined or a new one starts is known once its end is decided.
+        if (joined() != nullptr && joined()->pendingEnd && context_.lingering.isSettling() &&
+            !std::exchange(hasSettled_, true)) {
+            context_.lingering.whenSettled(later([this] { start(); }));
+            return;
+        }
         if (wanted_.waiting.wait)
             waits_ = context_.waitingCalls.remember(reply_);
         reading_ = context_.listCalls.enter(actor());
@@ -197,7 +203,17 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return kernel_ ? kernel_->process.identity : process_.facts.identity;
     }
 
+    // A process that activates again, such as a program with a second "with" block, still uses the
+    // GPUs of the environment that it left, which lingers for it: they are what it asks for.
+    void leaveLingering() const {
+        const core::Environment* environment = context_.ledger.environmentOfRoot(rootIdentity());
+        if (environment != nullptr && environment->uid == wanted_.owner &&
+            environment != joined() && (actor() == wanted_.owner || actor() == 0))
+            context_.ledger.letGo(rootIdentity());
+    }
+
     void claim() {
+        leaveLingering();
         const auto self = shared_from_this();
         Claim claim;
         claim.plan = [self] { return self->plan(); };
@@ -345,6 +361,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     std::optional<core::Kernel> kernel_;
     bool restarts_ = false; ///< the kernel of an environment that is there
     core::UserInfo owner_;
+    bool hasSettled_ = false;
     std::shared_ptr<void> reading_; ///< counted while its process is read
     std::shared_ptr<void> waits_;
 };

@@ -61,13 +61,21 @@ inline void requireUnchanged(const Claim& claim, const std::optional<core::Place
                    "the devices changed hands while authorisation was given; try again");
 }
 
-/// Gives what a claim was allowed, once the limits allow it, too.
+/// Gives what a claim was allowed, once the limits allow it, too. What an environment has that ends
+/// just now may be the caller's again in a moment, so that is waited for.
 template <typename... Values>
 void give(const Context& context, const Reply<Values...>& reply, const Claim& claim,
-          const std::optional<core::Placement>& placement) {
+          const std::optional<core::Placement>& placement, bool mayWait = true) {
     const core::QuotaViolation violation = claim.quota(placement);
     if (!violation) {
         claim.apply(placement, false);
+        return;
+    }
+    if (mayWait && context.lingering.isSettling()) {
+        context.lingering.whenSettled(reply.later([&context, reply, claim, placement] {
+            requireUnchanged(claim, placement);
+            give(context, reply, claim, placement, false);
+        }));
         return;
     }
     context.gate.passQuota(
@@ -80,10 +88,34 @@ void give(const Context& context, const Reply<Values...>& reply, const Claim& cl
         });
 }
 
+/// What a claim gets; nothing, and the claim begins anew, where devices are missing that may be
+/// free in a moment, since environments that hold some end just now.
+inline std::optional<std::optional<core::Placement>> planUnlessSettling(const Context& context,
+                                                                        const Claim& claim) {
+    if (!context.lingering.isSettling())
+        return claim.plan();
+    try {
+        const std::optional<core::Placement> placement = claim.plan();
+        if (placement && placement->waitsFor)
+            return std::nullopt;
+        return placement;
+    } catch (const core::Error& error) {
+        if (error.code() != core::ErrorCode::DeviceUnavailable)
+            throw;
+        return std::nullopt;
+    }
+}
+
 template <typename... Values>
 void carryOut(const Context& context, const Reply<Values...>& reply, const Claim& claim,
               int attempts = mostClaimAttempts) {
-    const std::optional<core::Placement> placement = claim.plan();
+    const auto planned = attempts > 1 ? planUnlessSettling(context, claim) : claim.plan();
+    if (!planned) {
+        context.lingering.whenSettled(reply.later(
+            [&context, reply, claim, attempts] { carryOut(context, reply, claim, attempts - 1); }));
+        return;
+    }
+    const std::optional<core::Placement>& placement = *planned;
     context.gate.pass(reply, claim.target(placement),
                       [&context, reply, claim, placement, attempts] {
                           if (!placement || claim.stillHolds(*placement)) {

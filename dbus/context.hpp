@@ -5,6 +5,7 @@
 
 #include "core/idleness.hpp"
 #include "core/ledger.hpp"
+#include "core/lingering.hpp"
 #include "core/locks.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/history.hpp"
@@ -45,6 +46,7 @@ struct Context {
     core::Ledger& ledger;
     core::Processes& processes;
     core::Observer& observer;
+    core::Lingering& lingering;
     core::Queue& queue;
     core::Locks& locks;
     core::Users& users;

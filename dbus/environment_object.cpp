@@ -19,6 +19,16 @@ namespace {
 
 constexpr Literal interface { "dev.genv.Environment" };
 
+// Answers once it is known whether an environment that may have just lost its last process has
+// ended, so that its devices are free for what the caller does next.
+void sendWhenSettled(const Context& context, const Reply<>& reply, const core::EnvironmentId& id) {
+    const core::Environment* environment = context.ledger.find(id);
+    if (environment != nullptr && environment->pendingEnd)
+        context.lingering.whenSettled(reply.later([reply] { reply.send(); }));
+    else
+        reply.send();
+}
+
 // Configures an environment within its owner's limits, or over them with consent.
 void configure(const Context& context, const Reply<>& reply,
                const core::ConfigurationChange& change, const core::Environment& environment) {
@@ -155,7 +165,10 @@ void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                [&ledger = context_.ledger, reply, indices](const core::Environment& environment) {
                    const core::EnvironmentId id = environment.id;
                    ledger.detach(id, indices, reply.caller().uid);
-                   reply.send(ledger.get(id).deviceIndices());
+                   // One that only lingered ends with its last device.
+                   const core::Environment* left = ledger.find(id);
+                   reply.send(left != nullptr ? left->deviceIndices()
+                                              : std::vector<core::DeviceIndex>{});
                });
     });
 }
@@ -200,9 +213,10 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
                 core::fail(core::ErrorCode::NoSuchProcess,
                            "process {} is not registered with environment {}", pid, id_);
             manage(reply, {},
-                   [&ledger = context_.ledger, reply, pid](const core::Environment& environment) {
-                       ledger.removeProcess(environment.id, pid, reply.caller().uid);
-                       reply.send();
+                   [&context = context_, reply, pid](const core::Environment& environment) {
+                       const core::EnvironmentId id = environment.id;
+                       context.ledger.removeProcess(id, pid, reply.caller().uid);
+                       sendWhenSettled(context, reply, id);
                    });
         });
 }
@@ -250,12 +264,12 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
                 core::fail(core::ErrorCode::NoSuchProcess,
                            "kernel \"{}\" is not registered with environment {}",
                            core::escaped(kernel), id_);
-            manage(
-                reply, {},
-                [&ledger = context_.ledger, reply, kernel](const core::Environment& environment) {
-                    ledger.removeKernel(environment.id, kernel, reply.caller().uid);
-                    reply.send();
-                });
+            manage(reply, {},
+                   [&context = context_, reply, kernel](const core::Environment& environment) {
+                       const core::EnvironmentId id = environment.id;
+                       context.ledger.removeKernel(id, kernel, reply.caller().uid);
+                       sendWhenSettled(context, reply, id);
+                   });
         });
 }
 
@@ -263,9 +277,10 @@ void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
     handle<interface, "Deactivate">(
         context_, getObject(), std::move(result), [&](const auto& reply) {
             manage(reply, self().deviceIndices(),
-                   [&ledger = context_.ledger, reply](const core::Environment& environment) {
-                       ledger.deactivate(core::EnvironmentId(environment.id), reply.caller().uid);
-                       reply.send();
+                   [&context = context_, reply](const core::Environment& environment) {
+                       const core::EnvironmentId id = environment.id;
+                       context.ledger.deactivate(id, reply.caller().uid);
+                       sendWhenSettled(context, reply, id);
                    });
         });
 }
@@ -328,6 +343,10 @@ uint64_t EnvironmentObject::Expires() {
                                                           context_.clock.wallNow()))
                      : 0;
     });
+}
+
+bool EnvironmentObject::Lingering() {
+    return readProperty([this] { return seen().isLingering(); });
 }
 
 } // namespace genv::dbus

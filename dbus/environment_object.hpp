@@ -71,6 +71,7 @@ class EnvironmentObject
     std::vector<std::string> Kernels() override;
     std::vector<uint32_t> Devices() override;
     uint64_t Expires() override;
+    bool Lingering() override;
 
     [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
 

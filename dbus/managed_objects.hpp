@@ -50,6 +50,10 @@ class ManagedObjectsWriter {
     }
 
     void writeValue(const std::string& value) { writeBasic(SD_BUS_TYPE_STRING, value.c_str()); }
+    void writeValue(bool value) {
+        const int asInt = value ? 1 : 0; // as sd-bus takes it
+        writeBasic(SD_BUS_TYPE_BOOLEAN, &asInt);
+    }
     void writeValue(std::uint32_t value) { writeBasic(SD_BUS_TYPE_UINT32, &value); }
     void writeValue(std::int32_t value) { writeBasic(SD_BUS_TYPE_INT32, &value); }
     void writeValue(std::uint64_t value) { writeBasic(SD_BUS_TYPE_UINT64, &value); }

@@ -358,6 +358,7 @@ ManagerObject::Variants ManagerObject::makePolicy() const {
             {"NonEnvProcesses", sdbus::Variant{settings.nonEnvProcesses}},
             {"EnvDevices", sdbus::Variant{settings.envDevices}},
             {"EnvMemory", sdbus::Variant{settings.envMemory}},
+            {"Linger", sdbus::Variant{settings.linger}},
             {"DryRun", sdbus::Variant{settings.dryRun}}};
 }
 

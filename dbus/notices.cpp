@@ -32,9 +32,13 @@ void Notices::on(const core::Attached& event) {
              describe(event.attachment.device));
     if (device == nullptr)
         return;
-    if (device->occupied && !event.attachment.overSubscribed)
+    if (device->occupied && !event.attachment.overSubscribed) {
+        Details details = describe(device->facts);
+        details["pid"] = sdbus::Variant{device->occupant.pid};
+        details["owner"] = sdbus::Variant{device->occupant.uid};
         tell(event.owner, "device-occupied", event.environment, event.cause.actor,
-             describe(device->facts));
+             std::move(details));
+    }
     if (!event.attachment.overSubscribed)
         return;
     for (const core::Claim& claim : device->claims) {
@@ -60,6 +64,14 @@ void Notices::on(const core::EnvironmentRemoved& event) {
     if (event.cause.isNews())
         tell(event.owner, "ended", event.environment, event.cause.actor,
              {{"reason", sdbus::Variant{event.cause.reason.text()}}}, event.former);
+}
+
+void Notices::on(const core::EnvironmentLingers& event) {
+    std::vector<core::DeviceIndex> devices;
+    for (const core::DeviceFacts& device : event.devices)
+        devices.push_back(device.index);
+    tell(event.owner, "lingering", event.environment, 0,
+         {{"pids", sdbus::Variant{event.processes}}, {"devices", sdbus::Variant{devices}}});
 }
 
 void Notices::on(const core::DeviceChanged& event) {

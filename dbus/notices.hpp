@@ -29,6 +29,7 @@ class Notices {
     void on(const core::Attached& event);
     void on(const core::Detached& event);
     void on(const core::EnvironmentRemoved& event);
+    void on(const core::EnvironmentLingers& event);
     void on(const core::DeviceChanged& event);
     void on(const core::ProcessTerminated& event);
     void on(const core::RuleWarning& event);

@@ -25,6 +25,8 @@ const char* propertyOf(core::EnvironmentField field) {
         return "Kernels";
     case core::EnvironmentField::Expires:
         return "Expires";
+    case core::EnvironmentField::Lingering:
+        return "Lingering";
     case core::EnvironmentField::Devices:
         break;
     }

@@ -113,6 +113,21 @@ void EventLog::on(const core::EnvironmentRemoved& event) {
     records_.push(std::move(record), event.owner, event.cause.actor);
 }
 
+void EventLog::on(const core::EnvironmentLingers& event) {
+    std::vector<core::DeviceIndex> devices;
+    for (const core::DeviceFacts& device : event.devices)
+        devices.push_back(device.index);
+    Record record(kindOf("lingering"), Severity::Info,
+                  fmt::format("environment {} of uid {} lingers: {} still {} {}", event.environment,
+                              event.owner, core::nameProcesses(event.processes),
+                              event.processes.size() == 1 ? "uses" : "use",
+                              core::nameGpus(devices)));
+    addEnvironment(record, event.environment);
+    journal::addDevices(record, event.devices);
+    record.add(field::pid, fmt::format("{}", fmt::join(event.processes, ",")));
+    records_.push(std::move(record), event.owner, std::nullopt);
+}
+
 void EventLog::on(const core::Attached& event) {
     Record record(kindOf("attached"), Severity::Info,
                   fmt::format("environment {} of uid {} was attached to {} ({})", event.environment,

@@ -35,6 +35,7 @@ class EventLog {
   private:
     void on(const core::EnvironmentAdded& event);
     void on(const core::EnvironmentRemoved& event);
+    void on(const core::EnvironmentLingers& event);
     void on(const core::Attached& event);
     void on(const core::Detached& event);
     void on(const core::AttachmentInUse& event);

@@ -44,7 +44,10 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
                                                          })},
       processes_(procAccess_, &GlibLoop::post), ledger_(store_, clock_, events_),
       connection_(sdbus::createSystemBusConnection()),
-      observer_(std::move(gpus), procAccess_, clock_, loop, &GlibLoop::post), lockPipes_(log),
+      observer_(std::move(gpus), procAccess_, clock_, loop, &GlibLoop::post),
+      lingering_(ledger_, observer_, processes_, loop, events_,
+                 [this] { return settings_.linger; }),
+      occupancy_(ledger_, observer_, loop), lockPipes_(log),
       queue_(
           ledger_, clock_, loop, events_, log,
           [this](const core::UserInfo& user) { return settings_.limits.of(users_.newest(user)); },
@@ -89,6 +92,7 @@ dbus::Context Service::makeContext() {
     return {ledger_,
             processes_,
             observer_,
+            lingering_,
             queue_,
             locks_,
             users_,
@@ -136,6 +140,8 @@ void Service::subscribe() {
     events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });
     events_.subscribe([this](const core::Event& event) { evictor_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { lingering_.onEvent(event); });
+    events_.subscribe([this](const core::Event& event) { occupancy_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { queue_.onEvent(event); });
     events_.subscribe([this](const core::Event& event) { locks_.onEvent(event); });
     ledger_.onUnwritten([this](const std::string& why) {
@@ -163,6 +169,7 @@ void Service::subscribe() {
         [this](const core::Observation* observation, const std::string& failure) {
             onObservation(observation, failure);
         });
+    lingering_.start();
 }
 
 void Service::watchClients() {
@@ -200,6 +207,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     std::string trouble;
     if (observation != nullptr) {
         ledger_.observed(*observation);
+        lingering_.observed(*observation);
         idleness_.observed(ledger_, *observation);
         memoryWatch_.observed(ledger_, *observation);
         leases_.check();

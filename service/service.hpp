@@ -11,8 +11,10 @@
 #include "core/kernel_restarts.hpp"
 #include "core/leases.hpp"
 #include "core/ledger.hpp"
+#include "core/lingering.hpp"
 #include "core/locks.hpp"
 #include "core/memory_watch.hpp"
+#include "core/occupancy.hpp"
 #include "core/queue.hpp"
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
@@ -101,6 +103,8 @@ class Service {
     dbus::WaitingCalls waitingCalls_;
 
     GpuObserver observer_;
+    core::Lingering lingering_;
+    core::Occupancy occupancy_;
     LockPipes lockPipes_;
     core::Queue queue_;
     core::Locks locks_;

@@ -163,6 +163,7 @@ constexpr std::array enforcementKeys{
     flagKey<&Settings::envMemory>("EnvMemory"),
     timeKey<&Settings::grace, 0>("Grace"),
     timeKey<&Settings::killAfter, 0>("KillAfter"),
+    flagKey<&Settings::linger>("Linger"),
     flagKey<&Settings::dryRun>("DryRun"),
 };
 

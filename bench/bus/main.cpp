@@ -25,6 +25,7 @@ constexpr std::array parts{
     Part{"changes", measureChanges},
     Part{"authorization", measureAuthorization},
     Part{"enforcement", measureEnforcement},
+    Part{"endings", measureEndings},
     Part{"start", measureStart},
     Part{"idle", measureIdleness},
     Part{"listeners", measureListeners},

@@ -14,6 +14,8 @@ void measureChanges(const Plan& plan);
 void measureAuthorization(const Plan& plan);
 /// A cycle of the rules, by the number of compute processes.
 void measureEnforcement(const Plan& plan);
+/// How soon the devices of an environment are free that has ended.
+void measureEndings(const Plan& plan);
 /// A start with state, and the memory that the state takes.
 void measureStart(const Plan& plan);
 /// How often the service wakes up when nobody asks for anything.

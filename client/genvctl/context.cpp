@@ -18,6 +18,22 @@
 
 namespace genv::ctl {
 
+namespace {
+
+// Who still uses a device that was attached: "process 12 of bob".
+std::string occupantOf(const Notice& notice) {
+    const auto pid = notice.details.find("pid");
+    const auto owner = notice.details.find("owner");
+    const auto uid = owner != notice.details.end() ? parseNumber(owner->second) : std::nullopt;
+    if (pid == notice.details.end() || !uid)
+        return "a process outside its environments"; // of a service of an earlier version
+    const passwd* person = getpwuid(*uid);
+    return fmt::format("process {} of {}", shown(pid->second),
+                       person != nullptr ? shown(person->pw_name) : fmt::format("uid {}", *uid));
+}
+
+} // namespace
+
 Client& Context::client() {
     if (client_)
         return *client_;
@@ -138,9 +154,8 @@ void Context::warnOfNotices(const std::string& environment) {
         const auto device = notice.details.find("device");
         if (notice.environment == environment && notice.kind == "device-occupied" &&
             device != notice.details.end())
-            warn(fmt::format(
-                "GPU {} is attached, but a process outside its environments still uses it",
-                device->second));
+            warn(fmt::format("GPU {} is attached, but {} still uses it", device->second,
+                             occupantOf(notice)));
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "client/descriptor.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/lingering.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
 #include "client/notify/gatherer.hpp"
@@ -168,6 +169,7 @@ void reportEndings(Context& context, const std::string& environment) {
         for (const Notice& notice : client.takeNotices())
             report.take(notice);
         report.write();
+        warnOnceSettled(client, environment); // children of the command may keep its GPUs
     } catch (const std::exception&) {
         // What became of the service or the bus is not the command's to say.
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Says why a command of "genvctl run" was ended: which rule, lease or administrator, and what to
-// do. The command has taken genvctl's place in its process, so another process says it: the
-// reporter, which is no child of the command's, hears the service's notices, writes them to the
-// same standard error, and ends with the command.
+// do; and which of its children keep its GPUs when it has ended. The command has taken genvctl's
+// place in its process, so another process says it: the reporter, which is no child of the
+// command's, hears the service's notices, writes them to the same standard error, and ends with the
+// command.
 #pragma once
 
 #include <string>

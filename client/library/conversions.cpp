@@ -258,6 +258,9 @@ Environment toEnvironment(const Dictionary& properties) {
     environment.devices = property<std::vector<std::uint32_t>>(properties, "Devices");
     if (const auto expires = unlessZero(property<std::uint64_t>(properties, "Expires")))
         environment.expires = toTime(*expires);
+    // A service of an earlier version has no such property.
+    environment.lingering =
+        properties.contains("Lingering") && property<bool>(properties, "Lingering");
     return environment;
 }
 

@@ -191,6 +191,11 @@ void Collector::totals() const {
         users.insert(user);
     Metric(all_, "genv_environments_total", "Active environments")
         .add({}, sizeOf(state_.overview.environments));
+    Metric(all_, "genv_environments_lingering_total",
+           "Environments that only processes which still use their devices keep")
+        .add({}, static_cast<double>(std::ranges::count_if(
+                     state_.overview.environments,
+                     [](const Environment& environment) { return environment.lingering; })));
     Metric(all_, "genv_processes_total", "Processes that use a device")
         .add({}, sizeOf(state_.processes));
     Metric(all_, "genv_attached_devices_total", "Devices that an environment holds")
@@ -203,7 +208,10 @@ void Collector::environments() const {
                      "Processes of the environment that use a device");
     Metric devices(all_, "genv_environment_attached_devices_total",
                    "Devices that the environment holds");
+    Metric lingering(all_, "genv_environment_lingering",
+                     "1 where only processes that still use its devices keep the environment");
     for (const Environment& environment : state_.overview.environments) {
+        lingering.add({{"eid", environment.id}}, environment.lingering ? 1 : 0);
         const auto found = processesOf_.find(environment.id);
         processes.add({{"eid", environment.id}}, found == processesOf_.end() ? 0 : found->second);
         devices.add({{"eid", environment.id}}, sizeOf(environment.devices));

@@ -46,18 +46,21 @@ class Details {
     [[nodiscard]] NamedDevice device() const {
         return {static_cast<DeviceIndex>(number("device")), text("uuid")};
     }
-    [[nodiscard]] std::vector<DeviceIndex> devices() const {
-        std::vector<DeviceIndex> devices;
-        const std::string list = text("devices");
-        for (std::string_view rest = list; !rest.empty();) {
-            const std::string_view one = rest.substr(0, rest.find(','));
-            devices.push_back(static_cast<DeviceIndex>(toNumber(one)));
-            rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-        }
-        return devices;
-    }
+    [[nodiscard]] std::vector<DeviceIndex> devices() const { return numbers("devices"); }
+    [[nodiscard]] std::vector<core::Pid> pids() const { return numbers("pids"); }
 
   private:
+    [[nodiscard]] std::vector<std::uint32_t> numbers(const char* key) const {
+        std::vector<std::uint32_t> result;
+        const std::string list = text(key);
+        for (std::string_view rest = list; !rest.empty();) {
+            const std::string_view one = rest.substr(0, rest.find(','));
+            result.push_back(static_cast<std::uint32_t>(toNumber(one)));
+            rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        }
+        return result;
+    }
+
     const Notice& notice_;
 };
 
@@ -75,6 +78,12 @@ struct Group {
         std::vector<DeviceIndex> result;
         for (const auto& [index, uuid] : devices)
             result.push_back(index);
+        return result;
+    }
+    [[nodiscard]] std::vector<core::Pid> pids() const {
+        std::vector<core::Pid> result;
+        for (const auto& [pid, command] : processes)
+            result.push_back(pid);
         return result;
     }
     [[nodiscard]] bool isRule() const {
@@ -196,11 +205,31 @@ Part sayGranted(const Group& group) {
 Part sayOccupied(const Group& group) {
     const auto indices = group.indices();
     const std::string gpus = core::nameGpus(indices);
+    const auto pids = group.pids();
+    const Details details(group.last.notice);
+    const std::string owner =
+        pids.size() == 1 && details.has("owner")
+            ? " of " + userName(static_cast<std::uint32_t>(details.number("owner")))
+            : "";
     return {Urgency::Low,
             "device",
             fmt::format("{} {} in use", gpus, indices.size() == 1 ? "is" : "are"),
-            fmt::format("a process of somebody else's still runs on {}", gpus),
+            pids.empty() ? fmt::format("a process of somebody else's still runs on {}", gpus)
+                         : fmt::format("{}{} still {} on {}", core::nameProcesses(pids), owner,
+                                       pids.size() == 1 ? "runs" : "run", gpus),
             {},
+            std::nullopt};
+}
+
+Part sayLingering(const Group& group) {
+    const auto indices = group.indices();
+    const std::string gpus = core::nameGpus(indices);
+    return {Urgency::Normal,
+            "device",
+            fmt::format("{} {} still in use", gpus, indices.size() == 1 ? "is" : "are"),
+            core::sayLingering(indices, group.pids()),
+            fmt::format("\"genvctl deactivate --id {} --kill\" ends that.",
+                        core::escaped(group.environment)),
             std::nullopt};
 }
 
@@ -275,6 +304,7 @@ constexpr std::array kinds{
     Kind{"attached", &sayAttached, true},
     Kind{"granted", &sayGranted, true},
     Kind{"device-occupied", &sayOccupied, true},
+    Kind{"lingering", &sayLingering, true},
     Kind{"expiring", &sayExpiring, true},
     Kind{"device-health", &sayHealth, false},
     Kind{"warning", &sayWarned, false},
@@ -328,6 +358,8 @@ std::vector<Group> grouped(const std::vector<Heard>& heard) {
         if (details.has("pid"))
             group->processes.emplace(static_cast<core::Pid>(details.number("pid")),
                                      details.text("command"));
+        for (const core::Pid pid : details.pids())
+            group->processes.emplace(pid, "");
     }
     return groups;
 }

@@ -134,6 +134,46 @@ __genv_enter() {
         __genv_mark_prompt
     fi
     __genv_hook
+    __genv_trap
+}
+
+# What stands before the EXIT trap of an interactive shell: what was there runs after it. As in PROMPT_COMMAND, a shell
+# without this code does nothing.
+__genv_exit=__genv_exit
+# shellcheck disable=SC2016  # expanded at the exit
+__genv_exit_entry='"${__genv_exit-:}"; '
+
+__genv_trap_now() {
+    local -a __genv_words=()
+    eval "__genv_words=($(trap -p EXIT))"
+    __genv_trapped=${__genv_words[2]-}
+}
+
+__genv_trap() {
+    local __genv_trapped
+    [[ $- == *i* ]] || return 0
+    __genv_trap_now
+    [[ $__genv_trapped == "$__genv_exit_entry"* ]] || trap -- "$__genv_exit_entry$__genv_trapped" EXIT
+}
+
+__genv_untrap() {
+    local __genv_trapped
+    [[ $- == *i* ]] || return 0
+    __genv_trap_now
+    if [[ $__genv_trapped == "$__genv_exit_entry" ]]; then
+        trap - EXIT
+    elif [[ $__genv_trapped == "$__genv_exit_entry"* ]]; then
+        trap -- "${__genv_trapped#"$__genv_exit_entry"}" EXIT
+    fi
+}
+
+# Says what keeps the environment's GPUs when this shell is gone. Without GPUs there is nothing to ask.
+__genv_exit() {
+    local __genv_last=$?
+    if [[ -n ${__genv_state[shims]-} && ${CUDA_VISIBLE_DEVICES--1} != -1 ]]; then
+        command "$__genv_program" --shell=bash --shell-pid="$BASHPID" --shell-fd=3 shell --exiting 3>/dev/null || :
+    fi
+    return "$__genv_last"
 }
 
 # Puts the prefix in front of the prompt.
@@ -169,6 +209,7 @@ __genv_know() { __genv_state[known]+=" $1 "; }
 __genv_leave() {
     local __genv_name
     __genv_unhook
+    __genv_untrap
     for __genv_name in "${__genv_names[@]}"; do
         __genv_restore "$__genv_name"
     done
@@ -377,7 +418,7 @@ __genv_deinit() {
         unset -f "$__genv_name"
     done < <(compgen -A function __genv_)
     unset -f genv genvctl
-    unset -v __genv_program __genv_prompt __genv_entry __genv_names __genv_state __genv_value
+    unset -v __genv_program __genv_prompt __genv_entry __genv_exit __genv_exit_entry __genv_names __genv_state __genv_value
 }
 
 if [[ ${#__genv_state[@]} -eq 0 ]]; then

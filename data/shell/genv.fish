@@ -95,6 +95,12 @@ function __genv_enter
     __genv_wrap
 end
 
+function __genv_exit --on-event fish_exit
+    if status is-interactive; and set -q __genv_shims; and test "$CUDA_VISIBLE_DEVICES" != -1
+        command $__genv_program --shell=fish --shell-pid=$fish_pid --shell-fd=3 shell --exiting 3>/dev/null
+    end
+end
+
 function __genv_watch
     set -g __genv_file $argv[1]
     set -g __genv_seen $argv[2]

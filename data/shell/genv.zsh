@@ -111,6 +111,36 @@ __genv_enter() {
         __genv_mark_prompt
     fi
     __genv_hook
+    __genv_trap
+}
+
+__genv_trap() {
+    emulate -L zsh
+    if [[ ! -v zshexit_functions ]]; then
+        __genv_state[zshexit]=unset
+    fi
+    typeset -ga zshexit_functions
+    if (( ! ${zshexit_functions[(Ie)__genv_exit]} )); then
+        zshexit_functions+=(__genv_exit)
+    fi
+}
+
+__genv_untrap() {
+    emulate -L zsh
+    if [[ ! -v zshexit_functions ]]; then
+        return 0
+    fi
+    zshexit_functions=("${(@)zshexit_functions:#__genv_exit}")
+    if [[ ${__genv_state[zshexit]-} == unset && ${#zshexit_functions} -eq 0 ]]; then
+        unset zshexit_functions
+    fi
+}
+
+__genv_exit() {
+    emulate -L zsh
+    if [[ -o interactive && -n ${__genv_state[shims]-} && ${CUDA_VISIBLE_DEVICES--1} != -1 ]]; then
+        command "$__genv_program" --shell=zsh --shell-pid=$$ --shell-fd=3 shell --exiting 3>/dev/null || :
+    fi
 }
 
 __genv_mark_prompt() {
@@ -148,6 +178,7 @@ __genv_leave() {
     emulate -L zsh
     local __genv_name
     __genv_unhook
+    __genv_untrap
     for __genv_name in $__genv_names; do
         __genv_restore $__genv_name
     done

@@ -19,6 +19,7 @@ struct Kind {
 inline constexpr std::array kinds{
     Kind{"environment-started", "3ea1f737c81048758e4e3c7d1a9d51f4"},
     Kind{"environment-ended", "40eaec41f0d940cd98f9d930230d8b6c"},
+    Kind{"lingering", "56de4cdbd7c34753b787fce765794ae6"},
     Kind{"attached", "abbad66f316f4f20bd8708fc8c055508"},
     Kind{"detached", "00fb4819bdbf4466938bfaf0d565e639"},
     Kind{"in-use", "12d5f6c44ad5480e8026f9bacb2f34b5"},
@@ -58,7 +59,7 @@ inline constexpr std::string_view method =
     "GENV_METHOD"; ///< the D-Bus method that was refused, with its interface
 inline constexpr std::string_view action = "GENV_ACTION"; ///< polkit's action of a refusal
 inline constexpr std::string_view error = "GENV_ERROR";   ///< the D-Bus error of a refusal
-inline constexpr std::string_view pid = "GENV_PID";
+inline constexpr std::string_view pid = "GENV_PID";       ///< or a list where several
 inline constexpr std::string_view command =
     "GENV_COMMAND"; ///< the name of the process with the pid
 inline constexpr std::string_view rule = "GENV_RULE";

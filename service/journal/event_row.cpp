@@ -42,7 +42,7 @@ constexpr std::array rules{
     Rule{field::method, "method", Form::Word},
     Rule{field::action, "action", Form::Word},
     Rule{field::error, "error", Form::Word},
-    Rule{field::pid, "pid", Form::Number},
+    Rule{field::pid, "pid", Form::Numbers, "pids"},
     Rule{field::rule, "rule", Form::Word},
     Rule{field::health, "health", Form::Word},
     Rule{field::count, "count", Form::Number},

@@ -38,6 +38,10 @@ TEST(Conversions, ReadAnEnvironment) {
     EXPECT_EQ(environment.configuration.gpuMemoryBytes, 1000U);
     EXPECT_EQ(environment.devices, (std::vector<std::uint32_t>{0, 3}));
     EXPECT_EQ(environment.expires, std::nullopt);
+    EXPECT_FALSE(environment.lingering) << "a service of an earlier version does not say";
+    Dictionary lingering = properties();
+    lingering["Lingering"] = variant(true);
+    EXPECT_TRUE(toEnvironment(lingering).lingering);
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnset) {

@@ -265,7 +265,14 @@ class FakeObserver : public core::Observer {
     [[nodiscard]] std::shared_ptr<const core::Observation> last() const override { return last_; }
 
     void answer(const core::Observation& observation) {
+        keep(observation);
+        answerKept();
+    }
+    /// The two halves of answer(): it is the last one, and those who asked get it.
+    void keep(const core::Observation& observation) {
         last_ = std::make_shared<const core::Observation>(observation);
+    }
+    void answerKept() {
         for (const auto& each : std::exchange(waiting, {}))
             each(last_, {});
     }

@@ -87,6 +87,8 @@ TEST(Sentences, SayHowMuchOfAShareIsUsed) {
               core::formatMebibytes({1000ULL << 20}) +
                   " of the share of 1gi of GPU 0's memory is used");
     EXPECT_EQ(core::sayShared(0, "20", "bob"), "GPU 0 is shared with bob (environment 20) now");
+    EXPECT_EQ(core::sayLingering({0}, {12}),
+              "its last shell is gone, and process 12 still uses GPU 0");
 }
 
 TEST(Sentences, QuoteOthersSoThatNoTerminalObeysThem) {

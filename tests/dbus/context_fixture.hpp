@@ -67,7 +67,10 @@ class FakeHistory : public core::History {
 
 class ContextTest : public ReplyTest {
   protected:
-    ContextTest() { users.add(bob, "bob"); }
+    ContextTest() {
+        users.add(bob, "bob");
+        events.subscribe([this](const core::Event& event) { lingering.onEvent(event); });
+    }
 
     FakeAuthorizer authorizer;
     FakeClock clock;
@@ -80,6 +83,8 @@ class ContextTest : public ReplyTest {
     SilentLog log;
     core::EventHub events;
     core::Ledger ledger{store, clock, events};
+    core::Lingering lingering{ledger,    observer, processes,
+                              scheduler, events,   [this] { return settings.linger; }};
     core::Idleness idleness;
     core::Settings settings;
     core::Queue queue{ledger,
@@ -116,6 +121,7 @@ class ContextTest : public ReplyTest {
     dbus::Context context{ledger,
                           processes,
                           observer,
+                          lingering,
                           queue,
                           locks_,
                           users,

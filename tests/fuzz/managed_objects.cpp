@@ -8,12 +8,12 @@
 
 namespace genv::fuzz::managed_objects {
 
-constexpr std::array names{"Id",          "Uid",         "User",        "Name",
-                           "Created",     "Gpus",        "GpuMemory",   "Processes",
-                           "Kernels",     "Devices",     "Expires",     "Index",
-                           "UUID",        "Model",       "TotalMemory", "AvailableMemory",
-                           "Attachments", "LockedBy",    "Health",      "UsedMemory",
-                           "Utilization", "Temperature", "PowerUsage",  "SampledAt"};
+constexpr std::array names{
+    "Id",        "Uid",       "User",       "Name",        "Created",         "Gpus",
+    "GpuMemory", "Processes", "Kernels",    "Devices",     "Expires",         "Index",
+    "Lingering", "UUID",      "Model",      "TotalMemory", "AvailableMemory", "Attachments",
+    "LockedBy",  "Health",    "UsedMemory", "Utilization", "Temperature",     "PowerUsage",
+    "SampledAt"};
 
 using Attachments = std::vector<sdbus::Struct<std::string, std::uint64_t, std::uint64_t>>;
 
@@ -50,6 +50,7 @@ client::Dictionary goodObject() {
     for (const char* name : {"Created", "GpuMemory", "Expires", "TotalMemory", "AvailableMemory",
                              "UsedMemory", "SampledAt"})
         all[name] = many;
+    all["Lingering"] = true;
     all["Temperature"] = std::int32_t{30};
     all["Kernels"] = std::vector<std::string>{};
     all["Processes"] = std::vector<std::uint32_t>{7};

@@ -158,6 +158,20 @@ TEST(Message, SaysWhichGpusOthersStillUse) {
     };
     EXPECT_EQ(messageOf({occupied("1")}).title, "GPU 1 is in use");
     EXPECT_EQ(messageOf({occupied("1"), occupied("0")}).title, "GPUs 0,1 are in use");
+    EXPECT_EQ(
+        messageOf({notice("device-occupied",
+                          {{"device", "1"}, {"uuid", "GPU-1"}, {"pid", "12"}, {"owner", "0"}})})
+            .sentences.at(0),
+        "Environment 58: process 12 of root still runs on GPU 1.");
+}
+
+TEST(Message, SaysWhatStaysAndHowToEndIt) {
+    const Message message =
+        messageOf({notice("lingering", {{"pids", "12,13"}, {"devices", "0,1"}})});
+    EXPECT_EQ(message.title, "GPUs 0,1 are still in use");
+    EXPECT_EQ(message.sentences.at(0), "Environment 58: its last shell is gone, and processes "
+                                       "12,13 still use GPUs 0,1.");
+    EXPECT_EQ(message.hint, "\"genvctl deactivate --id 58 --kill\" ends that.");
 }
 
 TEST(Message, QuotesNothingAsItIs) {

@@ -88,7 +88,7 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
     EXPECT_EQ(
         complaint("[Enforcement]\nIntervall=10s\n"),
         "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, NonEnvProcesses, "
-        "EnvDevices, EnvMemory, Grace, KillAfter, DryRun");
+        "EnvDevices, EnvMemory, Grace, KillAfter, Linger, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
               "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Queue], "
               "[Limits], [User NAME] and [Group NAME]");
@@ -115,14 +115,14 @@ TEST_F(SettingsFile, HoldsHowLongRequestsWait) {
 TEST_F(SettingsFile, HoldsRulesAndLimits) {
     folder.write("genvd.conf",
                  "[Enforcement]\nNonEnvProcesses=yes\nEnvDevices=off\nEnvMemory=0\nGrace=1min\n"
-                 "DryRun=true\n[Limits]\nMaxDevicesPerUser=2\nMaxEnvironmentsPerUser=3\n"
+                 "Linger=no\nDryRun=true\n[Limits]\nMaxDevicesPerUser=2\nMaxEnvironmentsPerUser=3\n"
                  "MaxProcessesPerUser=4\nMaxGpuMemoryPerUser=32g\nMaxGpuMemoryPerDevice=8gi\n"
                  "MaxLifetime=2d\nIdleTimeout=1h\n[User alice]\nMaxDevicesPerUser=infinity\n"
                  "[Group students]\nMaxDevicesPerUser=1\n");
     folder.write("genvd.conf.d/50-more.conf", "[Limits]\nMaxProcessesPerUser=\n");
     const core::Settings settings = read();
     EXPECT_TRUE(settings.nonEnvProcesses && settings.dryRun);
-    EXPECT_FALSE(settings.envDevices || settings.envMemory);
+    EXPECT_FALSE(settings.envDevices || settings.envMemory || settings.linger);
     EXPECT_EQ(settings.grace, 60s);
     const core::Limits everybody = settings.limits.of({1003, "carol", {}});
     EXPECT_EQ(everybody, (core::Limits{2, 3, std::nullopt, core::Bytes{32'000'000'000},

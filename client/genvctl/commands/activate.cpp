@@ -7,6 +7,7 @@
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/genv1_leftovers.hpp"
+#include "client/genvctl/lingering.hpp"
 #include "client/genvctl/remote/placement.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/terminal.hpp"
@@ -202,15 +203,41 @@ void leave(Context& context, const std::string& id, std::uint32_t pid) {
     }
 }
 
+struct DeactivateArguments {
+    std::optional<std::string> id;
+    bool kill = false;
+};
+
+// Says what stays, or ends it.
+void settle(Context& context, const std::string& id, bool kill) {
+    if (kill)
+        endLingering(context, id);
+    else
+        warnOfLingering(context.client(), id);
+}
+
 // One that has ended already leaves only the shell to be put right.
-void deactivate(Context& context) {
+void deactivateShell(Context& context, bool kill) {
     const ShellLink& shell = context.requireShell("deactivate");
     const std::string id = Context::currentEnvironment();
-    if (context.activeEnvironment())
+    const bool isActive = context.activeEnvironment().has_value();
+    if (isActive)
         leave(context, id, shell.pid);
     ShellCode code;
     code.leave(shimsFolder());
     context.tellShell(code);
+    if (isActive)
+        settle(context, id, kill);
+}
+
+void deactivate(Context& context, const DeactivateArguments& arguments) {
+    if (!arguments.id) {
+        deactivateShell(context, arguments.kill);
+        return;
+    }
+    core::requireIdentifier(*arguments.id, "id");
+    context.authorised([&](Client& client) { client.deactivate(*arguments.id); });
+    settle(context, *arguments.id, arguments.kill);
 }
 
 } // namespace
@@ -240,8 +267,13 @@ void addActivate(CLI::App& app, Context& context) {
 }
 
 void addDeactivate(CLI::App& app, Context& context) {
-    app.add_subcommand("deactivate", "Leave this shell's environment")->callback([&context] {
-        context.command = [&context] { deactivate(context); };
+    CLI::App* command = app.add_subcommand("deactivate", "Leave this shell's environment");
+    const auto arguments = std::make_shared<DeactivateArguments>();
+    command->add_option("--id,--eid", arguments->id, "End this environment, from any shell")
+        ->type_name("ID");
+    command->add_flag("--kill", arguments->kill, "End the processes that still use its GPUs");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { deactivate(context, *arguments); };
     });
 }
 

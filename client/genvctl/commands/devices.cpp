@@ -40,7 +40,22 @@ std::vector<HeldDevice> heldDevices(Client& client) {
     return held;
 }
 
-Json devicesJson(const std::vector<HeldDevice>& held) {
+// The processes of the environments that linger, by id; nothing is asked for where nobody holds
+// anything.
+using Lingering = std::map<std::string, std::vector<std::uint32_t>>;
+Lingering lingeringHolders(Client& client, const std::vector<HeldDevice>& held) {
+    Lingering lingering;
+    if (std::all_of(held.begin(), held.end(),
+                    [](const HeldDevice& device) { return device.attachments.empty(); }))
+        return lingering;
+    for (Environment& environment : client.environmentDetails()) {
+        if (environment.lingering)
+            lingering[environment.id] = std::move(environment.processes);
+    }
+    return lingering;
+}
+
+Json devicesJson(const std::vector<HeldDevice>& held, const Lingering& lingering) {
     Json devices = Json::array();
     for (const auto& [device, attachments] : held) {
         Json holders = Json::array();
@@ -48,7 +63,8 @@ Json devicesJson(const std::vector<HeldDevice>& held) {
             holders.push_back({{"environment", attachment.environment},
                                {"name", orNull(attachment.environmentName)},
                                {"gpu_memory", orNull(attachment.shareBytes)},
-                               {"since", toJson(attachment.since)}});
+                               {"since", toJson(attachment.since)},
+                               {"lingering", lingering.contains(attachment.environment)}});
         devices.push_back({{"index", device.index},
                            {"uuid", device.uuid},
                            {"model", device.model},
@@ -72,10 +88,20 @@ void sayWhyThereAreNone(const Context& context) {
 
 void list(Context& context, const ListingOptions& options) {
     const auto held = heldDevices(context.client());
-    if (context.printJson(devicesJson(held)))
+    // For programs that read the table nothing is said beside the time.
+    const Lingering lingering =
+        options.format == "csv" ? Lingering{} : lingeringHolders(context.client(), held);
+    if (context.printJson(devicesJson(held, lingering)))
         return;
     if (held.empty())
         sayWhyThereAreNone(context);
+    const auto cell = [&](const Attachment& attachment) {
+        const auto pids = lingering.find(attachment.environment);
+        return options.time(attachment.since) +
+               (pids == lingering.end()
+                    ? ""
+                    : fmt::format(" (lingering: {})", joined(pids->second, " ")));
+    };
     Table table({{"ID", 8}, {"ENV ID", 12}, {"ENV NAME", 16}, {"ATTACHED", 0}});
     for (const auto& [device, attachments] : held) {
         const std::string index = std::to_string(device.index);
@@ -83,7 +109,7 @@ void list(Context& context, const ListingOptions& options) {
             table.add({index, "", "", ""});
         for (const Attachment& attachment : attachments)
             table.add({index, attachment.environment, attachment.environmentName.value_or(""),
-                       options.time(attachment.since)});
+                       cell(attachment)});
     }
     options.print(context, table);
 }

@@ -6,6 +6,7 @@
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/found.hpp"
+#include "client/genvctl/lingering.hpp"
 #include "client/genvctl/project.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace genv::ctl {
 
@@ -29,6 +31,7 @@ Json environmentsJson(const std::vector<Environment>& all) {
                                 {"user", environment.user},
                                 {"name", orNull(environment.configuration.name)},
                                 {"created", toJson(environment.created)},
+                                {"lingering", environment.lingering},
                                 {"pids", environment.processes},
                                 {"kernels", environment.kernels}});
     return environments;
@@ -50,6 +53,19 @@ KernelsById kernelsOf(Context& context, const std::vector<EnvironmentEntry>& ent
     return kernels;
 }
 
+// The environments that linger: the list itself does not say. A table for programs has no room for
+// it.
+std::set<std::string> lingeringIn(Context& context, const ListingOptions& options) {
+    std::set<std::string> ids;
+    if (options.format == "csv")
+        return ids;
+    for (const Environment& environment : context.client().environmentDetails()) {
+        if (environment.lingering)
+            ids.insert(environment.id);
+    }
+    return ids;
+}
+
 // Without kernels, and in CSV, the columns are those of genv 1, which programs read.
 Table environmentTable(bool withKernels) {
     std::vector<Table::Column> columns{
@@ -68,11 +84,13 @@ void list(Context& context, const ListingOptions& options) {
     }
     const auto entries = context.client().environments();
     KernelsById kernels = options.format == "csv" ? KernelsById{} : kernelsOf(context, entries);
+    const std::set<std::string> lingering = lingeringIn(context, options);
     Table table = environmentTable(!kernels.empty());
     for (const EnvironmentEntry& entry : entries) {
         std::vector<std::string> cells{entry.id, fmt::format("{}({})", entry.user, entry.uid),
                                        entry.name.value_or(""), options.time(entry.created),
-                                       joined(entry.processes, " ")};
+                                       joined(entry.processes, " ") +
+                                           (lingering.contains(entry.id) ? " (lingering)" : "")};
         if (!kernels.empty())
             cells.push_back(joined(kernels[entry.id], " "));
         table.add(std::move(cells));
@@ -202,6 +220,7 @@ void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
         context.command = [&context, pid] {
             const std::string id = context.client().environmentOfProcess(*pid);
             context.authorised([&](Client& client) { client.removeProcess(id, *pid); });
+            warnOfLingering(context.client(), id);
         };
     });
 }

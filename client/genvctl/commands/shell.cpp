@@ -5,11 +5,13 @@
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/genv1.hpp"
+#include "client/genvctl/lingering.hpp"
 #include "client/genvctl/shell_script.hpp"
 #include "client/genvctl/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +29,7 @@ struct ShellArguments {
     bool ok = false;
     bool reattach = false;
     bool reconfigure = false;
+    bool exiting = false;
 };
 
 constexpr const char* footer =
@@ -100,12 +103,30 @@ void refresh(Context& context, const ShellArguments& arguments) {
     });
 }
 
+// How long a shell that exits may be kept by the question what stays; SIGALRM ends this then.
+constexpr unsigned exitQuestionSeconds = 2;
+
+// What goes wrong is no news to somebody who leaves.
+void tellWhatStays(Context& context) {
+    const ShellLink& link = context.requireShell("shell --exiting");
+    alarm(exitQuestionSeconds);
+    try {
+        if (const auto environment = context.activeEnvironment())
+            warnOfLeaving(context.client(), environment->id, link.pid);
+    } catch (const std::exception&) {
+    }
+}
+
 void requireSetUp(const Context& context) {
     if (!context.shell)
         throw Failure(ExitStatus::Usage, "This shell is not set up for genv", setUpHint());
 }
 
 void shell(Context& context, const ShellArguments& arguments) {
+    if (arguments.exiting) {
+        tellWhatStays(context);
+        return;
+    }
     if (arguments.init + arguments.deinit + arguments.ok + arguments.reattach +
             arguments.reconfigure !=
         1)
@@ -134,6 +155,8 @@ void addShell(CLI::App& app, Context& context) {
                       "Tell the shell again what is attached, as \"attach --refresh\"");
     command->add_flag("--reconfigure", arguments->reconfigure,
                       "Tell the shell again what is configured, as \"config --refresh\"");
+    // Of the shell functions, when the shell exits.
+    command->add_flag("--exiting", arguments->exiting)->group("");
     command
         ->add_option("SHELL", arguments->shell, "bash, zsh or fish (default: the shell that asks)")
         ->type_name("");

@@ -6,6 +6,7 @@
 #include "client/genvctl/project.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
+#include "core/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -28,15 +29,21 @@ std::string statusText(const Environment& environment) {
                                               relativeFuture(*environment.expires, currentTime()),
                                               timestamp(*environment.expires))
                                 : "";
+    const std::string lingering =
+        environment.lingering
+            ? fmt::format("Lingering: no shell is registered any more; {} still {} its GPUs\n",
+                          core::nameProcesses(environment.processes),
+                          environment.processes.size() == 1 ? "uses" : "use")
+            : "";
     return fmt::format("Environment is active ({})\n"
                        "{}\n"
-                       "{}"
+                       "{}{}"
                        "\n"
                        "Configuration\n"
                        "    Name: {}\n"
                        "    Device count: {}\n"
                        "    GPU memory capacity: {}\n",
-                       shown(environment.id), devices, end,
+                       shown(environment.id), devices, lingering, end,
                        orUnset(fieldText(environment.configuration, Field::Name)),
                        orUnset(fieldText(environment.configuration, Field::Gpus)),
                        orUnset(fieldText(environment.configuration, Field::GpuMemory)));
@@ -52,6 +59,7 @@ void status(Context& context) {
     const bool printed = context.printJson(
         {{"active", true},
          {"id", environment->id},
+         {"lingering", environment->lingering},
          {"devices", environment->devices},
          {"expires", environment->expires ? toJson(*environment->expires) : Json(nullptr)},
          {"config", toJson(environment->configuration)}});

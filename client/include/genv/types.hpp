@@ -34,6 +34,8 @@ struct Environment {
     std::vector<std::string> kernels;     ///< the ids of Jupyter kernels
     std::vector<std::uint32_t> devices;   ///< the attached indices, ascending
     std::optional<Time> expires;          ///< when the first of its leases ends, or an attachment's
+    /// No registered process is left: `processes` are compute processes that still use `devices`.
+    bool lingering = false;
 };
 
 /// A row of the list of environments.

@@ -51,6 +51,7 @@ class EnvironmentState:
     gpus: Optional[int]
     gpu_memory: Optional[int]
     devices: List[int]
+    lingering: bool = False
 
     def gpu_memory_text(self) -> Optional[str]:
         """The share of each device's memory, as people write it."""
@@ -144,6 +145,8 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         known["Gpus"] or None,
         known["GpuMemory"] or None,
         sorted(known["Devices"]),
+        # A service of an earlier version has no such property.
+        "Lingering" in values and values["Lingering"] == ("b", True),
     )
 
 

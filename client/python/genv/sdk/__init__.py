@@ -42,6 +42,7 @@ __all__ = [
     "eid",
     "env",
     "home",
+    "lingering",
     "load_configuration",
     "lock",
     "refresh_attached",
@@ -209,6 +210,14 @@ def attached() -> List[int]:
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).devices
+
+
+def lingering() -> bool:
+    """Whether no shell or program is registered with the environment any more, and only processes that still use its
+    GPUs, such as this one, keep those."""
+    active_eid = activation.require()
+    with Connection() as connection:
+        return activation.current(connection, active_eid).lingering
 
 
 def detach(index: Optional[int] = None) -> List[int]:

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How environments end: at once where they hold no device or may not linger, else once a sample has
+// said that none of their compute processes uses a device that they hold.
+#include "core/ledger.hpp"
+
+#include <utility>
+
+namespace genv::core {
+
+void Ledger::lastProcessWent(Environment& next, const Environment& before, bool byOwner) const {
+    if (next.isRegistered())
+        return;
+    auto members =
+        next.attachments.empty() || !lingerPolicy_ ? std::nullopt : lingerPolicy_(before);
+    if (!members) {
+        next.end();
+        return;
+    }
+    if (before.pendingEnd)
+        members->insert(members->end(), before.pendingEnd->members.begin(),
+                        before.pendingEnd->members.end());
+    for (const RootProcess& root : before.processes)
+        members->push_back(root.identity);
+    for (const Kernel& kernel : before.kernels)
+        members->push_back(kernel.process.identity);
+    next.pendingEnd = PendingEnd{byOwner, *std::move(members)};
+    next.waits.clear();
+}
+
+// A process or kernel was taken out of an environment by somebody.
+void Ledger::processTakenOut(Environment& next, Uid actor) const {
+    const Environment& before = get(next.id);
+    if (next.isRegistered() || (!before.isRegistered() && !next.processes.empty()))
+        return;
+    if (actor == next.uid)
+        lastProcessWent(next, before, true);
+    else
+        next.end();
+}
+
+void Ledger::concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users,
+                         const std::set<DeviceUuid>& used) {
+    const Environment* environment = find(id);
+    if (environment == nullptr || !environment->pendingEnd)
+        return;
+    const Cause cause = environment->pendingEnd->byOwner
+                            ? Cause::request(environment->uid, environment->uid)
+                            : Cause::fact(Reason::processExit());
+    Environment next = *environment;
+    next.end();
+    next.processes = std::move(users);
+    for (RootProcess& root : next.processes)
+        root.lingers = true;
+    std::erase_if(next.attachments, [&](const Attachment& attachment) {
+        return !next.processes.empty() && !used.contains(attachment.device.uuid);
+    });
+    applyFact(std::move(next), cause);
+}
+
+// Its devices are not in use by somebody else for that: the process is about to ask for its own.
+void Ledger::letGo(const ProcessIdentity& process) {
+    const Environment* environment = environmentOfRoot(process);
+    if (environment == nullptr)
+        return;
+    Environment next = *environment;
+    if (std::erase_if(next.processes, [&](const RootProcess& root) {
+            return root.identity == process && root.lingers;
+        }) == 0)
+        return;
+    for (const auto& [index, device] : devices_.byIndex()) {
+        std::erase_if(devices_.at(index).users, [&](const auto& user) {
+            return user.first == next.id && user.second.pid == process.pid;
+        });
+    }
+    if (!next.isRegistered() && next.processes.empty() && !next.pendingEnd)
+        next.end();
+    const Cause cause = Cause::request(next.uid, next.uid);
+    applyFact(std::move(next), cause);
+}
+
+void Ledger::settleFound(Environment& found, const Environment& written) const {
+    if (found.isRegistered())
+        found.pendingEnd.reset();
+    else if (written.isRegistered() || written.pendingEnd || found.processes.empty())
+        lastProcessWent(found, written, written.pendingEnd && written.pendingEnd->byOwner);
+}
+
+} // namespace genv::core

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/lingering.hpp"
+
+#include "core/error.hpp"
+#include "core/membership.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+namespace {
+
+// The environment with everything that belonged to it among its processes.
+Environment withMembers(const Environment& environment) {
+    Environment former = environment;
+    if (environment.pendingEnd) {
+        for (const ProcessIdentity& member : environment.pendingEnd->members)
+            former.processes.push_back({member, nullptr});
+    }
+    return former;
+}
+
+std::set<DeviceUuid> heldAndUsed(const Environment& environment, const ComputeProcess& process) {
+    std::set<DeviceUuid> devices;
+    for (const ComputeUse& use : process.uses) {
+        if (environment.attachmentTo(use.device) != nullptr)
+            devices.insert(use.device);
+    }
+    return devices;
+}
+
+// Whether an observation was taken since the environment got its devices. What was before says
+// nothing of its processes.
+bool isAbout(const Observation& observation, const Environment& environment) {
+    return std::all_of(
+        environment.attachments.begin(), environment.attachments.end(),
+        [&](const Attachment& attachment) { return attachment.since <= observation.takenAt; });
+}
+
+} // namespace
+
+Lingering::Lingering(Ledger& ledger, Observer& observer, Processes& processes, Scheduler& scheduler,
+                     const EventHub& events, std::function<bool()> mayLinger)
+    : ledger_(ledger), observer_(observer), processes_(processes), scheduler_(scheduler),
+      events_(events) {
+    ledger_.letLinger([this, mayLinger = std::move(mayLinger)](const Environment& environment) {
+        return mayLinger() ? std::optional(knownMembers(environment)) : std::nullopt;
+    });
+}
+
+// No driver is no working driver: what it says of processes means nothing.
+std::shared_ptr<const Observation> Lingering::lastWorking() const {
+    const std::shared_ptr<const Observation> last = observer_.last();
+    return last && last->noDriver.empty() ? last : working_;
+}
+
+// Its compute processes as last sampled. One that neither says whose it is nor has a living root
+// process above it is known by that alone.
+std::vector<ProcessIdentity> Lingering::knownMembers(const Environment& environment) const {
+    std::vector<ProcessIdentity> members;
+    const std::shared_ptr<const Observation> last = lastWorking();
+    if (!last)
+        return members;
+    const Environment former = withMembers(environment);
+    const EnvironmentLookup lookup = lookupIn(ledger_, former);
+    for (const ComputeProcess& process : last->processes) {
+        if (environmentOf(lookup, process) == &former)
+            members.push_back(process.facts.identity);
+    }
+    return members;
+}
+
+void Lingering::start() {
+    for (const auto& [sequence, environment] : ledger_.environments()) {
+        if (environment.pendingEnd) { // the next sample, whoever asks for it, began after its end
+            ends_[sequence] = ++lastEnd_;
+            undecided_.push_back({environment.id, sequence, lastEnd_});
+        }
+    }
+}
+
+void Lingering::onEvent(const Event& event) {
+    if (const auto* ending = std::get_if<EnvironmentEnding>(&event)) {
+        add(ledger_.get(ending->environment));
+    } else if (const auto* removed = std::get_if<EnvironmentRemoved>(&event)) {
+        told_.erase(removed->former->sequence);
+        untold_.erase(removed->former->sequence);
+        ends_.erase(removed->former->sequence);
+    } else if (const auto* changed = std::get_if<EnvironmentChanged>(&event);
+               changed != nullptr && changed->field == EnvironmentField::Lingering) {
+        // Its owner has joined it, and hears of it anew when it lingers again.
+        const Environment& environment = ledger_.get(changed->environment);
+        if (environment.isRegistered())
+            told_.erase(environment.sequence);
+    }
+}
+
+void Lingering::add(const Environment& environment) {
+    if (!gathering_) {
+        gathering_ = std::make_shared<Round>();
+        scheduler_.soon([this] { begin(); });
+    }
+    ends_[environment.sequence] = ++lastEnd_;
+    gathering_->subjects.push_back({environment.id, environment.sequence, lastEnd_});
+}
+
+void Lingering::begin() {
+    const std::shared_ptr<Round> round = std::exchange(gathering_, nullptr);
+    rounds_.push_back(round);
+    round->deadline = scheduler_.after(endingSampleDeadline, [this, ending = std::weak_ptr(round)] {
+        if (const std::shared_ptr<Round> late = ending.lock())
+            sampled(late, false);
+    });
+    observer_.observe(std::chrono::milliseconds{0},
+                      [this, round](const auto& observation, const std::string&) {
+                          sampled(round, observation && observation->noDriver.empty());
+                      });
+}
+
+bool Lingering::isSettling() const {
+    return gathering_ != nullptr || !rounds_.empty();
+}
+
+void Lingering::whenSettled(std::function<void()> function) {
+    if (gathering_)
+        gathering_->afterwards.push_back(std::move(function));
+    else if (!rounds_.empty())
+        rounds_.back()->afterwards.push_back(std::move(function));
+    else
+        scheduler_.soon(std::move(function));
+}
+
+// By the sample that was asked for or, where it did not come in time, the last one.
+void Lingering::sampled(const std::shared_ptr<Round>& round, bool inTime) {
+    if (std::exchange(round->sampled, true))
+        return;
+    round->deadline.reset();
+    const std::shared_ptr<const Observation> last = lastWorking();
+    ++round->undecided; // this function's own
+    for (const Subject& subject : round->subjects) {
+        const Environment* environment = pending(subject);
+        if (environment == nullptr) // somebody joined it, or something else ended it
+            continue;
+        if (last && (inTime || isAbout(*last, *environment)))
+            decide(subject, *last, round);
+        else
+            undecided_.push_back(subject);
+    }
+    settle(round);
+}
+
+void Lingering::settle(const std::shared_ptr<Round>& round) {
+    if (--round->undecided > 0)
+        return;
+    std::erase(rounds_, round);
+    for (const auto& function : round->afterwards)
+        function();
+}
+
+void Lingering::observed(const Observation& observation) {
+    if (!observation.noDriver.empty())
+        return;
+    working_ = observer_.last();
+    for (const Subject& subject : std::exchange(undecided_, {}))
+        decide(subject, observation, nullptr);
+}
+
+const Environment* Lingering::pending(const Subject& subject) const {
+    const auto latest = ends_.find(subject.sequence);
+    if (latest == ends_.end() || latest->second != subject.end)
+        return nullptr;
+    const Environment* environment = ledger_.find(subject.environment);
+    return environment != nullptr && environment->sequence == subject.sequence &&
+                   environment->pendingEnd
+               ? environment
+               : nullptr;
+}
+
+std::vector<Lingering::User> Lingering::usersOf(const Environment& environment,
+                                                const Observation& observation) const {
+    const Environment former = withMembers(environment);
+    const EnvironmentLookup lookup = lookupIn(ledger_, former);
+    std::vector<User> users;
+    for (const ComputeProcess& process : observation.processes) {
+        std::set<DeviceUuid> devices = heldAndUsed(former, process);
+        const ProcessIdentity& identity = process.facts.identity;
+        const Environment* registered = ledger_.environmentOfRoot(identity);
+        if (!devices.empty() && !process.isMpsServer &&
+            (registered == nullptr || registered == &environment) &&
+            environmentOf(lookup, process) == &former)
+            users.push_back({identity, std::move(devices), nullptr});
+    }
+    return users;
+}
+
+void Lingering::decide(const Subject& subject, const Observation& observation,
+                       const std::shared_ptr<Round>& round) {
+    const Environment* environment = pending(subject);
+    if (environment == nullptr)
+        return;
+    const Uid owner = environment->uid;
+    const std::vector<User> users = usersOf(*environment, observation);
+    const auto decision = std::make_shared<Decision>(Decision{subject, round, users.size(), false});
+    if (round)
+        ++round->undecided;
+    if (users.empty())
+        conclude(*decision);
+    for (const User& user : users)
+        pin(decision, user, owner);
+}
+
+void Lingering::pin(const std::shared_ptr<Decision>& decision, const User& user, Uid owner) {
+    const auto answer = [this, decision, user,
+                         lives = std::weak_ptr(lives_)](const ProcessRead<PinnedProcess>& read) {
+        if (!lives.expired())
+            pinned(*decision, user, read);
+    };
+    try {
+        processes_.pin(user.process.pid, owner, answer);
+    } catch (const Error& error) {
+        pinned(*decision, user, error);
+    }
+}
+
+void Lingering::pinned(Decision& decision, const User& user,
+                       const ProcessRead<PinnedProcess>& read) {
+    try {
+        const std::shared_ptr<const ProcessPin>& pin = read.get().pin;
+        if (pin->identity() == user.process)
+            decision.users.push_back({user.process, user.devices, pin});
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::NoSuchProcess)
+            decision.mustAskAgain = true;
+    }
+    if (--decision.unpinned == 0)
+        conclude(decision);
+}
+
+void Lingering::conclude(const Decision& decision) {
+    if (decision.mustAskAgain)
+        undecided_.push_back(decision.subject);
+    else if (pending(decision.subject) != nullptr)
+        concludeFor(decision.subject, decision.users);
+    if (decision.round)
+        settle(decision.round);
+}
+
+void Lingering::concludeFor(const Subject& subject, const std::vector<User>& users) {
+    std::vector<RootProcess> living;
+    std::set<DeviceUuid> used;
+    for (const User& user : users) {
+        if (user.pin->hasExited()) // while another was pinned
+            continue;
+        living.push_back({user.process, user.pin, true});
+        used.insert(user.devices.begin(), user.devices.end());
+    }
+    ledger_.concludeEnd(subject.environment, std::move(living), used);
+    const Environment* now = ledger_.find(subject.environment);
+    if (now != nullptr && now->sequence == subject.sequence && now->isLingering())
+        tellLater(*now);
+}
+
+void Lingering::tellLater(const Environment& environment) {
+    const Subject subject{environment.id, environment.sequence, 0};
+    if (!told_.contains(subject.sequence))
+        untold_[subject.sequence] =
+            scheduler_.after(lingeringToldAfter, [this, subject] { tellNow(subject); });
+}
+
+void Lingering::tellNow(const Subject& subject) {
+    untold_.erase(subject.sequence);
+    const Environment* environment = ledger_.find(subject.environment);
+    if (environment == nullptr || environment->sequence != subject.sequence ||
+        !environment->isLingering())
+        return;
+    told_.insert(subject.sequence);
+    EnvironmentLingers event{environment->id, environment->uid, {}, {}};
+    for (const RootProcess& root : environment->processes)
+        event.processes.push_back(root.identity.pid);
+    for (const Attachment& attachment : environment->attachments)
+        event.devices.push_back(attachment.device);
+    std::ranges::sort(event.processes);
+    std::ranges::sort(event.devices, {}, &DeviceFacts::index);
+    events_.tell(event);
+}
+
+} // namespace genv::core

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Shells and workers that come and go at random: no device is free for somebody else while a worker
+// of its environment uses it, and every device is free in the end.
+#include "tests/core/lingering_fixture.hpp"
+
+#include <random>
+
+namespace genv::tests {
+namespace {
+
+class RandomLingering : public LingeringTest, public ::testing::WithParamInterface<unsigned> {
+  protected:
+    static constexpr core::DeviceIndex devices = 4;
+
+    unsigned below(unsigned limit) {
+        return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
+    }
+
+    // What the driver would say now.
+    core::Observation now() { return sampleOf(devices, {workers.begin(), workers.end()}); }
+
+    void start() {
+        const core::Pid pid = nextPid++;
+        const core::Uid uid = alice + below(2);
+        const std::string id = std::to_string(pid);
+        activate(id, uid);
+        if (ask(id, {core::CountWanted{1 + below(2)}, {}, {}, false}))
+            return;
+        shells.push_back(pid);
+    }
+
+    // Some worker of an environment's shell: it says whose it is, or descends, or is a child of a
+    // worker that lingers.
+    void work() {
+        if (ledger.environments().empty())
+            return;
+        auto chosen = ledger.environments().begin();
+        std::advance(chosen, below(static_cast<unsigned>(ledger.environments().size())));
+        const core::Environment& environment = chosen->second;
+        if (environment.attachments.empty() || environment.processes.empty())
+            return;
+        const auto& held =
+            environment.attachments[below(static_cast<unsigned>(environment.attachments.size()))];
+        core::ComputeProcess process =
+            worker(nextPid++, environment.uid, {held.device.uuid}, environment.id);
+        process.ancestors = {environment.processes.front().identity};
+        workers.push_back(process);
+        owners[process.facts.identity.pid] = environment.sequence;
+    }
+
+    void kill() {
+        if (workers.empty())
+            return;
+        const auto victim = workers.begin() + below(static_cast<unsigned>(workers.size()));
+        const core::Pid pid = victim->facts.identity.pid;
+        workers.erase(victim);
+        owners.erase(pid);
+        processes.exit(pid);
+    }
+
+    void exitShell() {
+        if (shells.empty())
+            return;
+        const auto shell = shells.begin() + below(static_cast<unsigned>(shells.size()));
+        const core::Pid pid = *shell;
+        shells.erase(shell);
+        processes.exit(pid);
+    }
+
+    // Every worker's device is its environment's, so that nobody else can have it.
+    void expectWorkersKeepTheirDevices() {
+        for (const core::ComputeProcess& process : workers) {
+            const auto found = ledger.environments().find(owners.at(process.facts.identity.pid));
+            ASSERT_NE(found, ledger.environments().end())
+                << "process " << process.facts.identity.pid << " is left without its environment";
+            EXPECT_NE(found->second.attachmentTo(process.uses.front().device), nullptr);
+        }
+        for (const auto& [index, device] : ledger.devices().byIndex())
+            EXPECT_LE(device.claims.size(), 1U) << "device " << index;
+    }
+
+    std::mt19937 random{GetParam()};
+    core::Pid nextPid = 100;
+    std::vector<core::Pid> shells;
+    std::vector<core::ComputeProcess> workers;
+    std::map<core::Pid, std::uint64_t> owners; ///< of workers: their environments' sequences
+};
+
+TEST_P(RandomLingering, GivesNobodyADeviceThatIsInUseAndFreesItInTheEnd) {
+    haveGpus(devices);
+    sample(now());
+    for (int step = 0; step < 400; ++step) {
+        switch (below(6)) {
+        case 0:
+            start();
+            break;
+        case 1:
+            work();
+            break;
+        case 2:
+            kill();
+            break;
+        case 3:
+            exitShell();
+            break;
+        case 4:
+            scheduler.turn();
+            break;
+        default:
+            sample(now());
+            break;
+        }
+        ASSERT_NO_FATAL_FAILURE(expectWorkersKeepTheirDevices()) << "step " << step;
+    }
+    while (!workers.empty())
+        kill();
+    while (!ledger.environments().empty()) {
+        sample(now());
+        sample(now());
+        const core::Environment& environment = ledger.environments().begin()->second;
+        if (ledger.environments().empty())
+            break;
+        for (const core::RootProcess& process : std::vector(environment.processes))
+            processes.exit(process.identity.pid);
+    }
+    for (const auto& [index, device] : ledger.devices().byIndex())
+        EXPECT_TRUE(device.isAvailable(std::nullopt)) << "device " << index;
+    EXPECT_TRUE(store.documents.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomLingering, ::testing::Range(0U, 40U));
+
+} // namespace
+} // namespace genv::tests
