@@ -8,6 +8,7 @@
 #include "core/admission.hpp"
 #include "dbus/context.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -106,16 +107,30 @@ inline std::optional<std::optional<core::Placement>> planUnlessSettling(const Co
     }
 }
 
+/// Whether a device was in use by a process of none of its environments when the GPUs were sampled
+/// last. That process may be gone.
+inline bool hasOccupied(const std::optional<core::Placement>& placement) {
+    return placement && std::any_of(placement->attach.begin(), placement->attach.end(),
+                                    [](const auto& device) { return device.occupied; });
+}
+
 template <typename... Values>
 void carryOut(const Context& context, const Reply<Values...>& reply, const Claim& claim,
-              int attempts = mostClaimAttempts) {
+              int attempts = mostClaimAttempts, bool isSampled = false) {
     const auto planned = attempts > 1 ? planUnlessSettling(context, claim) : claim.plan();
     if (!planned) {
-        context.lingering.whenSettled(reply.later(
-            [&context, reply, claim, attempts] { carryOut(context, reply, claim, attempts - 1); }));
+        context.lingering.whenSettled(reply.later([&context, reply, claim, attempts, isSampled] {
+            carryOut(context, reply, claim, attempts - 1, isSampled);
+        }));
         return;
     }
     const std::optional<core::Placement>& placement = *planned;
+    if (!isSampled && hasOccupied(placement)) {
+        context.occupancy.sample(reply.later([&context, reply, claim, attempts] {
+            carryOut(context, reply, claim, attempts, true);
+        }));
+        return;
+    }
     context.gate.pass(reply, claim.target(placement),
                       [&context, reply, claim, placement, attempts] {
                           if (!placement || claim.stillHolds(*placement)) {
@@ -125,7 +140,7 @@ void carryOut(const Context& context, const Reply<Values...>& reply, const Claim
                           claim.plan(); // says what is in the way, when something is
                           if (reply.caller().interactive || attempts <= 1)
                               requireUnchanged(claim, placement);
-                          carryOut(context, reply, claim, attempts - 1);
+                          carryOut(context, reply, claim, attempts - 1, true);
                       });
 }
 

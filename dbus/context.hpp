@@ -7,6 +7,7 @@
 #include "core/ledger.hpp"
 #include "core/lingering.hpp"
 #include "core/locks.hpp"
+#include "core/occupancy.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/history.hpp"
 #include "core/ports/kernels.hpp"
@@ -47,6 +48,7 @@ struct Context {
     core::Processes& processes;
     core::Observer& observer;
     core::Lingering& lingering;
+    core::Occupancy& occupancy;
     core::Queue& queue;
     core::Locks& locks;
     core::Users& users;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/notices.hpp"
 
+#include "core/error.hpp"
 #include "core/text.hpp"
 
 #include <variant>
@@ -19,6 +20,15 @@ std::uint64_t wholeSeconds(std::chrono::microseconds time) {
     return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
+// Whether there is a process with this pid; also where that cannot be found out now.
+bool isAlive(core::Processes& processes, core::Pid pid) {
+    try {
+        return !processes.hold(pid)->hasExited();
+    } catch (const core::Error& error) {
+        return error.code() != core::ErrorCode::NoSuchProcess;
+    }
+}
+
 } // namespace
 
 void Notices::onEvent(const core::Event& event) {
@@ -32,13 +42,8 @@ void Notices::on(const core::Attached& event) {
              describe(event.attachment.device));
     if (device == nullptr)
         return;
-    if (device->occupied && !event.attachment.overSubscribed) {
-        Details details = describe(device->facts);
-        details["pid"] = sdbus::Variant{device->occupant.pid};
-        details["owner"] = sdbus::Variant{device->occupant.uid};
-        tell(event.owner, "device-occupied", event.environment, event.cause.actor,
-             std::move(details));
-    }
+    if (device->occupied && !event.attachment.overSubscribed)
+        warnOfOccupant(event);
     if (!event.attachment.overSubscribed)
         return;
     for (const core::Claim& claim : device->claims) {
@@ -49,6 +54,34 @@ void Notices::on(const core::Attached& event) {
         details["by"] = sdbus::Variant{event.environment};
         tell(holder.uid, "over-subscribed", holder.id, event.cause.actor, std::move(details));
     }
+}
+
+bool Notices::isJustSampled() const {
+    const auto last = context_.observer.last();
+    return last && last->started + core::freshSample >= context_.clock.bootNow();
+}
+
+void Notices::warnOfOccupant(const core::Attached& event) {
+    const core::DeviceUuid& device = event.attachment.device.uuid;
+    const core::Device* now = context_.ledger.devices().findUuid(device);
+    if (isJustSampled() && isAlive(context_.processes, now->occupant.pid))
+        tellOccupant(event.environment, device, event.cause.actor);
+    else
+        context_.occupancy.sample([this, id = event.environment, device,
+                                   actor = event.cause.actor] { tellOccupant(id, device, actor); });
+}
+
+void Notices::tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
+                           core::Uid actor) {
+    const core::Environment* holder = context_.ledger.find(environment);
+    const core::Device* now = context_.ledger.devices().findUuid(device);
+    if (holder == nullptr || holder->attachmentTo(device) == nullptr || now == nullptr ||
+        !now->occupied || !isAlive(context_.processes, now->occupant.pid))
+        return;
+    Details details = describe(now->facts);
+    details["pid"] = sdbus::Variant{now->occupant.pid};
+    details["owner"] = sdbus::Variant{now->occupant.uid};
+    tell(holder->uid, "device-occupied", environment, actor, std::move(details));
 }
 
 void Notices::on(const core::Detached& event) {

@@ -20,7 +20,7 @@ class Notices {
         : context_(context), manager_(manager) {}
 
     /// Hears an event of the ledger and tells at once, so that the notices about a request come
-    /// before its reply.
+    /// before its reply; but of a process that may be gone only after a fresh sample.
     void onEvent(const core::Event& event);
 
   private:
@@ -39,6 +39,10 @@ class Notices {
     template <typename Other>
     void on(const Other& /*event*/) {}
 
+    [[nodiscard]] bool isJustSampled() const;
+    void warnOfOccupant(const core::Attached& event);
+    void tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
+                      core::Uid actor);
     void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
               core::Uid actor, Details details, const core::Environment* former = nullptr);
 

@@ -93,6 +93,7 @@ dbus::Context Service::makeContext() {
             processes_,
             observer_,
             lingering_,
+            occupancy_,
             queue_,
             locks_,
             users_,

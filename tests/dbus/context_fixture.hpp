@@ -85,6 +85,7 @@ class ContextTest : public ReplyTest {
     core::Ledger ledger{store, clock, events};
     core::Lingering lingering{ledger,    observer, processes,
                               scheduler, events,   [this] { return settings.linger; }};
+    core::Occupancy occupancy{ledger, observer, scheduler};
     core::Idleness idleness;
     core::Settings settings;
     core::Queue queue{ledger,
@@ -122,6 +123,7 @@ class ContextTest : public ReplyTest {
                           processes,
                           observer,
                           lingering,
+                          occupancy,
                           queue,
                           locks_,
                           users,
