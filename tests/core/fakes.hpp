@@ -115,7 +115,19 @@ class FakeProcesses : public core::Processes {
     }
 
     std::shared_ptr<const core::ProcessHandle> hold(core::Pid pid) override { return pin(pid).pin; }
-    void pin(core::Pid pid, core::Uid /*asker*/, PinAnswer answer) override { answer(pin(pid)); }
+    void pin(core::Pid pid, core::Uid /*asker*/, PinAnswer answer) override {
+        if (slow)
+            pins_.emplace_back(pid, std::move(answer));
+        else
+            answer(read(pid));
+    }
+    /// Answers the pins that were asked for while `slow`.
+    void later() {
+        for (const auto& [pid, answer] : std::exchange(pins_, {}))
+            answer(read(pid));
+    }
+    bool slow = false;
+    std::map<core::Pid, core::ErrorCode> unreadable; ///< cannot be pinned, for this reason
     void pinDescriptor(int /*pidfd*/, core::Uid /*asker*/, PinAnswer /*answer*/) override {
         core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
     }
@@ -163,7 +175,18 @@ class FakeProcesses : public core::Processes {
         core::ProcessIdentity identity_;
     };
 
+    core::ProcessRead<core::PinnedProcess> read(core::Pid pid) {
+        if (const auto why = unreadable.find(pid); why != unreadable.end())
+            return core::Error(why->second, "it cannot be read");
+        try {
+            return pin(pid);
+        } catch (const core::Error& error) {
+            return error;
+        }
+    }
+
     std::map<core::Pid, std::shared_ptr<State>> processes_;
+    std::vector<std::pair<core::Pid, PinAnswer>> pins_;
     std::function<void(const core::ProcessIdentity&)> listener_;
 };
 

@@ -92,9 +92,22 @@ TEST(StateDocuments, OfTheGenvThatFirstHadStampsAndLentKeptDevicesAreRead) {
     EXPECT_EQ(environment.waits[0].began, atSecond(120));
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstLetEnvironmentsLingerAreRead) {
+    const core::Environment lingers = read("version-1-lingering.json");
+    EXPECT_TRUE(lingers.isLingering());
+    ASSERT_EQ(lingers.processes.size(), 1U);
+    EXPECT_TRUE(lingers.processes[0].lingers);
+    const core::Environment ending = read("version-1-pending-end.json");
+    EXPECT_TRUE(ending.isAlive());
+    EXPECT_FALSE(ending.isLingering());
+    EXPECT_EQ(ending.pendingEnd, (core::PendingEnd{true, {{3001, 9900}, {3002, 9901}}}));
+}
+
 // Fails where the form changed, and a document of the new one is not kept yet.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
-    EXPECT_EQ(json::parse(core::encodeState(read(newest))), json::parse(documentIn(newest)));
+    for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json"})
+        EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
+            << file;
 }
 
 TEST(StateDocuments, AreKeptOfEveryVersionAndAllOfThemAreRead) {
