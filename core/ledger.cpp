@@ -98,9 +98,15 @@ void Ledger::write(const Environment& next) {
 
 void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
     std::size_t written = 0;
+    const auto isReplaced = [&](std::size_t index) { // by one that comes under its id
+        return std::any_of(nexts.begin() + static_cast<std::ptrdiff_t>(index) + 1, nexts.end(),
+                           [&](const Environment& later) { return later.id == nexts[index].id; });
+    };
     try {
-        for (; written < nexts.size(); ++written)
-            write(nexts[written]);
+        for (; written < nexts.size(); ++written) {
+            if (!isReplaced(written))
+                write(nexts[written]);
+        }
     } catch (const Error& error) {
         // Nothing is committed yet, so a retry writes the old state over what was written.
         for (std::size_t i = 0; i < written; ++i)
@@ -111,9 +117,14 @@ void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
     }
 }
 
-void Ledger::apply(std::vector<Environment> nexts, const Cause& cause) {
+void Ledger::apply(std::vector<Environment> nexts, const Cause& cause,
+                   const std::optional<Environment>& left) {
+    if (left)
+        nexts.insert(nexts.begin(), *left);
     std::for_each(nexts.begin(), nexts.end(), unlockDetached);
     writeAllOrNone(nexts);
+    if (left)
+        markTaken(*left, nexts.back());
     for (Environment& next : nexts)
         commit(std::move(next), cause);
 }
@@ -214,7 +225,7 @@ void Ledger::index(Environment& environment, bool present) {
         for (const ProcessIdentity& member : environment.pendingEnd->members) {
             if (present)
                 formers_[member] = environment.id;
-            else
+            else if (environmentOfFormer(member) == &environment)
                 formers_.erase(member);
         }
     }

@@ -86,6 +86,11 @@ class Ledger {
     [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
     /// The environment whose end is pending and that a process belonged to, or null.
     [[nodiscard]] const Environment* environmentOfFormer(const ProcessIdentity& process) const;
+    /// A process that an environment lingers for leaves it by being registered with another one of
+    /// the same owner, such as a program with a second "with" block: what it uses is what it asks
+    /// for. That environment as it is then; nothing where no other than `joined` lingers for it.
+    [[nodiscard]] std::optional<Environment> leftBy(const ProcessIdentity& process, Uid owner,
+                                                    const EnvironmentId& joined) const;
     /// The environments of a user, oldest first.
     [[nodiscard]] std::vector<EnvironmentId> environmentsOf(Uid uid) const;
     /// What waits, earliest first: ticket to environment.
@@ -148,9 +153,6 @@ class Ledger {
     /// and the devices that they use, or ends when there are none. Nothing when no end is pending.
     void concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users,
                      const std::set<DeviceUuid>& used);
-    /// A process that an environment lingers for is about to be another environment's, and leaves
-    /// this one; nothing when none lingers for it.
-    void letGo(const ProcessIdentity& process);
     /// A request waits no longer, and why; the environment that it started ends. Nothing when it
     /// does not wait.
     void endWait(std::uint64_t ticket, const Reason& why);
@@ -185,7 +187,11 @@ class Ledger {
     }
 
   private:
-    void apply(std::vector<Environment> nexts, const Cause& cause);
+    friend class Supposition;
+
+    /// `left` is what a process leaves by the same change.
+    void apply(std::vector<Environment> nexts, const Cause& cause,
+               const std::optional<Environment>& left = std::nullopt);
     /// A wait that ends by itself: its ticket, and why.
     using EndedWait = std::optional<std::pair<std::uint64_t, Reason>>;
     /// `written` is what is written of it, where that is known.
@@ -204,6 +210,11 @@ class Ledger {
     void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
     void tell(const Event& event) { events_.tell(event); }
 
+    [[nodiscard]] Environment started(NewEnvironment wanted,
+                                      const std::optional<Placement>& placement, Uid actor);
+    [[nodiscard]] Environment joined(const EnvironmentId& id, std::optional<RootProcess> process,
+                                     std::optional<Kernel> kernel, Uid actor,
+                                     const std::optional<Placement>& placement, const Terms& terms);
     void addAttachments(Environment& environment, const Placement& placement, const Terms& terms);
     void addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
                  Uid actor, bool startsEnvironment);
@@ -224,6 +235,7 @@ class Ledger {
     void setHealth(DeviceIndex index, Health health);
     void markOccupied(const Observation& observation);
     void markLeft(const EnvironmentId& id, DeviceIndex index);
+    void markTaken(const Environment& left, const Environment& taker);
     void lastProcessWent(Environment& next, const Environment& before, bool byOwner) const;
     void processTakenOut(Environment& next, Uid actor) const;
     [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;

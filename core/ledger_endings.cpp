@@ -3,6 +3,7 @@
 // said that none of their compute processes uses a device that they hold.
 #include "core/ledger.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace genv::core {
@@ -57,25 +58,36 @@ void Ledger::concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users
     applyFact(std::move(next), cause);
 }
 
-// Its devices are not in use by somebody else for that: the process is about to ask for its own.
-void Ledger::letGo(const ProcessIdentity& process) {
+std::optional<Environment> Ledger::leftBy(const ProcessIdentity& process, Uid owner,
+                                          const EnvironmentId& joined) const {
     const Environment* environment = environmentOfRoot(process);
-    if (environment == nullptr)
-        return;
+    if (environment == nullptr || environment->uid != owner || environment->id == joined)
+        return std::nullopt;
     Environment next = *environment;
     if (std::erase_if(next.processes, [&](const RootProcess& root) {
             return root.identity == process && root.lingers;
         }) == 0)
-        return;
-    for (const auto& [index, device] : devices_.byIndex()) {
-        std::erase_if(devices_.at(index).users, [&](const auto& user) {
-            return user.first == next.id && user.second.pid == process.pid;
-        });
+        return std::nullopt;
+    return next;
+}
+
+// A device is not in use by somebody else because its holder's process used it before already.
+void Ledger::markTaken(const Environment& left, const Environment& taker) {
+    const auto isRoot = [&](Pid pid) {
+        const auto isIt = [&](const ProcessIdentity& process) { return process.pid == pid; };
+        return std::ranges::any_of(taker.processes, isIt, &RootProcess::identity) ||
+               std::ranges::any_of(taker.kernels, [&](const Kernel& kernel) {
+                   return isIt(kernel.process.identity);
+               });
+    };
+    for (const DeviceIndex index : taker.deviceIndices()) {
+        if (devices_.find(index) == nullptr)
+            continue;
+        auto& users = devices_.at(index).users;
+        const auto user = users.find(left.id);
+        if (user != users.end() && isRoot(user->second.pid))
+            users.erase(user);
     }
-    if (!next.isRegistered() && next.processes.empty() && !next.pendingEnd)
-        next.end();
-    const Cause cause = Cause::request(next.uid, next.uid);
-    applyFact(std::move(next), cause);
 }
 
 void Ledger::settleFound(Environment& found, const Environment& written) const {

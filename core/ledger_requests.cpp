@@ -4,6 +4,7 @@
 #include "core/caps.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
+#include "core/supposition.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -108,6 +109,19 @@ void Ledger::addWait(Environment& environment, const AttachRequest& request, con
 }
 
 void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& placement, Uid actor) {
+    const auto left = wanted.kernels.empty()
+                          ? leftBy(wanted.processes.at(0).identity, wanted.uid, {})
+                          : leftBy(wanted.kernels[0].process.identity, wanted.uid, {});
+    Environment environment = [&] {
+        const Supposition supposition(*this, left);
+        return started(std::move(wanted), placement, actor);
+    }();
+    const Cause cause = Cause::request(actor, environment.uid);
+    apply({std::move(environment)}, cause, left);
+}
+
+Environment Ledger::started(NewEnvironment wanted, const std::optional<Placement>& placement,
+                            Uid actor) {
     if (const Environment* existing = find(wanted.id))
         fail(ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}",
              existing->id, existing->user);
@@ -140,8 +154,7 @@ void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& pla
         if (terms.lifetime)
             environment.lease = leaseFor(*terms.lifetime);
     }
-    const Cause cause = Cause::request(actor, environment.uid);
-    apply({std::move(environment)}, cause);
+    return environment;
 }
 
 void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor,
@@ -288,6 +301,22 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
                   std::optional<Kernel> kernel, Uid actor,
                   const std::optional<Placement>& placement, const Terms& terms) {
     const Environment& environment = get(id);
+    const auto left =
+        leftBy(process ? process->identity : kernel->process.identity, environment.uid, id);
+    Environment next = [&] {
+        const Supposition supposition(*this, left);
+        return joined(id, std::move(process), std::move(kernel), actor, placement, terms);
+    }();
+    if (next == environment)
+        return;
+    const Cause cause = Cause::request(actor, next.uid);
+    apply({std::move(next)}, cause, left);
+}
+
+Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> process,
+                           std::optional<Kernel> kernel, Uid actor,
+                           const std::optional<Placement>& placement, const Terms& terms) {
+    const Environment& environment = get(id);
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
     requireUnregistered(id, identity);
     Environment next = environment;
@@ -310,10 +339,7 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
         else
             addAttachments(next, *placement, terms);
     }
-    if (next == environment)
-        return;
-    const Cause cause = Cause::request(actor, next.uid);
-    apply({std::move(next)}, cause);
+    return next;
 }
 
 void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {

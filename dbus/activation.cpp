@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/root_process.hpp"
+#include "core/supposition.hpp"
 #include "dbus/claim.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/paths.hpp"
@@ -203,28 +204,29 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return kernel_ ? kernel_->process.identity : process_.facts.identity;
     }
 
-    // A process that activates again, such as a program with a second "with" block, still uses the
-    // GPUs of the environment that it left, which lingers for it: they are what it asks for.
-    void leaveLingering() const {
-        const core::Environment* environment = context_.ledger.environmentOfRoot(rootIdentity());
-        if (environment != nullptr && environment->uid == wanted_.owner &&
-            environment != joined() && (actor() == wanted_.owner || actor() == 0))
-            context_.ledger.letGo(rootIdentity());
+    // What it asks for is worked out as if its process had left the environment that lingers for
+    // it. It leaves only when everything is allowed and given.
+    template <typename Function>
+    auto asIfLeft(Function function) const {
+        const core::Supposition supposition(
+            context_.ledger,
+            context_.ledger.leftBy(rootIdentity(), wanted_.owner, wanted_.id.value_or("")));
+        return function();
     }
 
     void claim() {
-        leaveLingering();
         const auto self = shared_from_this();
         Claim claim;
-        claim.plan = [self] { return self->plan(); };
+        claim.plan = [self] { return self->asIfLeft([&] { return self->plan(); }); };
         claim.target = [self](const std::optional<core::Placement>& placement) {
-            return self->target(placement);
+            return self->asIfLeft([&] { return self->target(placement); });
         };
         claim.stillHolds = [self](const core::Placement& placement) {
-            return self->context_.queue.stillHolds(placement, self->joined());
+            return self->asIfLeft(
+                [&] { return self->context_.queue.stillHolds(placement, self->joined()); });
         };
         claim.quota = [self](const std::optional<core::Placement>& placement) {
-            return self->quota(placement);
+            return self->asIfLeft([&] { return self->quota(placement); });
         };
         claim.apply = [self](const std::optional<core::Placement>& placement, bool exempt) {
             self->apply(placement, exempt);
@@ -293,11 +295,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
     void apply(const std::optional<core::Placement>& placement, bool exempt) {
         requireOwnerOfId();
         core::Ledger& ledger = context_.ledger;
-        const core::EnvironmentId id = this->id();
-        const auto abandoned = placement && placement->waitsFor && ledger.find(id) != nullptr
+        const core::EnvironmentId id = asIfLeft([&] { return this->id(); });
+        const auto abandoned = placement && placement->waitsFor && joined() != nullptr
                                    ? context_.queue.abandoned(id, *placement->waitsFor)
                                    : std::nullopt;
-        if (ledger.find(id) == nullptr)
+        if (joined() == nullptr)
             // What was asked about was worked out for this lifetime.
             ledger.activate(
                 newEnvironment(id, exempt,

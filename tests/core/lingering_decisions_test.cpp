@@ -158,20 +158,20 @@ TEST_F(LingeringDecision, ComesOnceAKernelIsNotRestarted) {
 
 TEST_F(LingeringDecision, OfAnOccupiedDeviceWaitsForASampleAndNoLongerThanItsDeadline) {
     haveGpus(1);
-    int answers = 0;
-    occupancy.sample([&] { ++answers; });
+    int calls = 0;
+    occupancy.sample([&] { ++calls; });
     scheduler.turn();
-    EXPECT_EQ(answers, 0);
+    EXPECT_EQ(calls, 0);
     sample(sampleOf(1, {}));
-    EXPECT_EQ(answers, 1);
+    EXPECT_EQ(calls, 1);
     scheduler.pass(core::occupancySampleDeadline);
-    EXPECT_EQ(answers, 1);
+    EXPECT_EQ(calls, 1);
 
-    occupancy.sample([&] { ++answers; });
+    occupancy.sample([&] { ++calls; });
     scheduler.pass(core::occupancySampleDeadline);
-    EXPECT_EQ(answers, 2) << "the driver hangs";
+    EXPECT_EQ(calls, 2) << "the driver hangs";
     observer.fail("it hung");
-    EXPECT_EQ(answers, 2);
+    EXPECT_EQ(calls, 2);
 }
 
 TEST_F(LingeringDecision, OfAReturnedDeviceIsMadeAnewOnceItsProcessIsGone) {

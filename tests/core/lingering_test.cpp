@@ -287,23 +287,6 @@ TEST_F(Lingering, IsAnEnvironmentAgainOnceItsOwnerJoinsIt) {
     EXPECT_EQ(devicesOf("10"), Indices{0});
 }
 
-TEST_F(Lingering, LetsItsProcessGoThatIsAboutToBeAnothersRoot) {
-    haveGpus(2);
-    holding("10", alice, {0}); // a program that computes itself, and leaves its environment
-    sample(sampleOf(2, {computeProcess(10, alice, {"GPU-0"})}));
-    ledger.removeProcess("10", 10, alice);
-    sample(sampleOf(2, {computeProcess(10, alice, {"GPU-0"})}));
-    ASSERT_TRUE(isLingering("10"));
-
-    ledger.letGo({10, 7});
-    EXPECT_EQ(ledger.find("10"), nullptr);
-    EXPECT_FALSE(ledger.device(0).occupied) << "it would be sent to another GPU than it uses";
-    ledger.letGo({10, 7});
-    holding("20", alice, {0});
-    ledger.letGo({20, 7});
-    EXPECT_EQ(pidsOf("20"), Pids{20}) << "what was registered stays";
-}
-
 TEST_F(Lingering, DoesNotEndWhatItsOwnerJoinsBeforeTheSample) {
     haveGpus(1);
     holding("10", alice, {0});
