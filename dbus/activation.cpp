@@ -313,8 +313,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
         }
         awaitDevices(context_.queue, context_.waitingCalls, reply_,
                      abandoned ? *abandoned : ledger.get(id).waits.back().ticket, owner_,
-                     wanted_.waiting.timeout,
-                     [reply = reply_, id] { reply.send(id, environmentPath(id)); });
+                     wanted_.waiting.timeout, [self = shared_from_this(), id] {
+                         answerOnceWarned(self->context_, self->reply_, id, [self, id] {
+                             self->reply_.send(id, environmentPath(id));
+                         });
+                     });
     }
 
     // A limit is also the lifetime of those who name none.

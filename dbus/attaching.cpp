@@ -85,7 +85,10 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
         }
         awaitDevices(context_.queue, context_.waitingCalls, reply_,
                      abandoned ? *abandoned : environment().waits.back().ticket, owner_,
-                     wanted_.waiting.timeout, [self = shared_from_this()] { self->answer(); });
+                     wanted_.waiting.timeout, [self = shared_from_this()] {
+                         answerOnceWarned(self->context_, self->reply_, self->id_,
+                                          [self] { self->answer(); });
+                     });
     }
 
     void answer() const { reply_.send(environment().deviceIndices()); }

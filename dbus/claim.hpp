@@ -144,4 +144,20 @@ void carryOut(const Context& context, const Reply<Values...>& reply, const Claim
                       });
 }
 
+/// Answers a request that waited for its devices: where another's process uses one of them, after
+/// its owner is warned, which takes a sample.
+template <typename... Values, typename Answer>
+void answerOnceWarned(const Context& context, const Reply<Values...>& reply,
+                      const core::EnvironmentId& id, Answer answer) {
+    const auto indices = context.ledger.get(id).deviceIndices();
+    const auto isOccupied = [&](core::DeviceIndex index) {
+        const core::Device* device = context.ledger.devices().find(index);
+        return device != nullptr && device->occupied;
+    };
+    if (std::any_of(indices.begin(), indices.end(), isOccupied))
+        context.occupancy.sample(reply.later(std::move(answer)));
+    else
+        answer();
+}
+
 } // namespace genv::dbus

@@ -14,7 +14,7 @@ static_assert(genv::ActivateOptions{}.overSubscribe == false);
 // library: SOVERSION in client/CMakeLists.txt, GENV_1 in exports.map, and data/doc/libgenv.md.
 #if defined(__x86_64__) && defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
 static_assert(sizeof(genv::Configuration) == 64);
-static_assert(sizeof(genv::Environment) == 232);
+static_assert(sizeof(genv::Environment) == 240);
 static_assert(sizeof(genv::EnvironmentEntry) == 144);
 static_assert(sizeof(genv::Device) == 80);
 static_assert(sizeof(genv::Attachment) == 104);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Devices that a process outside every environment uses: whoever gets one is told which process and
+// whose, before the answer, and never of a process that is gone.
+#include "tests/bus/support/fixture.hpp"
+#include "tests/bus/support/queue.hpp"
+
+#include <signal.h>
+
+namespace genv::tests {
+namespace {
+
+class OccupiedDevices : public BusTest {
+  protected:
+    OccupiedDevices() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "1"}}) {}
+
+    // The service samples the GPUs, whatever it knows.
+    void sample() { ASSERT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok()); }
+    // An environment with the device; what came before the answer was heard.
+    static std::string take(Client& client, const UserProcess& shell) {
+        const auto call = client.start(managerPath, managerInterface, "Activate", "a{sv}", 2, "pid",
+                                       "u", shell.pid(), "gpus", "u", 1U);
+        return client.finish(*call).readString();
+    }
+    static void end(UserProcess& process) {
+        process.kill(SIGKILL);
+        process.wait();
+    }
+    static const Told::Notice* warning(Told& told) { return told.notice("device-occupied"); }
+    static void expectNamed(Told& told, const UserProcess& process, core::Uid owner) {
+        ASSERT_NE(warning(told), nullptr) << "before the answer";
+        EXPECT_EQ(warning(told)->details.at("pid"), std::to_string(process.pid()));
+        EXPECT_EQ(warning(told)->details.at("owner"), std::to_string(owner));
+    }
+};
+
+TEST_F(OccupiedDevices, ComeWithThePidAndTheOwnerOfTheProcess) {
+    const UserProcess shell(alice);
+    const UserProcess program({.uid = bob, .compute = true});
+    sample();
+    Told told(*asAlice);
+    take(*asAlice, shell);
+    expectNamed(told, program, bob);
+}
+
+TEST_F(OccupiedDevices, ComeWithoutAWarningOnceTheProcessIsKilled) {
+    const UserProcess shell(alice);
+    UserProcess program({.uid = bob, .compute = true});
+    sample();
+    end(program);
+    Told told(*asAlice);
+    const std::string id = take(*asAlice, shell);
+    EXPECT_EQ(devicesOf(id), "0");
+    sample(); // a warning that came late would come before this
+    asAlice->ping();
+    EXPECT_EQ(warning(told), nullptr) << "of a process that is gone";
+}
+
+TEST_F(OccupiedDevices, ComeWithTheProcessThatIsLeftWhereTheKnownOneWasKilled) {
+    const UserProcess shell(alice);
+    UserProcess first({.uid = bob, .compute = true});
+    sample();
+    end(first);
+    const UserProcess second({.uid = carol, .compute = true});
+    Told told(*asAlice);
+    take(*asAlice, shell);
+    expectNamed(told, second, carol);
+}
+
+TEST_F(OccupiedDevices, ComeWithTheWarningBeforeTheAnswerAlsoAfterAWait) {
+    const UserProcess holder(carol);
+    const UserProcess shell(alice);
+    const std::string held = activate(*asCarol, holder, 1);
+    const auto waiting = asAlice->start(managerPath, managerInterface, "Activate", "a{sv}", 3,
+                                        "pid", "u", shell.pid(), "gpus", "u", 1U, "wait", "b", 1);
+    waitUntil([&] { return waitingIn(*asRoot).size() == 1; }, "alice to wait");
+    UserProcess first({.uid = bob, .compute = true});
+    sample();
+    end(first);
+    const UserProcess second({.uid = bob, .compute = true});
+    Told told(*asAlice);
+    ASSERT_TRUE(asCarol->environment(held, "Detach", "au", 0).ok());
+    EXPECT_TRUE(asAlice->finish(*waiting).ok());
+    expectNamed(told, second, bob);
+}
+
+} // namespace
+} // namespace genv::tests
