@@ -142,6 +142,24 @@ TEST_F(Lingering, GivesItsGpuToTheProgramThatUsesItAndActivatesAgain) {
     EXPECT_EQ(environmentCount(), "1");
 }
 
+TEST_F(Lingering, KeepsItsGpusWhereItsProgramIsRefusedAnotherEnvironment) {
+    const UserProcess program({.uid = alice, .compute = true});
+    const std::string id = activate(*asAlice, program, 2);
+    ASSERT_TRUE(asAlice->environment(id, "RemoveProcess", "u", program.pid()).ok());
+    ASSERT_EQ(propertyOf(id, "Lingering"), "1");
+    Told told(*asAlice);
+    {
+        const Rule rule("nobody-attaches", "action.id == \"dev.genv.manager.attach\"", "NO");
+        EXPECT_EQ(attachOne(*asAlice, program).error, error::accessDenied);
+    }
+    EXPECT_EQ(propertyOf(id, "Lingering"), "1");
+    EXPECT_EQ(devicesOf(id), "0,1");
+    EXPECT_EQ(environmentCount(), "1");
+    asAlice->ping();
+    EXPECT_TRUE(told.detached.empty());
+    EXPECT_TRUE(told.removed.empty());
+}
+
 TEST_F(Lingering, IsNotJoinedUnderAnIdWhoseEnvironmentEndsJustThen) {
     UserProcess shell(alice);
     ASSERT_TRUE(asAlice
