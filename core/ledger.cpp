@@ -211,25 +211,7 @@ void Ledger::index(Environment& environment, bool present) {
             users_.erase(environment.uid);
     }
 
-    const auto indexRoot = [&](const RootProcess& root) {
-        if (present)
-            roots_[root.identity] = environment.id;
-        else
-            roots_.erase(root.identity);
-    };
-    std::for_each(environment.processes.begin(), environment.processes.end(), indexRoot);
-    for (const Kernel& kernel : environment.kernels)
-        indexRoot(kernel.process);
-
-    if (environment.pendingEnd) {
-        for (const ProcessIdentity& member : environment.pendingEnd->members) {
-            if (present)
-                formers_[member] = environment.id;
-            else if (environmentOfFormer(member) == &environment)
-                formers_.erase(member);
-        }
-    }
-
+    indexProcesses(environment, present);
     for (const Wait& wait : environment.waits)
         indexNumber(waits_, wait.ticket, environment.id, present);
     for (const HeldLock& lock : environment.locks)
@@ -245,6 +227,28 @@ void Ledger::index(Environment& environment, bool present) {
             if (holders_[uuid].empty())
                 holders_.erase(uuid);
             devices_.removeClaim(uuid, environment.id);
+        }
+    }
+}
+
+void Ledger::indexProcesses(const Environment& environment, bool present) {
+    const auto indexRoot = [&](const RootProcess& root) {
+        if (present)
+            roots_[root.identity] = environment.id;
+        else
+            roots_.erase(root.identity);
+    };
+    std::for_each(environment.processes.begin(), environment.processes.end(), indexRoot);
+    for (const Kernel& kernel : environment.kernels)
+        indexRoot(kernel.process);
+
+    if (environment.pendingEnd) {
+        for (const ProcessIdentity& member : environment.pendingEnd->members) {
+            if (present)
+                formers_[member] = environment.id;
+            else if (const auto former = formers_.find(member);
+                     former != formers_.end() && former->second == environment.id)
+                formers_.erase(former);
         }
     }
 }

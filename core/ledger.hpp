@@ -202,6 +202,7 @@ class Ledger {
     void writeAllOrNone(const std::vector<Environment>& nexts);
     void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt);
     void index(Environment& environment, bool present);
+    void indexProcesses(const Environment& environment, bool present);
     void tellDifference(const Environment& before, const Environment& after, const Cause& cause,
                         const EndedWait& wait);
     void tellWaits(const Environment& before, const Environment& after, const Cause& cause,

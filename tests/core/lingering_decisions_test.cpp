@@ -117,6 +117,17 @@ TEST_F(LingeringDecision, IsOverForAnEnvironmentThatSomethingElseEndsMeanwhile) 
     EXPECT_FALSE(lingering.isSettling());
 }
 
+TEST_F(LingeringDecision, LeavesNoMembersToWhatComesUnderItsId) {
+    haveGpus(1);
+    holding("10", alice, {0});
+    processes.exit(10);
+    EXPECT_EQ(ledger.environmentOfFormer({10, 7}), ledger.find("10"));
+    sample(sampleOf(1, {}));
+    processes.add(11, alice);
+    ledger.activate(newEnvironment("10", alice, 11), std::nullopt, alice);
+    EXPECT_EQ(ledger.environmentOfFormer({10, 7}), nullptr) << "another one under the same id";
+}
+
 TEST_F(LingeringDecision, ComesOnceAKernelIsNotRestarted) {
     struct NoKernels : core::Kernels {
         void find(core::Uid /*asker*/, core::Uid /*owner*/, const std::string& /*kernel*/,
