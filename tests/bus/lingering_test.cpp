@@ -362,8 +362,8 @@ TEST_F(LingeringWithADriver, OffersNothingAsFreeAfterAStartUntilTheDriverHasAnsw
     EXPECT_EQ(devicesOf(ended), "1");
     machine({program->pid()}, {});
     waitUntil([&] { return asRoot->manager("ListProcesses").ok(); }, "the driver to answer");
-    EXPECT_EQ(propertyOf(id, "Lingering"), "1");
-    EXPECT_FALSE(exists(ended));
+    waitUntilItLingers(id);
+    waitUntil([&] { return !exists(ended); }, "the end of what nothing uses");
     EXPECT_TRUE(attachOne(*asCarol, carols).ok());
 }
 
