@@ -191,7 +191,7 @@ void Collector::totals() const {
         users.insert(user);
     Metric(all_, "genv_environments_total", "Active environments")
         .add({}, sizeOf(state_.overview.environments));
-    Metric(all_, "genv_environments_lingering_total",
+    Metric(all_, "genv_environments_lingering",
            "Environments that only processes which still use their devices keep")
         .add({}, static_cast<double>(std::ranges::count_if(
                      state_.overview.environments,
