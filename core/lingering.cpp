@@ -72,10 +72,8 @@ std::vector<ProcessIdentity> Lingering::knownMembers(const Environment& environm
 
 void Lingering::start() {
     for (const auto& [sequence, environment] : ledger_.environments()) {
-        if (environment.pendingEnd) { // the next sample, whoever asks for it, began after its end
-            ends_[sequence] = ++lastEnd_;
-            undecided_.push_back({environment.id, sequence, lastEnd_});
-        }
+        if (environment.pendingEnd)
+            add(environment);
     }
 }
 

@@ -36,7 +36,8 @@ class Lingering {
     Lingering(Ledger& ledger, Observer& observer, Processes& processes, Scheduler& scheduler,
               const EventHub& events, std::function<bool()> mayLinger);
 
-    /// To be called when the state was found again: takes up the ends that were pending.
+    /// To be called when the state was found again: takes up the ends that were pending. Whoever
+    /// lacks devices meanwhile waits for the first sample, as at any other end.
     void start();
 
     /// Hears an event of the ledger.

@@ -153,8 +153,11 @@ int FileStore::replace(const std::string& name, const std::string& document) {
 }
 
 void FileStore::remove(const core::EnvironmentId& id) {
-    if (::unlinkat(directory_.get(), nameOf(id).c_str(), 0) < 0 && errno != ENOENT)
+    const std::string name = nameOf(id);
+    if (::unlinkat(directory_.get(), name.c_str(), 0) < 0 && errno != ENOENT)
         failStorage(errno);
+    // Of a write that failed, and whose file could not be removed then.
+    ::unlinkat(directory_.get(), (name + std::string(temporarySuffix)).c_str(), 0);
 }
 
 std::vector<core::Store::Found> FileStore::readAll() {

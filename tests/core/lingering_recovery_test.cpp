@@ -63,9 +63,11 @@ TEST_F(LingeringRecovery, AsksTheDriverAboutWhatEndedWhileItWasAway) {
     EXPECT_FALSE(again.ledger.device(0).isAvailable(std::nullopt));
     EXPECT_FALSE(again.ledger.device(1).isAvailable(std::nullopt));
 
-    // The driver hangs: nothing is offered as free meanwhile.
+    // The driver hangs: nothing is offered as free meanwhile, and nobody waits for it for long.
     scheduler.turn();
+    EXPECT_TRUE(again.lingering.isSettling());
     scheduler.pass(core::endingSampleDeadline);
+    EXPECT_FALSE(again.lingering.isSettling());
     EXPECT_FALSE(again.ledger.device(0).isAvailable(std::nullopt));
     EXPECT_FALSE(again.ledger.device(1).isAvailable(std::nullopt));
 
