@@ -77,10 +77,10 @@ TEST_F(Daemons, ABusThatStopsAndGoesOnLosesNothing) {
     signalDaemon("bus", SIGSTOP);
     alices.kill(SIGKILL);
     alices.wait();
-    const auto attach = asBob->start(environmentPath(his), environmentInterface, "Attach", "a{sv}",
-                                     1, "count", "u", 2U);
     // The service needs no bus to see that a process ended.
     service.waitForLog("environment " + hers + " of uid 1001 ended");
+    const auto attach = asBob->start(environmentPath(his), environmentInterface, "Attach", "a{sv}",
+                                     1, "count", "u", 2U);
     signalDaemon("bus", SIGCONT);
     EXPECT_TRUE(asBob->finish(*attach).ok());
     EXPECT_EQ(environmentCount(), "1");
