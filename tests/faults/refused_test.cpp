@@ -176,7 +176,7 @@ TEST_F(Refused, WhatAStartCannotWriteIsWrittenAsSoonAsThatWorks) {
         injector.disarm();
         if (!service.isRunning())
             service.start();
-        EXPECT_EQ(environmentCount(), "1");
+        waitUntil([&] { return environmentCount() == "1"; }, "hers to end");
         const auto filesIn = [](const std::filesystem::path& folder) {
             return std::distance(std::filesystem::directory_iterator(folder),
                                  std::filesystem::directory_iterator());
