@@ -171,7 +171,8 @@ void endLingering(Context& context, const std::string& id) {
         waitForEvent(client, timer, lookIntervalNanoseconds);
     }
     if (!ended.empty())
-        print(fmt::format("Ended {}\n", core::nameProcesses(std::vector<core::Pid>(ended.begin(), ended.end()))));
+        print(fmt::format("Ended {}\n",
+                          core::nameProcesses(std::vector<core::Pid>(ended.begin(), ended.end()))));
 }
 
 } // namespace genv::ctl

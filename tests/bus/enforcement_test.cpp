@@ -224,7 +224,7 @@ TEST_F(Enforcement, RepeatsForItsCallerAloneAndOnlyWhileTheyStay) {
         EXPECT_EQ(heard.front().message,
                   "User alice has 1 active environments which is 1 more than the maximum allowed");
         EXPECT_EQ(heard.back().kind, "end");
-        EXPECT_EQ(heard.back().message, "Ending environment " + id + " of user alice");
+        EXPECT_EQ(heard.back().message, "Would end environment " + id + " of user alice");
         EXPECT_EQ(environmentCount(), "1") << "a dry run";
         asBob->ping(); // what was sent to bob before is with him now
         EXPECT_EQ(heardByOthers, 0) << "the caller alone is told";
