@@ -170,7 +170,7 @@ TEST(Message, SaysWhatStaysAndHowToEndIt) {
         messageOf({notice("lingering", {{"pids", "12,13"}, {"devices", "0,1"}})});
     EXPECT_EQ(message.title, "GPUs 0,1 are still in use");
     EXPECT_EQ(message.sentences.at(0), "Environment 58: its last shell is gone, and processes "
-                                       "12,13 still use GPUs 0,1.");
+                                       "12, 13 still use GPUs 0,1.");
     EXPECT_EQ(message.hint, "\"genvctl deactivate --id 58 --kill\" ends that.");
 }
 
