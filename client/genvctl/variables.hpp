@@ -23,8 +23,9 @@ struct Variable {
     friend bool operator==(const Variable&, const Variable&) = default;
 };
 
-/// The folder with what stands in front of nvidia-smi, and of docker and podman as far as they are on
-/// PATH: a command that is not there is not to seem so. Where PATH has such a folder, it is that.
+/// The folder with what stands in front of nvidia-smi, and of docker and podman as far as they are
+/// on PATH: a command that is not there is not to seem so. Where PATH has such a folder, it is
+/// that.
 std::string shimsFolder();
 
 /// LD_AUDIT with the NVML filter in front of what it is now. Throws Failure where the filter is not
