@@ -29,10 +29,12 @@ TEST_F(Killed, AtEachCallOfEachChangeItHasTheOldStateOrTheNew) {
                     ++kills;
                     service.start();
                 }
-                if (answer.ok() || act.isDone(id))
+                // An end that was written down is decided by the first look at the GPUs.
+                waitUntil([&] { return act.isDone(id) || describe(id) == before; },
+                          "the old state or the new");
+                if (answer.ok()) {
                     EXPECT_TRUE(act.isDone(id)) << "it was answered";
-                else
-                    EXPECT_EQ(describe(id), before);
+                }
                 ASSERT_EQ(describe(his), hisState);
                 const auto held = holders();
                 EXPECT_EQ(static_cast<std::size_t>(
@@ -140,6 +142,10 @@ TEST_F(Killed, AtEachCallOfItsStartItStartsTheNextTimeAsIfNothingHadBeen) {
         bool died = false;
         try {
             service.start();
+            // What ended meanwhile is decided by the first look at the GPUs.
+            waitUntil([&] { return service.hasEnded() || environmentCount() == "2"; },
+                      "the end of the one that is gone");
+            died = wasKilled();
         } catch (const std::runtime_error&) {
             died = true;
         }
@@ -148,6 +154,7 @@ TEST_F(Killed, AtEachCallOfItsStartItStartsTheNextTimeAsIfNothingHadBeen) {
             ++kills;
             service.start();
         }
+        waitUntil([&] { return environmentCount() == "2"; }, "the end of the one that is gone");
         ASSERT_EQ(describe(id), before);
         ASSERT_EQ(describe(his), hisState);
         EXPECT_EQ(holders(), held);
