@@ -50,7 +50,9 @@ std::string readText(const std::filesystem::path& file) {
 } // namespace
 
 void waitUntil(const std::function<bool()>& condition, const char* what) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    // More than the service's own patience: it keeps the place of a client that does not call again
+    // for 30 s after a restart.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{90};
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline)
             throw std::runtime_error(std::string("waited in vain for ") + what);

@@ -86,7 +86,7 @@ class Rule {
     std::string name_;
 };
 
-/// Waits until a condition holds, looking again whenever the processor is free; fails after 30 s.
+/// Waits until a condition holds, looking again whenever the processor is free; fails after 90 s.
 void waitUntil(const std::function<bool()>& condition, const char* what);
 
 } // namespace genv::tests
