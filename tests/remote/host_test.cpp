@@ -2,6 +2,7 @@
 #include "client/remote/host.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -28,7 +29,9 @@ std::string refusal(const std::string& text) {
 /// A file with this text, for as long as this lives.
 class HostFile {
   public:
-    explicit HostFile(const std::string& text) : path(testing::TempDir() + "genv-hosts") {
+    // Tests run beside each other, each in a process of its own.
+    explicit HostFile(const std::string& text)
+        : path(testing::TempDir() + "genv-hosts-" + std::to_string(::getpid())) {
         std::ofstream(path, std::ios::binary) << text;
     }
     HostFile(const HostFile&) = delete;
