@@ -4,10 +4,10 @@
 #include "client/descriptor.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/found.hpp"
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
 #include "core/sentences.hpp"
-#include "dbus/contract/names.hpp"
 #include "genv/client.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +20,6 @@
 namespace genv::ctl {
 
 namespace {
-
-namespace names = dbus::contract::error;
 
 // Much longer than SIGKILL takes to follow SIGTERM as genvd.conf has it by default.
 constexpr std::chrono::seconds endingDeadline{60};
@@ -41,15 +39,7 @@ void waitForEvent(Client& client, const client::Descriptor& timer, long nanoseco
 }
 
 std::optional<Environment> environmentIfAny(Client& client, const std::string& id) {
-    try {
-        return client.environment(id);
-    } catch (const ServiceUnavailable&) {
-        throw;
-    } catch (const Error& error) {
-        if (error.name() != names::noSuchEnvironment)
-            throw;
-        return std::nullopt;
-    }
+    return foundOrNothing([&] { return client.environment(id); });
 }
 
 bool usesOneOf(const ComputeProcess& process, const std::vector<std::uint32_t>& devices) {
@@ -61,16 +51,11 @@ bool usesOneOf(const ComputeProcess& process, const std::vector<std::uint32_t>& 
 // Makes a call about a process or an environment that may be gone; whether it was there.
 template <typename Call>
 bool isThere(Context& context, Call call) {
-    try {
-        context.authorised(call);
-        return true;
-    } catch (const ServiceUnavailable&) {
-        throw;
-    } catch (const Error& error) {
-        if (error.name() != names::noSuchProcess && error.name() != names::noSuchEnvironment)
-            throw;
-        return false;
-    }
+    return foundOrNothing([&] {
+               context.authorised(call);
+               return true;
+           })
+        .value_or(false);
 }
 
 // Ends a process, or lets one go that uses no GPU any more; whether it was ended.
