@@ -94,9 +94,17 @@ struct Wait {
     friend bool operator==(const Wait&, const Wait&) = default;
 };
 
+/// A request for the lock that waits for its turn, which is its ticket's.
+struct LockWait {
+    std::uint64_t ticket = 0; ///< order over everything that waits
+    Uid actor = 0;            ///< who asked
+
+    friend bool operator==(const LockWait&, const LockWait&) = default;
+};
+
 /// A lock that is held: exclusive use of these devices among those that share them.
 struct HeldLock {
-    std::uint64_t number = 0; ///< its descriptor's name
+    std::uint64_t number = 0; ///< its descriptor's name, and the ticket of the request for it
     std::vector<DeviceUuid> devices;
 
     friend bool operator==(const HeldLock&, const HeldLock&) = default;
@@ -131,6 +139,8 @@ struct Environment {
     std::optional<Lease> lease;          ///< when it ends by itself
     std::vector<Wait> waits;             ///< earliest first
     std::vector<HeldLock> locks;
+    /// Earliest first. One that was granted stays until its client has been sent the lock.
+    std::vector<LockWait> lockWaits;
 
     std::optional<PendingEnd> pendingEnd;
 

@@ -136,8 +136,10 @@ class Ledger {
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
     /// Ends an environment; one that lingers already goes on when its owner asks.
     void deactivate(const EnvironmentId& id, Uid actor);
-    /// Locks every device that an environment holds, and returns the lock's number.
-    std::uint64_t lock(const EnvironmentId& id);
+    /// A number for a request for a lock, which is later than those of all requests before it.
+    [[nodiscard]] std::uint64_t newTicket() { return ++lastSequence_; }
+    /// Locks every device that an environment holds. The lock's number is the request's ticket.
+    void lock(const EnvironmentId& id, std::uint64_t ticket);
 
     // -- facts: they happened, so they never throw
 
@@ -158,6 +160,10 @@ class Ledger {
     void endWait(std::uint64_t ticket, const Reason& why);
     /// A lock is released; nothing when it is already.
     void unlock(std::uint64_t number);
+    /// A request for the lock of an environment has to wait.
+    void waitForLock(const EnvironmentId& id, const LockWait& wait);
+    /// A request for a lock waits no longer; nothing when it does not wait.
+    void endLockWait(const EnvironmentId& id, std::uint64_t ticket);
     /// A working driver was observed: devices appear, vanish, move, and are well or not.
     void observed(const Observation& observation);
     /// The driver did not answer: what is known is stale, and stays.

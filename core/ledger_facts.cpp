@@ -55,6 +55,8 @@ void Ledger::restore(Environment environment, const Environment* written) {
     }
     for (const HeldLock& lock : environment.locks)
         lastSequence_ = std::max(lastSequence_, lock.number);
+    for (const LockWait& wait : environment.lockWaits)
+        lastSequence_ = std::max(lastSequence_, wait.ticket);
     for (const Attachment& attachment : environment.attachments) {
         lastSequence_ = std::max(lastSequence_, attachment.sequence);
         // Until the driver answers, the device is what the environment remembers of it.
@@ -105,6 +107,25 @@ void Ledger::unlock(std::uint64_t number) {
     Environment next = get(found->second);
     std::erase_if(next.locks, [&](const HeldLock& lock) { return lock.number == number; });
     applyFact(std::move(next), Cause::fact(Reason::user()));
+}
+
+void Ledger::waitForLock(const EnvironmentId& id, const LockWait& wait) {
+    const Environment* environment = find(id);
+    if (environment == nullptr)
+        return;
+    Environment next = *environment;
+    next.lockWaits.push_back(wait);
+    applyFact(std::move(next), Cause::fact(Reason::user()));
+}
+
+void Ledger::endLockWait(const EnvironmentId& id, std::uint64_t ticket) {
+    const Environment* environment = find(id);
+    if (environment == nullptr)
+        return;
+    Environment next = *environment;
+    if (std::erase_if(next.lockWaits, [&](const LockWait& wait) { return wait.ticket == ticket; }) >
+        0)
+        applyFact(std::move(next), Cause::fact(Reason::user()));
 }
 
 void Ledger::driverFailed() {

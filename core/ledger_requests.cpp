@@ -378,18 +378,16 @@ void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
     apply({std::move(next)}, cause);
 }
 
-std::uint64_t Ledger::lock(const EnvironmentId& id) {
+void Ledger::lock(const EnvironmentId& id, std::uint64_t ticket) {
     Environment next = get(id);
     if (next.attachments.empty())
         fail(ErrorCode::NotAttached, "environment {} is attached to no device", id);
-    HeldLock lock{++lastSequence_, {}};
+    HeldLock lock{ticket, {}};
     for (const Attachment& attachment : next.attachments)
         lock.devices.push_back(attachment.device.uuid);
-    const std::uint64_t number = lock.number;
     next.locks.push_back(std::move(lock));
     const Cause cause = Cause::request(next.uid, next.uid);
     apply({std::move(next)}, cause);
-    return number;
 }
 
 } // namespace genv::core

@@ -2,6 +2,7 @@
 #include "core/locks.hpp"
 
 #include "core/caps.hpp"
+#include "core/recovery.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,6 +19,11 @@ Locks::Locks(Ledger& ledger, LockDescriptors& descriptors, Scheduler& scheduler,
 }
 
 void Locks::recover() {
+    releaseLost();
+    expectClients();
+}
+
+void Locks::releaseLost() {
     std::set<std::uint64_t> held;
     for (const auto& [number, environment] : ledger_.locks())
         held.insert(number);
@@ -35,25 +41,77 @@ void Locks::recover() {
     }
 }
 
+// The service may have ended while it granted a lock: then its client has it, or calls again.
+void Locks::expectClients() {
+    for (const auto& [sequence, environment] : ledger_.environments()) {
+        const std::vector<LockWait> waits = environment.lockWaits;
+        for (const LockWait& wait : waits) {
+            if (ledger_.locks().contains(wait.ticket)) {
+                if (!descriptors_.isReleased(wait.ticket)) {
+                    ledger_.endLockWait(environment.id, wait.ticket);
+                    continue;
+                }
+                descriptors_.close(wait.ticket);
+                ledger_.unlock(wait.ticket);
+            }
+            waiters_[wait.ticket] = {environment.id, sequence, wait.actor, {}, true};
+        }
+    }
+    if (!waiters_.empty())
+        patience_ = scheduler_.after(patienceWithClients, [this] { giveUpOnClients(); });
+}
+
+void Locks::giveUpOnClients() {
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+        if (waiter->second.answer) {
+            ++waiter;
+            continue;
+        }
+        ledger_.endLockWait(waiter->second.environment, waiter->first);
+        waiter = waiters_.erase(waiter);
+    }
+    schedule();
+}
+
 Locks::Ticket Locks::request(const EnvironmentId& environment, Uid actor, Answer answer) {
     const Environment& asking = ledger_.get(environment);
     if (asking.attachments.empty())
         fail(ErrorCode::NotAttached, "environment {} is attached to no device", environment);
+    schedule();
+    if (const auto ticket = abandoned(asking, actor)) {
+        waiters_.at(*ticket).answer = std::move(answer);
+        return *ticket;
+    }
+    requireRoom(actor);
+    const Ticket ticket = ledger_.newTicket();
+    waiters_[ticket] = {environment, asking.sequence, actor, std::move(answer)};
+    return ticket;
+}
+
+std::optional<Locks::Ticket> Locks::abandoned(const Environment& environment, Uid actor) const {
+    const auto found = std::find_if(waiters_.begin(), waiters_.end(), [&](const auto& waiting) {
+        const Waiter& waiter = waiting.second;
+        return !waiter.answer && waiter.environment == environment.id &&
+               waiter.sequence == environment.sequence && waiter.actor == actor;
+    });
+    return found == waiters_.end() ? std::nullopt : std::optional(found->first);
+}
+
+void Locks::requireRoom(Uid actor) const {
     const auto count = std::count_if(waiters_.begin(), waiters_.end(), [&](const auto& waiting) {
         return waiting.second.actor == actor;
     });
     if (actor != 0 && static_cast<std::size_t>(count) >= caps::waitsPerUser)
         fail(ErrorCode::LimitsExceeded, "a user may wait for locks {} times at once",
              caps::waitsPerUser);
-    const Ticket ticket = ++lastTicket_;
-    waiters_.emplace(ticket, Waiter{environment, asking.sequence, actor, std::move(answer)});
-    schedule();
-    return ticket;
 }
 
 void Locks::cancel(Ticket ticket) {
-    if (waiters_.erase(ticket) > 0)
-        schedule(); // whoever came later may have waited for this one only
+    const auto node = waiters_.extract(ticket);
+    if (node.empty())
+        return;
+    ledger_.endLockWait(node.mapped().environment, ticket);
+    schedule(); // whoever came later may have waited for this one only
 }
 
 void Locks::onEvent(const Event& event) {
@@ -86,44 +144,53 @@ std::set<DeviceUuid> Locks::locked() const {
     return devices;
 }
 
+// Null: it ended while the request waited, and may be another of the same name by now.
+const Environment* Locks::environmentOf(const Waiter& waiter) const {
+    const Environment* environment = ledger_.find(waiter.environment);
+    return environment != nullptr && environment->sequence == waiter.sequence ? environment
+                                                                              : nullptr;
+}
+
 void Locks::serve() {
     std::set<DeviceUuid> taken = locked();
-    std::vector<Waiter> served;
-    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
-        const Environment* environment = ledger_.find(waiter->second.environment);
+    std::vector<Ticket> served;
+    for (auto& [ticket, waiter] : waiters_) {
+        const Environment* environment = environmentOf(waiter);
         bool isFree = true;
         if (environment != nullptr) {
             for (const Attachment& attachment : environment->attachments)
                 isFree = taken.insert(attachment.device.uuid).second && isFree;
         }
-        if (isFree) {
-            served.push_back(std::move(waiter->second));
-            waiter = waiters_.erase(waiter);
-        } else {
-            ++waiter;
-        }
+        if (environment == nullptr || (isFree && waiter.answer))
+            served.push_back(ticket);
+        else if (!std::exchange(waiter.recorded, true))
+            ledger_.waitForLock(waiter.environment, {ticket, waiter.actor});
     }
-    for (const Waiter& waiter : served)
-        answer(waiter);
+    for (const Ticket ticket : served) {
+        if (const auto node = waiters_.extract(ticket))
+            answer(ticket, node.mapped());
+    }
 }
 
-void Locks::answer(const Waiter& waiter) {
+void Locks::answer(Ticket ticket, const Waiter& waiter) {
+    if (!waiter.answer)
+        return;
     try {
-        const Environment* environment = ledger_.find(waiter.environment);
-        if (environment == nullptr || environment->sequence != waiter.sequence)
+        if (environmentOf(waiter) == nullptr)
             fail(ErrorCode::NoSuchEnvironment, "environment {} ended while it waited for the lock",
                  waiter.environment);
-        const std::uint64_t number = ledger_.lock(waiter.environment);
+        ledger_.lock(waiter.environment, ticket);
         try {
-            const auto end = descriptors_.open(number);
+            const auto end = descriptors_.open(ticket);
             waiter.answer(end.get(), nullptr);
         } catch (const Error&) {
-            ledger_.unlock(number);
+            ledger_.unlock(ticket);
             throw;
         }
     } catch (const Error& error) {
         waiter.answer(nullptr, &error);
     }
+    ledger_.endLockWait(waiter.environment, ticket);
 }
 
 } // namespace genv::core

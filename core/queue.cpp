@@ -3,6 +3,7 @@
 
 #include "core/caps.hpp"
 #include "core/duration.hpp"
+#include "core/recovery.hpp"
 #include "core/unavailable.hpp"
 
 #include <fmt/format.h>

@@ -30,9 +30,6 @@
 
 namespace genv::core {
 
-/// How long a request that was found at start waits for its client.
-inline constexpr std::chrono::seconds patienceWithClients{30};
-
 /// How long requests wait, and devices are kept for them.
 struct WaitingTimes {
     std::chrono::milliseconds maxWait{std::chrono::hours{24}}; ///< of any request

@@ -117,15 +117,24 @@ void endExpired(Environment& environment, BootTime now, RecoveryReport& report) 
         report.endedMeanwhile.push_back(std::move(ended));
 }
 
-// The ledger finds waits and locks by their numbers, so each has its own.
+// The ledger finds waits and locks by their numbers, so each has its own; a lock alone has that of
+// a wait, which is the same environment's request for it.
 void dropRepeatedNumbers(std::vector<Environment>& environments) {
     std::set<std::uint64_t> tickets;
-    std::set<std::uint64_t> locks;
+    std::map<std::uint64_t, const Environment*> locks;
     for (Environment& environment : environments) {
         std::erase_if(environment.waits,
                       [&](const Wait& wait) { return !tickets.insert(wait.ticket).second; });
-        std::erase_if(environment.locks,
-                      [&](const HeldLock& lock) { return !locks.insert(lock.number).second; });
+        std::erase_if(environment.locks, [&](const HeldLock& lock) {
+            return !locks.emplace(lock.number, &environment).second;
+        });
+    }
+    for (Environment& environment : environments) {
+        std::erase_if(environment.lockWaits, [&](const LockWait& wait) {
+            const auto lock = locks.find(wait.ticket);
+            return (lock != locks.end() && lock->second != &environment) ||
+                   !tickets.insert(wait.ticket).second;
+        });
     }
 }
 

@@ -6,11 +6,15 @@
 #include "core/ledger.hpp"
 #include "core/ports/processes.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace genv::core {
+
+/// How long a request that waited, and was found at start, keeps its place for its client.
+inline constexpr std::chrono::seconds patienceWithClients{30};
 
 /// A lease that ended while the service was down.
 struct ExpiredLease {

@@ -100,6 +100,10 @@ json encodeLock(const HeldLock& lock) {
     return {{"number", lock.number}, {"devices", lock.devices}};
 }
 
+json encodeLockWait(const LockWait& wait) {
+    return {{"ticket", wait.ticket}, {"actor", wait.actor}};
+}
+
 // A field of an object, with its type checked; the name is this program's, never the document's.
 const json& field(const json& object, const char* name, json::value_t type) {
     const auto found = object.find(name);
@@ -271,6 +275,11 @@ HeldLock decodeLock(const json& value) {
     return lock;
 }
 
+LockWait decodeLockWait(const json& value) {
+    requireObject(value, "a wait for a lock");
+    return {number(value, "ticket"), number32(value, "actor")};
+}
+
 Configuration decodeConfiguration(const json& value) {
     requireObject(value, "the configuration");
     Configuration configuration;
@@ -316,6 +325,8 @@ Environment decodeEnvironment(const json& document) {
         environment.waits.push_back(decodeWait(wait));
     for (const json& lock : listIfAny(document, "locks"))
         environment.locks.push_back(decodeLock(lock));
+    for (const json& wait : listIfAny(document, "lock_waits"))
+        environment.lockWaits.push_back(decodeLockWait(wait));
     return environment;
 }
 
@@ -350,6 +361,8 @@ std::string encodeState(const Environment& environment) {
         document["waits"].push_back(encodeWait(wait));
     for (const HeldLock& lock : environment.locks)
         document["locks"].push_back(encodeLock(lock));
+    for (const LockWait& wait : environment.lockWaits)
+        document["lock_waits"].push_back(encodeLockWait(wait));
     for (const RootProcess& process : environment.processes)
         document["processes"].push_back(encodeProcess(process));
     for (const Kernel& kernel : environment.kernels) {

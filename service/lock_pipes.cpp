@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <systemd/sd-daemon.h>
 
 #include <array>
@@ -106,6 +107,11 @@ std::set<std::uint64_t> LockPipes::found() {
     for (const auto& [number, held] : held_)
         numbers.insert(number);
     return numbers;
+}
+
+bool LockPipes::isReleased(std::uint64_t number) const {
+    pollfd asked{held_.at(number).end.get(), 0, 0};
+    return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLHUP) != 0;
 }
 
 } // namespace genv::service

@@ -26,6 +26,7 @@ class LockPipes : public core::LockDescriptors {
     std::unique_ptr<core::LockEnd> open(std::uint64_t number) override;
     void close(std::uint64_t number) override;
     std::set<std::uint64_t> found() override;
+    [[nodiscard]] bool isReleased(std::uint64_t number) const override;
     void onRelease(std::function<void(std::uint64_t number)> listener) override {
         listener_ = std::move(listener);
     }

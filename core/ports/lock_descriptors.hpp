@@ -35,6 +35,8 @@ class LockDescriptors {
     /// The locks from before the service started. Those that were released meanwhile are told of
     /// soon.
     virtual std::set<std::uint64_t> found() = 0;
+    /// Whether every copy of the client's end of a lock that was found is closed.
+    [[nodiscard]] virtual bool isReleased(std::uint64_t number) const = 0;
     /// Who hears of a release. Called from the loop.
     virtual void onRelease(std::function<void(std::uint64_t number)> listener) = 0;
 };

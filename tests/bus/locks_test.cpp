@@ -234,6 +234,25 @@ TEST_F(LocksOverARestart, StayWhenTheServiceIsStoppedAndWaitersAreCutOff) {
     EXPECT_EQ(lockedBy(), hers);
 }
 
+TEST_F(LocksOverARestart, AreGivenInTheOrderOfAskingBeforeIt) {
+    SharedDescriptor alicesLock = lock(*asAlice, hers);
+    const auto bobsCutOff = ask(*asBob, his);
+    const auto carolsCutOff = ask(*asCarol, carolsId);
+    service.end(SIGKILL);
+    asBob->finish(*bobsCutOff);
+    asCarol->finish(*carolsCutOff);
+    startAgain(store.kept());
+    auto carolsCall = ask(*asCarol, carolsId);
+    alicesLock.reset();
+    waitForLockOf("");
+    EXPECT_FALSE(isAnswered(*asCarol, *carolsCall)) << "bob's place is kept";
+    SharedDescriptor bobsLock = lock(*asBob, his);
+    EXPECT_EQ(lockedBy(), his);
+    bobsLock.reset();
+    const SharedDescriptor carolsLock = take(*asCarol, std::move(carolsCall));
+    EXPECT_EQ(lockedBy(), carolsId);
+}
+
 TEST_F(LocksOverARestart, AreGoneWithoutSystemdAndItSaysSo) {
     const SharedDescriptor alicesLock = lock(*asAlice, hers);
     service.end(SIGKILL);

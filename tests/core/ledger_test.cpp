@@ -317,7 +317,7 @@ TEST_F(Ledger, RefusesAPlacementThatIsNoLongerSo) {
 
 TEST_F(Ledger, LocksNothingOfAnEnvironmentWithoutDevices) {
     activate("10", alice);
-    EXPECT_EQ(codeOf([&] { ledger.lock("10"); }), ErrorCode::NotAttached);
+    EXPECT_EQ(codeOf([&] { ledger.lock("10", ledger.newTicket()); }), ErrorCode::NotAttached);
     EXPECT_TRUE(ledger.locks().empty());
 }
 

@@ -18,10 +18,15 @@ class FakeLockDescriptors : public core::LockDescriptors {
         if (isExhausted)
             core::fail(core::ErrorCode::LimitsExceeded, "no descriptor is left");
         opened.insert(number);
+        if (onOpen)
+            onOpen(number);
         return std::make_unique<End>();
     }
     void close(std::uint64_t number) override { opened.erase(number); }
     std::set<std::uint64_t> found() override { return opened; }
+    [[nodiscard]] bool isReleased(std::uint64_t number) const override {
+        return hungUp.contains(number);
+    }
     void onRelease(std::function<void(std::uint64_t)> listener) override {
         listener_ = std::move(listener);
     }
@@ -29,7 +34,9 @@ class FakeLockDescriptors : public core::LockDescriptors {
     void release(std::uint64_t number) { listener_(number); }
 
     std::set<std::uint64_t> opened;
+    std::set<std::uint64_t> hungUp; ///< of those that are open here
     bool isExhausted = false;
+    std::function<void(std::uint64_t)> onOpen;
 
   private:
     struct End : core::LockEnd {
@@ -240,6 +247,147 @@ TEST_F(Locking, ComesBackAfterARestartWhereItsDescriptorWasKept) {
     EXPECT_EQ(descriptors.opened, (std::set<std::uint64_t>{again.get("10").locks.at(0).number}));
     descriptors.release(again.get("10").locks.at(0).number);
     EXPECT_TRUE(again.get("10").locks.empty());
+}
+
+TEST_F(Locking, AsksNothingOfAnEnvironmentThatCameInThePlaceOfTheOneThatAsked) {
+    for (const char* id : {"10", "20"})
+        share(id, {0});
+    ask("a", "10");
+    ask("b", "20");
+    ledger.deactivate("20", alice);
+    share("20", {0});
+    scheduler.turn();
+    EXPECT_EQ(outcome["b"], "environment 20 ended while it waited for the lock");
+}
+
+// A service that started again, with what the one before it left.
+struct Restarted {
+    Restarted(FakeStore& store, FakeProcesses& processes, FakeClock& clock,
+              FakeLockDescriptors& descriptors, FakeScheduler& scheduler_, SilentLog& log)
+        : scheduler(scheduler_), ledger(store, clock, hub),
+          locks(ledger, descriptors, scheduler, log) {
+        hub.subscribe([this](const core::Event& event) { locks.onEvent(event); });
+        core::recover(ledger, store, processes, clock.bootNow());
+        locks.recover();
+    }
+    core::Locks::Ticket ask(const std::string& name, const std::string& id,
+                            core::Uid actor = alice) {
+        const auto ticket = locks.request(
+            id, actor, [this, name](const core::LockEnd* lock, const core::Error* refusal) {
+                outcome[name] = lock != nullptr ? "locked" : refusal->what();
+            });
+        scheduler.turn();
+        return ticket;
+    }
+    void release(FakeLockDescriptors& descriptors, const std::string& id) {
+        descriptors.release(ledger.get(id).locks.at(0).number);
+        scheduler.turn();
+    }
+
+    FakeScheduler& scheduler;
+    core::EventHub hub;
+    core::Ledger ledger;
+    core::Locks locks;
+    std::map<std::string, std::string> outcome;
+};
+
+class LockingOverARestart : public Locking {
+  protected:
+    LockingOverARestart() {
+        for (const char* id : {"10", "20", "30"})
+            share(id, {0});
+        ask("a", "10");
+        ask("b", "20");
+        ask("c", "30");
+    }
+    std::unique_ptr<Restarted> restart() {
+        return std::make_unique<Restarted>(store, processes, clock, descriptors, scheduler, log);
+    }
+};
+
+TEST_F(LockingOverARestart, KeepsTheOrderOfThoseWhoWait) {
+    const auto again = restart();
+    again->ask("c", "30");
+    again->ask("d", "20", bob); // in the same environment, and new
+    again->ask("b", "20");
+    again->release(descriptors, "10");
+    EXPECT_EQ(again->outcome, (std::map<std::string, std::string>{{"b", "locked"}}));
+    again->release(descriptors, "20");
+    EXPECT_EQ(again->outcome.at("c"), "locked");
+    EXPECT_FALSE(again->outcome.contains("d"));
+    again->release(descriptors, "30");
+    EXPECT_EQ(again->outcome.at("d"), "locked");
+}
+
+TEST_F(LockingOverARestart, HoldsUpNobodyForLongWhoseClientDoesNotCallAgain) {
+    const auto again = restart();
+    again->ask("c", "30");
+    again->release(descriptors, "10");
+    EXPECT_TRUE(again->outcome.empty()) << "the place of the earlier one is kept";
+    scheduler.pass(std::chrono::seconds{30});
+    scheduler.turn();
+    EXPECT_EQ(again->outcome, (std::map<std::string, std::string>{{"c", "locked"}}));
+    EXPECT_EQ(restart()->ledger.get("20").lockWaits.size(), 0U) << "nor after the next restart";
+}
+
+TEST_F(LockingOverARestart, KeepsNoPlaceOfWhatWasAnsweredCancelledOrEnded) {
+    release("10"); // b has it
+    ask("d", "10");
+    locks.cancel(ask("e", "10"));
+    processes.exit(30);
+    scheduler.turn();
+    const auto again = restart();
+    EXPECT_EQ(again->ledger.find("30"), nullptr);
+    EXPECT_EQ(again->ledger.get("20").lockWaits.size(), 0U);
+    EXPECT_EQ(again->ledger.get("10").lockWaits.size(), 1U);
+    again->ask("f", "20");
+    again->release(descriptors, "20");
+    again->ask("d", "10");
+    EXPECT_EQ(again->outcome, (std::map<std::string, std::string>{{"d", "locked"}}));
+}
+
+// The grant is in the state, and the service ended before its client heard of it. What was to be
+// the client's descriptor closed with the service, and systemd has or has not seen that yet.
+TEST_F(LockingOverARestart, KeepsThePlaceOfALockWhoseClientNeverGotIt) {
+    FakeStore before;
+    descriptors.onOpen = [&](std::uint64_t) { before.documents = store.documents; };
+    release("10"); // b has it
+    descriptors.onOpen = nullptr;
+    for (const bool isKept : {true, false}) {
+        SCOPED_TRACE(isKept);
+        FakeStore found = before;
+        descriptors.hungUp = descriptors.opened;
+        if (!isKept)
+            descriptors.opened.clear();
+        Restarted again(found, processes, clock, descriptors, scheduler, log);
+        again.ask("c", "30");
+        again.ask("b", "20");
+        EXPECT_EQ(again.outcome, (std::map<std::string, std::string>{{"b", "locked"}}));
+    }
+}
+
+TEST_F(LockingOverARestart, KeepsNoPlaceOfALockWhoseClientGotIt) {
+    FakeStore before;
+    descriptors.onOpen = [&](std::uint64_t) { before.documents = store.documents; };
+    release("10"); // b has it
+    descriptors.onOpen = nullptr;
+    Restarted again(before, processes, clock, descriptors, scheduler, log);
+    EXPECT_EQ(again.ledger.get("20").locks.size(), 1U);
+    again.ask("c", "30");
+    again.release(descriptors, "20");
+    EXPECT_EQ(again.outcome, (std::map<std::string, std::string>{{"c", "locked"}}));
+}
+
+TEST_F(LockingOverARestart, KeepsTheOrderThoughAPlaceCannotBeWritten) {
+    store.writesUntilFailure = 0;
+    ask("d", "10");
+    ask("e", "20");
+    store.writesUntilFailure = -1;
+    ask("f", "30");
+    const std::uint64_t first = ledger.get("10").lockWaits.at(0).ticket;
+    const std::uint64_t second = ledger.get("20").lockWaits.at(1).ticket;
+    const std::uint64_t third = ledger.get("30").lockWaits.at(1).ticket;
+    EXPECT_TRUE(first < second && second < third) << first << " " << second << " " << third;
 }
 
 } // namespace

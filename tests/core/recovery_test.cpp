@@ -366,7 +366,7 @@ TEST_F(Recovery, GivesEachWaitAndLockItsOwnNumber) {
     const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
     for (const char* id : {"10", "20"}) {
         attachIndices(id, {std::string(id) == "10" ? 0U : 1U});
-        ledger.lock(id);
+        ledger.lock(id, ledger.newTicket());
         core::Placement waiting = planned(id, {core::CountWanted{2}, {}, {}, true});
         waiting.waitsFor = request;
         ledger.attach(id, waiting, ledger.get(id).uid);

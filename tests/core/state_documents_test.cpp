@@ -103,9 +103,15 @@ TEST(StateDocuments, OfTheGenvThatFirstLetEnvironmentsLingerAreRead) {
     EXPECT_EQ(ending.pendingEnd, (core::PendingEnd{true, {{3001, 9900}, {3002, 9901}}}));
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstKeptThePlacesOfThoseWhoWaitForALockAreRead) {
+    const core::Environment environment = read("version-1-lock-waits.json");
+    EXPECT_EQ(environment.lockWaits, (std::vector<core::LockWait>{{12, 1003}, {13, 0}}));
+}
+
 // Fails where the form changed, and a document of the new one is not kept yet.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
-    for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json"})
+    for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json",
+                             "version-1-lock-waits.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -108,6 +108,7 @@ class ContextTest : public ReplyTest {
         std::unique_ptr<core::LockEnd> open(std::uint64_t /*number*/) override { return nullptr; }
         void close(std::uint64_t /*number*/) override {}
         std::set<std::uint64_t> found() override { return {}; }
+        [[nodiscard]] bool isReleased(std::uint64_t) const override { return false; }
         void onRelease(std::function<void(std::uint64_t)> /*listener*/) override {}
     };
     struct NoKernels : core::Kernels {

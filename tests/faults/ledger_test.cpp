@@ -193,7 +193,7 @@ class DamagedDocuments : public LedgerTest {
         environment.lifetime = std::chrono::hours{2};
         ledger.activate(std::move(environment), std::nullopt, alice);
         attachIndices("10", {0});
-        ledger.lock("10");
+        ledger.lock("10", ledger.newTicket());
         core::Placement waiting = planned("10", {core::CountWanted{2}, {}, {}, true});
         waiting.waitsFor = core::AttachRequest{core::CountWanted{2}, {}, {}, false};
         ledger.attach("10", waiting, alice);
