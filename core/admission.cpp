@@ -3,36 +3,58 @@
 
 #include "core/duration.hpp"
 #include "core/holdings.hpp"
+#include "core/limit_definitions.hpp"
+#include "core/rules/rule_definitions.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace genv::core {
 
 namespace {
 
-std::string tooMany(std::size_t allowed, std::string_view thing, std::size_t would,
-                    std::string_view limit) {
-    return fmt::format("a user may have {} {}{}, and this would make {} ({})", allowed, thing,
-                       allowed == 1 ? "" : "s", would, limit);
-}
-
-QuotaViolation compareMemory(const Holdings& after, const Limits& limits) {
-    if (limits.maxGpuMemoryPerDevice && after.mostMemoryOnADevice() > *limits.maxGpuMemoryPerDevice)
-        return fmt::format("a user may have {} of GPU memory on one device, and this would make {} "
-                           "(MaxGpuMemoryPerDevice)",
-                           formatBytes(*limits.maxGpuMemoryPerDevice),
-                           formatBytes(after.mostMemoryOnADevice()));
-    if (limits.maxGpuMemory && after.totalMemory() > *limits.maxGpuMemory)
-        return fmt::format(
-            "a user may have {} of GPU memory, and this would make {} (MaxGpuMemoryPerUser)",
-            formatBytes(*limits.maxGpuMemory), formatBytes(after.totalMemory()));
+// Of several limits that are violated, a request is refused for the one whose rule comes first.
+template <typename Use>
+QuotaViolation firstViolated(LimitedRequest request, const Use& use) {
+    for (const RuleDefinition& rule : ruleDefinitions()) {
+        const LimitDefinition* limit = findLimit(rule.name);
+        if (limit == nullptr || limit->refuses != request)
+            continue;
+        if (QuotaViolation violation = use(*limit))
+            return violation;
+    }
     return std::nullopt;
 }
 
-QuotaViolation comparePlacement(Holdings holdings, const Limits& limits, const Placement& placement,
-                                const KeptForUser& kept) {
+std::string amountOf(const LimitDefinition& limit, std::uint64_t amount) {
+    if (limit.unit() == LimitUnit::Memory)
+        return fmt::format("{} of {}", formatBytes({amount}), limit.thing);
+    return fmt::format("{} {}{}", amount, limit.thing, amount == 1 ? "" : "s");
+}
+
+QuotaViolation compare(const LimitDefinition& limit, const Limits& limits, std::uint64_t would) {
+    const auto allowed = limit.allowed(limits);
+    if (!allowed || would <= *allowed)
+        return std::nullopt;
+    return fmt::format("{} may have {}, and this would make {} ({})",
+                       limit.scope == LimitScope::Environment ? "an environment" : "a user",
+                       amountOf(limit, *allowed),
+                       limit.unit() == LimitUnit::Memory ? formatBytes({would})
+                                                         : std::to_string(would),
+                       limit.key);
+}
+
+QuotaViolation compare(const LimitDefinition& limit, const Limits& limits, const Holdings& ofUser,
+                       const Holdings& ofEnvironment) {
+    return compare(limit, limits,
+                   std::get<CountHeld>(limit.count)(
+                       limit.scope == LimitScope::Environment ? ofEnvironment : ofUser));
+}
+
+QuotaViolation comparePlacement(Holdings ofUser, Holdings ofEnvironment, const Limits& limits,
+                                const Placement& placement, const KeptForUser& kept) {
     if (placement.attach.empty())
         return std::nullopt;
     for (const KeptDevice& device : kept) {
@@ -41,11 +63,13 @@ QuotaViolation comparePlacement(Holdings holdings, const Limits& limits, const P
                 return used.facts.uuid == device.device.uuid && !used.keptFor.empty();
             });
         if (!isUsed)
-            holdings.add(device.device, device.share);
+            ofUser.add(device.device, device.share);
     }
-    for (const Placement::Device& device : placement.attach)
-        holdings.add(device.facts, placement.share);
-    return admitHoldings(holdings, limits);
+    for (const Placement::Device& device : placement.attach) {
+        ofUser.add(device.facts, placement.share);
+        ofEnvironment.add(device.facts, placement.share);
+    }
+    return admitHoldings(ofUser, ofEnvironment, limits);
 }
 
 } // namespace
@@ -53,24 +77,31 @@ QuotaViolation comparePlacement(Holdings holdings, const Limits& limits, const P
 // What somebody holds is counted only where it is limited: root's, which never is, may be any
 // number of environments.
 bool areDevicesLimited(const Limits& limits) {
-    return limits.maxDevices || limits.maxGpuMemory || limits.maxGpuMemoryPerDevice;
+    const auto all = limitDefinitions();
+    return std::any_of(all.begin(), all.end(), [&](const LimitDefinition& limit) {
+        return limit.refuses == LimitedRequest::Devices && limit.allowed(limits);
+    });
 }
 
-QuotaViolation admitHoldings(const Holdings& holdings, const Limits& limits) {
-    if (limits.maxDevices && holdings.devices() > *limits.maxDevices)
-        return tooMany(*limits.maxDevices, "device", holdings.devices(), "MaxDevicesPerUser");
-    return compareMemory(holdings, limits);
+QuotaViolation admitHoldings(const Holdings& ofUser, const Holdings& ofEnvironment,
+                             const Limits& limits) {
+    return firstViolated(LimitedRequest::Devices, [&](const LimitDefinition& limit) {
+        return compare(limit, limits, ofUser, ofEnvironment);
+    });
 }
 
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
                                const std::optional<Placement>& placement, const KeptForUser& kept) {
     if (!limits.maxEnvironments && !areDevicesLimited(limits))
         return std::nullopt;
-    const Holdings holdings = holdingsOf(ledger, owner.uid);
-    if (limits.maxEnvironments && holdings.environments + 1 > *limits.maxEnvironments)
-        return tooMany(*limits.maxEnvironments, "environment", holdings.environments + 1,
-                       "MaxEnvironmentsPerUser");
-    return placement ? comparePlacement(holdings, limits, *placement, kept) : std::nullopt;
+    Holdings ofUser = holdingsOf(ledger, owner.uid);
+    ++ofUser.environments;
+    auto violation = firstViolated(LimitedRequest::Activation, [&](const LimitDefinition& limit) {
+        return compare(limit, limits, ofUser, {});
+    });
+    if (violation || !placement)
+        return violation;
+    return comparePlacement(std::move(ofUser), {}, limits, *placement, kept);
 }
 
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
@@ -78,7 +109,8 @@ QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environm
                                const KeptForUser& kept) {
     if (!areDevicesLimited(limits))
         return std::nullopt;
-    return comparePlacement(holdingsOf(ledger, environment.uid), limits, placement, kept);
+    return comparePlacement(holdingsOf(ledger, environment.uid), holdingsOf(environment), limits,
+                            placement, kept);
 }
 
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,
@@ -98,17 +130,13 @@ QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age
 
 QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change) {
     const std::optional<std::uint32_t> gpus = change.gpus.value_or(std::nullopt);
-    if (limits.maxDevices && gpus && *gpus > *limits.maxDevices)
-        return tooMany(*limits.maxDevices, "device", *gpus, "MaxDevicesPerUser");
     const std::optional<Bytes> memory = change.gpuMemory.value_or(std::nullopt);
-    for (const auto& [limit, name] :
-         {std::pair(limits.maxGpuMemoryPerDevice, "MaxGpuMemoryPerDevice"),
-          std::pair(limits.maxGpuMemory, "MaxGpuMemoryPerUser")}) {
-        if (limit && memory && *memory > *limit)
-            return fmt::format("a user may have {} of GPU memory, and this would make {} ({})",
-                               formatBytes(*limit), formatBytes(*memory), name);
-    }
-    return std::nullopt;
+    return firstViolated(LimitedRequest::Devices,
+                         [&](const LimitDefinition& limit) -> QuotaViolation {
+                             if (limit.unit() == LimitUnit::Count)
+                                 return compare(limit, limits, gpus.value_or(0));
+                             return compare(limit, limits, memory.value_or(Bytes{0}).count);
+                         });
 }
 
 } // namespace genv::core

@@ -36,8 +36,9 @@ QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environm
 /// Whether limits say anything about the devices that somebody holds.
 bool areDevicesLimited(const Limits& limits);
 
-/// Why a user may not hold all of this.
-QuotaViolation admitHoldings(const Holdings& holdings, const Limits& limits);
+/// Why a user may not hold all of this, or an environment of theirs not that part of it.
+QuotaViolation admitHoldings(const Holdings& ofUser, const Holdings& ofEnvironment,
+                             const Limits& limits);
 
 /// How long something of this age lasts from now on; without a lifetime, for ever.
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,

@@ -26,6 +26,14 @@ void Holdings::add(const DeviceFacts& device, std::optional<Bytes> share) {
     held = std::min(held + share.value_or(device.totalMemory), device.totalMemory);
 }
 
+Holdings holdingsOf(const Environment& environment) {
+    Holdings holdings;
+    holdings.environments = 1;
+    for (const Attachment& attachment : environment.attachments)
+        holdings.add(attachment);
+    return holdings;
+}
+
 Holdings holdingsOf(const Ledger& ledger, Uid uid) {
     Holdings holdings;
     for (const EnvironmentId& id : ledger.environmentsOf(uid)) {

@@ -35,5 +35,7 @@ struct KeptDevice {
 
 /// What a user holds now.
 Holdings holdingsOf(const Ledger& ledger, Uid uid);
+/// What one environment holds.
+Holdings holdingsOf(const Environment& environment);
 
 } // namespace genv::core

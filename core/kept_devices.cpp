@@ -95,7 +95,7 @@ void KeptDevices::keep(const Environment& environment, const Wait& wait,
     }
     const std::size_t wanted = parts.size();
     if (limits && !wait.exempt)
-        dropWhatLimitsForbid(environment.uid, *limits, parts);
+        dropWhatLimitsForbid(environment, *limits, parts);
     const bool mayStart = parts.size() == wanted;
     if (mayStart)
         forecast_.plan(*start, wait.request.share, lifetime);
@@ -111,20 +111,25 @@ void KeptDevices::keep(const Environment& environment, const Wait& wait,
 }
 
 // What its owner may not have is kept from nobody.
-void KeptDevices::dropWhatLimitsForbid(Uid owner, const Limits& limits,
+void KeptDevices::dropWhatLimitsForbid(const Environment& environment, const Limits& limits,
                                        std::vector<Part>& parts) const {
     if (!areDevicesLimited(limits))
         return;
-    Holdings holdings = holdingsOf(ledger_, owner);
-    for (const KeptDevice& kept : of(owner))
-        holdings.add(kept.device, kept.share);
+    Holdings ofUser = holdingsOf(ledger_, environment.uid);
+    for (const KeptDevice& kept : of(environment.uid))
+        ofUser.add(kept.device, kept.share);
+    Holdings ofEnvironment = holdingsOf(environment);
     std::erase_if(parts, [&](const Part& part) {
-        Holdings with = holdings;
-        with.add(part.device->facts, part.memory());
-        if (admitHoldings(with, limits))
+        Holdings user = ofUser;
+        Holdings itself = ofEnvironment;
+        for (Holdings* with : {&user, &itself})
+            with->add(part.device->facts, part.memory());
+        if (admitHoldings(user, itself, limits))
             return true;
-        if (part.counts)
-            holdings = std::move(with);
+        if (part.counts) {
+            ofUser = std::move(user);
+            ofEnvironment = std::move(itself);
+        }
         return false;
     });
 }

@@ -62,7 +62,8 @@ class KeptDevices {
     [[nodiscard]] std::optional<Forecast::Start>
     startNow(const Environment& environment, const Wait& wait, std::vector<Part>& parts) const;
 
-    void dropWhatLimitsForbid(Uid owner, const Limits& limits, std::vector<Part>& parts) const;
+    void dropWhatLimitsForbid(const Environment& environment, const Limits& limits,
+                              std::vector<Part>& parts) const;
 
     const Ledger& ledger_;
     const BootTime now_;

@@ -2,10 +2,7 @@
 // What of their limits a user has used: what GetLimits answers and `genvctl limits` shows.
 #pragma once
 
-#include "core/idleness.hpp"
-#include "core/ledger.hpp"
-#include "core/limits.hpp"
-#include "core/ports/observer.hpp"
+#include "core/limit_definitions.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -21,8 +18,7 @@ struct LimitUse {
     std::uint64_t used = 0;
 };
 
-/// Every limit, used or not, in the order of genvd.conf. `last` is the last observation, or null.
-std::vector<LimitUse> limitUses(const Ledger& ledger, Uid user, const Limits& limits,
-                                const Observation* last, const Idleness& idleness, BootTime now);
+/// Every limit, used or not, in the order of genvd.conf.
+std::vector<LimitUse> limitUses(const Limits& limits, const LimitUseSources& from);
 
 } // namespace genv::core

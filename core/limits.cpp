@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/limits.hpp"
 
+#include "core/limit_definitions.hpp"
+
 #include <algorithm>
 
 namespace genv::core {
@@ -11,19 +13,14 @@ namespace {
 template <typename Choose>
 Limits choose(const Choose& choice) {
     Limits result;
-    const auto set = [&](auto Limits::*limit) {
+    const auto set = [&](auto limit) {
         result.*limit = choice(limit);
         using Value = typename std::remove_reference_t<decltype(result.*limit)>::value_type;
         if (result.*limit == infinite<Value>())
             (result.*limit).reset();
     };
-    set(&Limits::maxDevices);
-    set(&Limits::maxEnvironments);
-    set(&Limits::maxProcesses);
-    set(&Limits::maxGpuMemory);
-    set(&Limits::maxGpuMemoryPerDevice);
-    set(&Limits::maxLifetime);
-    set(&Limits::idleTimeout);
+    for (const LimitDefinition& limit : limitDefinitions())
+        std::visit(set, limit.member);
     return result;
 }
 

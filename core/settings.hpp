@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/limits.hpp"
+#include "core/rules/rule_definitions.hpp"
 
 #include <chrono>
 
@@ -22,9 +23,7 @@ struct Settings {
     // [Enforcement]
     std::chrono::milliseconds interval{
         10'000}; ///< how often the GPUs are looked at and the rules evaluated
-    bool nonEnvProcesses = false;
-    bool envDevices = true;
-    bool envMemory = true;
+    RuleSwitches rules;
     std::chrono::milliseconds grace{30'000};     ///< from the warning to the act
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
     bool linger = true;  ///< an environment keeps the devices that its processes still use

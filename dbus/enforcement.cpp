@@ -3,6 +3,7 @@
 
 #include "core/caps.hpp"
 #include "core/error.hpp"
+#include "core/limit_definitions.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,16 +12,35 @@ namespace genv::dbus {
 
 namespace {
 
+void take(Options& options, std::string_view name, std::optional<std::uint32_t>& limit) {
+    limit = options.take<std::uint32_t>(std::string(name));
+}
+
+void take(Options& options, std::string_view name, std::optional<core::Bytes>& limit) {
+    limit = options.takeMemory(std::string(name));
+}
+
+void take(Options& options, std::string_view name,
+          std::optional<std::chrono::milliseconds>& limit) {
+    limit = options.takeSeconds(std::string(name));
+}
+
+core::RuleSwitches takeSwitches(Options& options) {
+    core::RuleSwitches switches;
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle) {
+            bool& isOn = switches.*rule.toggle->member;
+            isOn = options.take<bool>(std::string(rule.name)).value_or(isOn);
+        }
+    }
+    return switches;
+}
+
 core::LimitTable takeLimits(Options& options) {
     core::LimitTable table;
     core::Limits& limits = table.general;
-    limits.maxDevices = options.take<std::uint32_t>("max-devices-per-user");
-    limits.maxEnvironments = options.take<std::uint32_t>("max-environments-per-user");
-    limits.maxProcesses = options.take<std::uint32_t>("max-processes-per-user");
-    limits.maxGpuMemory = options.takeMemory("max-gpu-memory-per-user");
-    limits.maxGpuMemoryPerDevice = options.takeMemory("max-gpu-memory-per-device");
-    limits.maxLifetime = options.takeSeconds("max-lifetime");
-    limits.idleTimeout = options.takeSeconds("idle-timeout");
+    for (const core::LimitDefinition& limit : core::limitDefinitions())
+        std::visit([&](auto member) { take(options, limit.name, limits.*member); }, limit.member);
     using Users = std::map<std::string, std::uint32_t>;
     const auto users = options.take<Users>("max-devices-for-user").value_or(Users{});
     if (users.size() > core::caps::limitsPerEnforcement)
@@ -68,9 +88,7 @@ std::string driverSilence(const std::string& failure) {
 Enforcement::Wanted Enforcement::read(VariantMap values, core::Uid caller) {
     Options options(std::move(values));
     Wanted wanted;
-    wanted.rules.nonEnvProcesses = options.takeFlag("non-env-processes");
-    wanted.rules.envDevices = options.take<bool>("env-devices").value_or(true);
-    wanted.rules.envMemory = options.take<bool>("env-memory").value_or(true);
+    wanted.rules.switches = takeSwitches(options);
     wanted.rules.limitsOf = [table = takeLimits(options)](const core::UserInfo& user) {
         return table.enforcedOn(user);
     };

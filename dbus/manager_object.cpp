@@ -232,9 +232,10 @@ void ManagerObject::GetLimits(
                 reply.later([&context = context_, reply, place](const core::UserInfo& user) {
                     std::map<std::string, sdbus::Struct<uint64_t, uint64_t>> limits;
                     const auto last = context.observer.last();
-                    for (const core::LimitUse& use : core::limitUses(
-                             context.ledger, user.uid, context.settings().limits.of(user),
-                             last.get(), context.idleness, context.clock.bootNow()))
+                    for (const core::LimitUse& use :
+                         core::limitUses(context.settings().limits.of(user),
+                                         {context.ledger, user.uid, last.get(), context.idleness,
+                                          context.clock.bootNow()}))
                         limits.emplace(use.name,
                                        sdbus::make_struct(use.allowed.value_or(
                                                               std::numeric_limits<uint64_t>::max()),
@@ -350,16 +351,16 @@ ManagerObject::Variants ManagerObject::makePolicy() const {
         return sdbus::Variant{
             static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count())};
     };
-    return {{"Interval", seconds(settings.interval)},
-            {"Grace", seconds(settings.grace)},
-            {"KillAfter", seconds(settings.killAfter)},
-            {"MaxWait", seconds(settings.maxWait)},
-            {"KeepFor", seconds(settings.keepFor)},
-            {"NonEnvProcesses", sdbus::Variant{settings.nonEnvProcesses}},
-            {"EnvDevices", sdbus::Variant{settings.envDevices}},
-            {"EnvMemory", sdbus::Variant{settings.envMemory}},
-            {"Linger", sdbus::Variant{settings.linger}},
-            {"DryRun", sdbus::Variant{settings.dryRun}}};
+    Variants policy{
+        {"Interval", seconds(settings.interval)},   {"Grace", seconds(settings.grace)},
+        {"KillAfter", seconds(settings.killAfter)}, {"MaxWait", seconds(settings.maxWait)},
+        {"KeepFor", seconds(settings.keepFor)},     {"Linger", sdbus::Variant{settings.linger}},
+        {"DryRun", sdbus::Variant{settings.dryRun}}};
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle)
+            policy.emplace(rule.toggle->key, sdbus::Variant{settings.rules.*rule.toggle->member});
+    }
+    return policy;
 }
 
 } // namespace genv::dbus

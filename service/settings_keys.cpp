@@ -3,16 +3,17 @@
 
 #include "core/duration.hpp"
 #include "core/error.hpp"
+#include "core/limit_definitions.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <functional>
 #include <map>
-#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace genv::service {
 
@@ -22,11 +23,12 @@ using core::Limits;
 using core::Settings;
 using std::chrono::milliseconds;
 
-template <milliseconds::rep least>
-milliseconds readTime(const std::string& value) {
+constexpr milliseconds leastInterval{1000};
+
+milliseconds readTime(const std::string& value, milliseconds least) {
     const auto time = core::parseDuration(value);
-    if (time < milliseconds{least})
-        core::fail(core::ErrorCode::InvalidArgs, "it must be at least {}ms", least);
+    if (time < least)
+        core::fail(core::ErrorCode::InvalidArgs, "it must be at least {}ms", least.count());
     return time;
 }
 
@@ -67,21 +69,20 @@ void readLimit(const std::string& value, core::Bytes& limit) {
 }
 
 void readLimit(const std::string& value, milliseconds& limit) {
-    limit = readTime<1000>(value);
+    limit = readTime(value, leastInterval);
 }
 
 // An empty value unsets, as in a unit file.
-template <auto limit>
-void readInto(const std::string& value, Limits& limits) {
-    using Value = typename std::remove_reference_t<decltype(limits.*limit)>::value_type;
+template <typename Value>
+void readLimit(const std::string& value, std::optional<Value>& limit) {
     if (value.empty()) {
-        (limits.*limit).reset();
+        limit.reset();
         return;
     }
     Value read = core::infinite<Value>();
     if (value != "infinity")
         readLimit(value, read);
-    limits.*limit = read;
+    limit = read;
 }
 
 std::string writeTime(milliseconds time) {
@@ -118,93 +119,119 @@ std::string writeLimit(milliseconds limit) {
 }
 
 // What is unset is written as a file unsets it.
-template <auto limit>
-std::string writeFrom(const Limits& limits) {
-    using Value = typename std::remove_cvref_t<decltype(limits.*limit)>::value_type;
-    if (!(limits.*limit))
+template <typename Value>
+std::string writeLimit(const std::optional<Value>& limit) {
+    if (!limit)
         return "";
-    return limits.*limit == core::infinite<Value>() ? "infinity" : writeLimit(*(limits.*limit));
+    return *limit == core::infinite<Value>() ? "infinity" : writeLimit(*limit);
 }
 
 template <typename Target>
 struct Key {
     std::string_view name;
-    void (*read)(const std::string& value, Target& target);
-    std::string (*write)(const Target& target);
+    std::function<void(const std::string& value, Target& target)> read;
+    std::function<std::string(const Target& target)> write;
 };
+template <typename Target>
+using Keys = std::vector<Key<Target>>;
 
-constexpr std::array gpuKeys{
-    Key<Settings>{
-        "Backend",
-        [](const std::string& value, Settings& settings) { settings.backend = readBackend(value); },
-        [](const Settings& settings) { return writeBackend(settings.backend); }},
-};
-
-template <auto flag>
-constexpr Key<Settings> flagKey(std::string_view name) {
+Key<Settings> flagKey(std::string_view name, bool Settings::*flag) {
     return {name,
-            [](const std::string& value, Settings& settings) { settings.*flag = readFlag(value); },
-            [](const Settings& settings) { return writeFlag(settings.*flag); }};
+            [=](const std::string& value, Settings& settings) { settings.*flag = readFlag(value); },
+            [=](const Settings& settings) { return writeFlag(settings.*flag); }};
 }
 
-template <auto time, milliseconds::rep least>
-constexpr Key<Settings> timeKey(std::string_view name) {
+Key<Settings> timeKey(std::string_view name, milliseconds Settings::*time, milliseconds least) {
     return {name,
-            [](const std::string& value, Settings& settings) {
-                settings.*time = readTime<least>(value);
+            [=](const std::string& value, Settings& settings) {
+                settings.*time = readTime(value, least);
             },
-            [](const Settings& settings) { return writeTime(settings.*time); }};
+            [=](const Settings& settings) { return writeTime(settings.*time); }};
 }
 
-constexpr std::array enforcementKeys{
-    timeKey<&Settings::interval, 1000>("Interval"),
-    flagKey<&Settings::nonEnvProcesses>("NonEnvProcesses"),
-    flagKey<&Settings::envDevices>("EnvDevices"),
-    flagKey<&Settings::envMemory>("EnvMemory"),
-    timeKey<&Settings::grace, 0>("Grace"),
-    timeKey<&Settings::killAfter, 0>("KillAfter"),
-    flagKey<&Settings::linger>("Linger"),
-    flagKey<&Settings::dryRun>("DryRun"),
-};
-
-constexpr std::array queueKeys{
-    timeKey<&Settings::maxWait, 1000>("MaxWait"),
-    timeKey<&Settings::keepFor, 0>("KeepFor"),
-};
-
-template <auto limit>
-constexpr Key<Limits> limitKey(std::string_view name) {
-    return {name, readInto<limit>, writeFrom<limit>};
+Key<Settings> ruleKey(const core::RuleSwitch& rule) {
+    return {rule.key,
+            [=](const std::string& value, Settings& settings) {
+                settings.rules.*rule.member = readFlag(value);
+            },
+            [=](const Settings& settings) { return writeFlag(settings.rules.*rule.member); }};
 }
 
-constexpr std::array limitKeys{
-    limitKey<&Limits::maxDevices>("MaxDevicesPerUser"),
-    limitKey<&Limits::maxEnvironments>("MaxEnvironmentsPerUser"),
-    limitKey<&Limits::maxProcesses>("MaxProcessesPerUser"),
-    limitKey<&Limits::maxGpuMemory>("MaxGpuMemoryPerUser"),
-    limitKey<&Limits::maxGpuMemoryPerDevice>("MaxGpuMemoryPerDevice"),
-    limitKey<&Limits::maxLifetime>("MaxLifetime"),
-    limitKey<&Limits::idleTimeout>("IdleTimeout"),
-};
+Key<Limits> limitKey(const core::LimitDefinition& limit) {
+    return {limit.key,
+            [member = limit.member](const std::string& value, Limits& limits) {
+                std::visit([&](auto which) { readLimit(value, limits.*which); }, member);
+            },
+            [member = limit.member](const Limits& limits) {
+                return std::visit([&](auto which) { return writeLimit(limits.*which); }, member);
+            }};
+}
 
-template <typename Keys>
-std::vector<std::string_view> namesOf(const Keys& keys) {
+Keys<Settings> makeEnforcementKeys() {
+    Keys<Settings> keys{timeKey("Interval", &Settings::interval, leastInterval)};
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle)
+            keys.push_back(ruleKey(*rule.toggle));
+    }
+    keys.push_back(timeKey("Grace", &Settings::grace, milliseconds{0}));
+    keys.push_back(timeKey("KillAfter", &Settings::killAfter, milliseconds{0}));
+    keys.push_back(flagKey("Linger", &Settings::linger));
+    keys.push_back(flagKey("DryRun", &Settings::dryRun));
+    return keys;
+}
+
+Keys<Limits> makeLimitKeys() {
+    Keys<Limits> keys;
+    for (const core::LimitDefinition& limit : core::limitDefinitions())
+        keys.push_back(limitKey(limit));
+    return keys;
+}
+
+const Keys<Settings>& gpuKeys() {
+    static const Keys<Settings> keys{
+        {"Backend",
+         [](const std::string& value, Settings& settings) {
+             settings.backend = readBackend(value);
+         },
+         [](const Settings& settings) { return writeBackend(settings.backend); }}};
+    return keys;
+}
+
+const Keys<Settings>& enforcementKeys() {
+    static const Keys<Settings> keys = makeEnforcementKeys();
+    return keys;
+}
+
+const Keys<Settings>& queueKeys() {
+    static const Keys<Settings> keys{timeKey("MaxWait", &Settings::maxWait, leastInterval),
+                                     timeKey("KeepFor", &Settings::keepFor, milliseconds{0})};
+    return keys;
+}
+
+const Keys<Limits>& limitKeys() {
+    static const Keys<Limits> keys = makeLimitKeys();
+    return keys;
+}
+
+template <typename Target>
+std::vector<std::string_view> namesOf(const Keys<Target>& keys) {
     std::vector<std::string_view> names;
     for (const auto& key : keys)
         names.push_back(key.name);
     return names;
 }
 
-template <typename Keys, typename Target>
-void readKey(const Keys& keys, std::string_view name, const std::string& value, Target& target) {
+template <typename Target>
+void readKey(const Keys<Target>& keys, std::string_view name, const std::string& value,
+             Target& target) {
     for (const auto& key : keys) {
         if (key.name == name)
             key.read(value, target);
     }
 }
 
-template <typename Keys, typename Target>
-std::string writeKey(const Keys& keys, std::string_view name, const Target& target) {
+template <typename Target>
+std::string writeKey(const Keys<Target>& keys, std::string_view name, const Target& target) {
     for (const auto& key : keys) {
         if (key.name == name)
             return key.write(target);
@@ -222,10 +249,10 @@ const Limits& limitsOf(const std::map<std::string, Limits>& table, const std::st
 
 std::vector<std::string_view> Section::keys() const {
     if (kind_ == Kind::Gpu)
-        return namesOf(gpuKeys);
+        return namesOf(gpuKeys());
     if (kind_ == Kind::Queue)
-        return namesOf(queueKeys);
-    return kind_ == Kind::Enforcement ? namesOf(enforcementKeys) : namesOf(limitKeys);
+        return namesOf(queueKeys());
+    return kind_ == Kind::Enforcement ? namesOf(enforcementKeys()) : namesOf(limitKeys());
 }
 
 bool Section::knows(std::string_view key) const {
@@ -236,36 +263,36 @@ bool Section::knows(std::string_view key) const {
 void Section::read(std::string_view key, const std::string& value, Settings& settings) const {
     switch (kind_) {
     case Kind::Gpu:
-        return readKey(gpuKeys, key, value, settings);
+        return readKey(gpuKeys(), key, value, settings);
     case Kind::Enforcement:
-        return readKey(enforcementKeys, key, value, settings);
+        return readKey(enforcementKeys(), key, value, settings);
     case Kind::Queue:
-        return readKey(queueKeys, key, value, settings);
+        return readKey(queueKeys(), key, value, settings);
     case Kind::Limits:
-        return readKey(limitKeys, key, value, settings.limits.general);
+        return readKey(limitKeys(), key, value, settings.limits.general);
     case Kind::User:
-        return readKey(limitKeys, key, value, settings.limits.users[name_]);
+        return readKey(limitKeys(), key, value, settings.limits.users[name_]);
     case Kind::Group:
-        return readKey(limitKeys, key, value, settings.limits.groups[name_]);
+        return readKey(limitKeys(), key, value, settings.limits.groups[name_]);
     }
 }
 
 std::string Section::write(std::string_view key, const Settings& settings) const {
     switch (kind_) {
     case Kind::Gpu:
-        return writeKey(gpuKeys, key, settings);
+        return writeKey(gpuKeys(), key, settings);
     case Kind::Enforcement:
-        return writeKey(enforcementKeys, key, settings);
+        return writeKey(enforcementKeys(), key, settings);
     case Kind::Queue:
-        return writeKey(queueKeys, key, settings);
+        return writeKey(queueKeys(), key, settings);
     case Kind::Limits:
-        return writeKey(limitKeys, key, settings.limits.general);
+        return writeKey(limitKeys(), key, settings.limits.general);
     case Kind::User:
-        return writeKey(limitKeys, key, limitsOf(settings.limits.users, name_));
+        return writeKey(limitKeys(), key, limitsOf(settings.limits.users, name_));
     case Kind::Group:
         break;
     }
-    return writeKey(limitKeys, key, limitsOf(settings.limits.groups, name_));
+    return writeKey(limitKeys(), key, limitsOf(settings.limits.groups, name_));
 }
 
 std::optional<Section> findSection(std::string_view heading) {

@@ -24,7 +24,7 @@ core::LimitTable limits(bool strict) {
 
 void measureRules(benchmark::State& state, const Machine& machine, bool strict) {
     const core::LimitTable table = limits(strict);
-    const core::RuleSet rules{true, true, true,
+    const core::RuleSet rules{{true, true, true},
                               [&](const core::UserInfo& user) { return table.of(user); }};
     for ([[maybe_unused]] auto _ : state) {
         const core::Situation situation{

@@ -2,6 +2,7 @@
 #include "client/genvctl/completion.hpp"
 
 #include "client/genvctl/text.hpp"
+#include "core/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -76,16 +77,8 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--kernel-id", {Free}},
         {"genvctl enforce", "--max-devices-for-user", {UserLimit}},
         {"genvctl enforce", "--interval", {Free}},
-        {"genvctl enforce", "--max-devices-per-user", {Free}},
-        {"genvctl enforce", "--max-environments-per-user", {Free}},
-        {"genvctl enforce", "--max-processes-per-user", {Free}},
-        {"genvctl enforce", "--max-gpu-memory-per-user", {Free}},
-        {"genvctl enforce", "--max-gpu-memory-per-device", {Free}},
-        {"genvctl enforce", "--max-lifetime", {Free}},
-        {"genvctl enforce", "--idle-timeout", {Free}},
         {"genvctl remote enforce", "--interval", {Free}},
         {"genvctl remote enforce", "--max-devices-for-user", {UserLimit}},
-        {"genvctl remote enforce", "--max-devices-per-user", {Free}},
         {"genvctl remote enforce", "--max-hosts-for-user", {UserLimit}},
         {"genvctl remote enforce", "--max-hosts-per-user", {Free}},
         {"genvctl config", "FIELD", {Words, {"gpus", "gpu-memory", "name"}}},
@@ -346,7 +339,11 @@ std::optional<ValueSource> valueSource(std::string_view command, const CLI::Opti
             std::find(names.begin(), names.end(), entry.option) != names.end())
             return entry.source;
     }
-    return std::nullopt;
+    // What a limit allows is anybody's choice.
+    const bool isLimit = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+        return name.starts_with("--") && core::findLimit(name.substr(2)) != nullptr;
+    });
+    return isLimit ? std::optional(ValueSource{ValueKind::Free}) : std::nullopt;
 }
 
 Completion complete(const CLI::App& app, const std::vector<std::string>& words,

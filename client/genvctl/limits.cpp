@@ -4,11 +4,11 @@
 #include "client/genvctl/text.hpp"
 #include "core/bytes.hpp"
 #include "core/duration.hpp"
+#include "core/limit_definitions.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <set>
 #include <string_view>
@@ -19,39 +19,30 @@ namespace genv::ctl {
 
 namespace {
 
-enum class Unit { Count, Memory, Time };
+using core::LimitUnit;
 
-struct KnownLimit {
+/// A column of the table of all users: a limit's, or that of a newer service's limit.
+struct Column {
     std::string_view name;
-    Unit unit;
-    std::string_view title;  ///< of its column in the table of all users
+    LimitUnit unit;
+    std::string_view title;  ///< for people
     std::string_view number; ///< the same for plain numbers
-};
-
-constexpr std::array knownLimits{
-    KnownLimit{"MaxDevicesPerUser", Unit::Count, "DEVICES", "DEVICES"},
-    KnownLimit{"MaxEnvironmentsPerUser", Unit::Count, "ENVS", "ENVIRONMENTS"},
-    KnownLimit{"MaxProcessesPerUser", Unit::Count, "PROCS", "PROCESSES"},
-    KnownLimit{"MaxGpuMemoryPerUser", Unit::Memory, "MEMORY", "GPU_MEMORY"},
-    KnownLimit{"MaxGpuMemoryPerDevice", Unit::Memory, "PER GPU", "GPU_MEMORY_PER_DEVICE"},
-    KnownLimit{"MaxLifetime", Unit::Time, "LIFETIME", "LIFETIME"},
-    KnownLimit{"IdleTimeout", Unit::Time, "IDLE", "IDLE_TIME"},
 };
 
 struct Row {
     std::string name;
-    Unit unit;
+    LimitUnit unit;
     Limit limit;
 };
 
 std::vector<Row> rows(LimitsByName limits) {
     std::vector<Row> rows;
-    for (const KnownLimit& known : knownLimits) {
-        if (auto found = limits.extract(std::string(known.name)))
-            rows.push_back({found.key(), known.unit, found.mapped()});
+    for (const core::LimitDefinition& known : core::limitDefinitions()) {
+        if (auto found = limits.extract(std::string(known.key)))
+            rows.push_back({found.key(), known.unit(), found.mapped()});
     }
     for (const auto& [name, limit] : limits)
-        rows.push_back({name, Unit::Count, limit});
+        rows.push_back({name, LimitUnit::Count, limit});
     return rows;
 }
 
@@ -72,36 +63,36 @@ std::string timeText(std::uint64_t seconds) {
     return core::formatDuration(span);
 }
 
-std::string text(std::uint64_t number, Unit unit) {
+std::string text(std::uint64_t number, LimitUnit unit) {
     switch (unit) {
-    case Unit::Memory:
+    case LimitUnit::Memory:
         return memoryText(number);
-    case Unit::Time:
+    case LimitUnit::Time:
         return timeText(number);
-    case Unit::Count:
+    case LimitUnit::Count:
         break;
     }
     return std::to_string(number);
 }
 
 // Of the columns of a table of all users: every limit that somebody has.
-std::vector<KnownLimit> columnsOf(const std::vector<UserLimits>& users) {
-    std::vector<KnownLimit> columns;
+std::vector<Column> columnsOf(const std::vector<UserLimits>& users) {
+    std::vector<Column> columns;
     std::set<std::string_view> left;
     for (const UserLimits& user : users) {
         for (const auto& [name, limit] : user.limits)
             left.insert(name);
     }
-    for (const KnownLimit& known : knownLimits) {
-        if (left.erase(known.name) > 0)
-            columns.push_back(known);
+    for (const core::LimitDefinition& known : core::limitDefinitions()) {
+        if (left.erase(known.key) > 0)
+            columns.push_back({known.key, known.unit(), known.label, known.column});
     }
     for (const std::string_view name : left)
-        columns.push_back({name, Unit::Count, name, name});
+        columns.push_back({name, LimitUnit::Count, name, name});
     return columns;
 }
 
-std::string usedOfAllowed(const UserLimits& user, const KnownLimit& column) {
+std::string usedOfAllowed(const UserLimits& user, const Column& column) {
     const auto found = user.limits.find(std::string(column.name));
     if (found == user.limits.end())
         return "";
@@ -110,13 +101,13 @@ std::string usedOfAllowed(const UserLimits& user, const KnownLimit& column) {
                        allowed ? text(*allowed, column.unit) : "-");
 }
 
-std::string_view suffixOf(Unit unit) {
+std::string_view suffixOf(LimitUnit unit) {
     switch (unit) {
-    case Unit::Memory:
+    case LimitUnit::Memory:
         return "_BYTES";
-    case Unit::Time:
+    case LimitUnit::Time:
         return "_SECONDS";
-    case Unit::Count:
+    case LimitUnit::Count:
         break;
     }
     return "";
@@ -141,14 +132,14 @@ Json limitsJson(const LimitsByName& limits) {
 
 Table allLimitsTable(const std::vector<UserLimits>& users, std::optional<std::size_t> width) {
     constexpr std::size_t usualWidth = 16;
-    const std::vector<KnownLimit> columns = columnsOf(users);
+    const std::vector<Column> columns = columnsOf(users);
     std::vector<Table::Column> wide{{"USER", usualWidth}};
-    for (const KnownLimit& column : columns)
+    for (const Column& column : columns)
         wide.push_back({std::string(column.title), column.title.size() + 1});
     std::vector<std::vector<std::string>> lines;
     for (const UserLimits& user : users) {
         std::vector<std::string> line{fmt::format("{}({})", user.user, user.uid)};
-        for (const KnownLimit& column : columns)
+        for (const Column& column : columns)
             line.push_back(usedOfAllowed(user, column));
         for (std::size_t i = 0; i < line.size(); ++i)
             wide[i].width = std::max(wide[i].width, cells(shown(line[i])) + 1);
@@ -167,16 +158,16 @@ Table allLimitsTable(const std::vector<UserLimits>& users, std::optional<std::si
 }
 
 Table allLimitsNumbers(const std::vector<UserLimits>& users) {
-    const std::vector<KnownLimit> columns = columnsOf(users);
+    const std::vector<Column> columns = columnsOf(users);
     std::vector<Table::Column> titles{{"USER"}, {"UID"}};
-    for (const KnownLimit& column : columns) {
+    for (const Column& column : columns) {
         titles.push_back({fmt::format("{}_USED{}", column.number, suffixOf(column.unit))});
         titles.push_back({fmt::format("{}_ALLOWED{}", column.number, suffixOf(column.unit))});
     }
     Table table(std::move(titles));
     for (const UserLimits& user : users) {
         std::vector<std::string> line{user.user, std::to_string(user.uid)};
-        for (const KnownLimit& column : columns) {
+        for (const Column& column : columns) {
             const auto found = user.limits.find(std::string(column.name));
             const bool isThere = found != user.limits.end();
             line.push_back(isThere ? std::to_string(found->second.used) : "");

@@ -211,21 +211,15 @@ Dictionary toDictionary(const AttachOptions& options) {
 }
 
 Dictionary toDictionary(const EnforceOptions& options) {
-    Dictionary dictionary{
-        {"non-env-processes", sdbus::Variant(options.nonEnvironmentProcesses)},
-        {"env-devices", sdbus::Variant(options.environmentDevices)},
-        {"env-memory", sdbus::Variant(options.environmentMemory)},
-        {"terminate", sdbus::Variant(options.terminate)},
-    };
-    put(dictionary, "max-devices-per-user", options.maxDevicesPerUser);
+    Dictionary dictionary{{"terminate", sdbus::Variant(options.terminate)}};
+    for (const auto& [rule, isOn] : options.rules)
+        dictionary.emplace(rule, sdbus::Variant(isOn));
+    for (const auto& [limit, count] : options.counts)
+        dictionary.emplace(limit, sdbus::Variant(count));
+    for (const auto& [limit, amount] : options.amounts)
+        dictionary.emplace(limit, sdbus::Variant(amount));
     if (!options.maxDevicesForUser.empty())
         dictionary.emplace("max-devices-for-user", sdbus::Variant(options.maxDevicesForUser));
-    put(dictionary, "max-environments-per-user", options.maxEnvironmentsPerUser);
-    put(dictionary, "max-processes-per-user", options.maxProcessesPerUser);
-    put(dictionary, "max-gpu-memory-per-user", options.maxGpuMemoryPerUserBytes);
-    put(dictionary, "max-gpu-memory-per-device", options.maxGpuMemoryPerDeviceBytes);
-    put(dictionary, "max-lifetime", secondsOf(options.maxLifetime));
-    put(dictionary, "idle-timeout", secondsOf(options.idleTimeout));
     if (options.dryRun)
         dictionary.emplace("dry-run", sdbus::Variant(true));
     return dictionary;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/metrics.hpp"
 
-#include "core/rules/rule.hpp"
+#include "core/rules/rule_definitions.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -280,13 +280,8 @@ void Collector::queue() const {
 // every rule are there from the start.
 std::map<std::pair<std::string, std::string>, std::uint64_t>
 withZeros(std::map<std::pair<std::string, std::string>, std::uint64_t> actions) {
-    using enum core::Rule;
-    constexpr std::array rules{
-        NonEnvProcesses,       EnvDevices,         MaxLifetime, MaxEnvironmentsPerUser,
-        MaxDevicesPerUser,     IdleTimeout,        EnvMemory,   MaxProcessesPerUser,
-        MaxGpuMemoryPerDevice, MaxGpuMemoryPerUser};
-    for (const core::Rule rule : rules) {
-        const std::string reason(core::reasonOf(rule).text());
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        const std::string reason(core::reasonOf(rule.rule).text());
         actions.try_emplace({"terminate", reason}, 0);
         actions.try_emplace({"detach", reason}, 0);
     }

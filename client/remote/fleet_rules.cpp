@@ -232,6 +232,15 @@ HostOrders ordersFor(const FleetHost& host, Machine& machine, const FleetRules& 
     return orders;
 }
 
+// The rules that need one machine alone, before or after those over all hosts.
+void findOn(Machine& machine, const core::RuleSwitches& switches, bool isBefore) {
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle && switches.*rule.toggle->member &&
+            (rule.rule < core::Rule::MaxDevicesPerUser) == isBefore)
+            rule.find(machine.state(), {});
+    }
+}
+
 // All that tells a machine from others; empty where nobody holds anything.
 std::string signatureOf(const Snapshot& snapshot) {
     std::string text;
@@ -258,19 +267,14 @@ FleetDecision decide(const std::vector<FleetHost>& hosts, const FleetRules& rule
     Machines machines;
     for (const FleetHost& host : hosts) {
         Machine& machine = *machines.emplace_back(std::make_unique<Machine>(host));
-        if (rules.nonEnvironmentProcesses)
-            findNonEnvProcesses(machine.state());
-        if (rules.environmentDevices)
-            findEnvDevices(machine.state());
+        findOn(machine, rules.switches, true);
     }
     FleetDecision decision;
     addFindings(machines, false, decision.findings);
     findMaxHosts(machines, rules.maxHosts, decision.findings);
     findFleetMaxDevices(machines, rules.maxDevices, decision.findings);
-    if (rules.environmentMemory) {
-        for (const auto& machine : machines)
-            findEnvMemory(machine->state());
-    }
+    for (const auto& machine : machines)
+        findOn(*machine, rules.switches, false);
     addFindings(machines, true, decision.findings);
     for (std::size_t host = 0; host < hosts.size(); ++host)
         decision.orders.push_back(ordersFor(hosts[host], *machines[host], rules));

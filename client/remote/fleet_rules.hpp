@@ -7,6 +7,7 @@
 
 #include "client/remote/host_state.hpp"
 #include "client/remote/snapshot.hpp"
+#include "core/rules/rule_definitions.hpp"
 #include "genv/types.hpp"
 
 #include <cstddef>
@@ -38,9 +39,7 @@ struct UserLimits {
 
 /// Which rules are evaluated.
 struct FleetRules {
-    bool nonEnvironmentProcesses = false;
-    bool environmentDevices = true;
-    bool environmentMemory = true;
+    core::RuleSwitches switches;
     UserLimits maxHosts;   ///< hosts on which a user holds a device
     UserLimits maxDevices; ///< distinct devices of a user on each host, summed over the hosts
     bool terminate = true; ///< false: environments are detached and no process is signalled

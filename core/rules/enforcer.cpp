@@ -161,9 +161,9 @@ void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
     if (running_)
         return; // somebody's cycle is running; the next of ours is soon
     const EnforcementOptions options{settings.dryRun, true, 0};
-    const RuleSet rules{
-        settings.nonEnvProcesses, settings.envDevices, settings.envMemory,
-        [limits = settings.limits](const UserInfo& u) { return limits.enforcedOn(u); }};
+    const RuleSet rules{settings.rules, [limits = settings.limits](const UserInfo& u) {
+                            return limits.enforcedOn(u);
+                        }};
     withFindings(
         observation, rules,
         [this, options, grace = settings.grace](std::vector<Finding> findings, const auto& users) {

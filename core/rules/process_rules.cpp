@@ -44,7 +44,7 @@ std::string subjectOf(const ProcessIdentity& process) {
 
 } // namespace
 
-void findNonEnvProcesses(WorkingState& state) {
+void findNonEnvProcesses(WorkingState& state, const RuleSet& /*rules*/) {
     for (RunningProcess& process : state.processes) {
         if (process.ends || process.environment != nullptr || process.process->facts.uids.hasRoot())
             continue;
@@ -56,7 +56,7 @@ void findNonEnvProcesses(WorkingState& state) {
     }
 }
 
-void findEnvDevices(WorkingState& state) {
+void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
     for (RunningProcess& process : state.processes) {
         if (process.ends || process.environment == nullptr)
             continue;
@@ -76,7 +76,7 @@ void findEnvDevices(WorkingState& state) {
     }
 }
 
-void findEnvMemory(WorkingState& state) {
+void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
     using Key = std::pair<EnvironmentId, DeviceUuid>;
     std::map<Key, std::vector<RunningProcess*>> groups;
     for (RunningProcess& process : state.processes) {

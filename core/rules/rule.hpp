@@ -8,42 +8,19 @@
 #include "core/ledger.hpp"
 #include "core/limits.hpp"
 #include "core/ports/observer.hpp"
+#include "core/rules/rule_definitions.hpp"
 
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace genv::core {
 
-/// The rules, in the order in which they are evaluated: each sees what those before it have found.
-enum class Rule {
-    NonEnvProcesses,
-    EnvDevices,
-    MaxLifetime,
-    MaxEnvironmentsPerUser,
-    MaxDevicesPerUser,
-    IdleTimeout,
-    EnvMemory,
-    MaxProcessesPerUser,
-    MaxGpuMemoryPerDevice,
-    MaxGpuMemoryPerUser,
-};
-
-/// A rule's name, as reasons ("rule:<name>"), messages and options have it.
-std::string_view nameOf(Rule rule);
-
-/// Why something that a rule found is done: "expired" and "idle" for the two that are about time.
-Reason reasonOf(Rule rule);
-
 /// Which rules are evaluated, and with which limits.
 struct RuleSet {
-    bool nonEnvProcesses = false;
-    bool envDevices = true;
-    bool envMemory = true;
+    RuleSwitches switches;
     std::function<Limits(const UserInfo&)> limitsOf; ///< unset limits are rules that find nothing
 };
 

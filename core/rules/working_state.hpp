@@ -64,16 +64,4 @@ class WorkingState {
     std::set<EnvironmentId> ended_;
 };
 
-// One function a rule; each adds its findings.
-void findNonEnvProcesses(WorkingState& state);
-void findEnvDevices(WorkingState& state);
-void findEnvMemory(WorkingState& state);
-void findLifetimes(WorkingState& state, const RuleSet& rules);
-void findMaxEnvironments(WorkingState& state, const RuleSet& rules);
-void findMaxDevices(WorkingState& state, const RuleSet& rules);
-void findIdle(WorkingState& state, const RuleSet& rules);
-void findMaxProcesses(WorkingState& state, const RuleSet& rules);
-void findMemoryPerDevice(WorkingState& state, const RuleSet& rules);
-void findMemoryPerUser(WorkingState& state, const RuleSet& rules);
-
 } // namespace genv::core

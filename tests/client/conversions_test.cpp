@@ -208,19 +208,16 @@ TEST(Conversions, WriteTheDetailsOfNotices) {
     EXPECT_EQ(toText(variant(1.5)), "");
 }
 
-TEST(Conversions, SayWhichRulesAreWantedAndOnlyTheLimitsThatAreSet) {
+TEST(Conversions, SayOnlyWhichRulesAndLimitsAreGiven) {
     Dictionary dictionary = toDictionary(EnforceOptions{});
-    EXPECT_EQ(dictionary.size(), 4U);
-    EXPECT_FALSE(dictionary.at("non-env-processes").get<bool>());
-    EXPECT_TRUE(dictionary.at("env-devices").get<bool>());
-    EXPECT_TRUE(dictionary.at("env-memory").get<bool>());
+    EXPECT_EQ(dictionary.size(), 1U);
     EXPECT_TRUE(dictionary.at("terminate").get<bool>());
 
     EnforceOptions options;
-    options.maxDevicesPerUser = 0;
+    options.rules = {{"env-devices", false}};
+    options.counts = {{"max-devices-per-user", 0}};
     options.maxDevicesForUser = {{"alice", 2}};
-    options.maxGpuMemoryPerUserBytes = 5;
-    options.maxLifetime = std::chrono::hours(2);
+    options.amounts = {{"max-gpu-memory-per-user", 5}, {"max-lifetime", 7200}};
     options.dryRun = true;
     options.terminate = false;
     dictionary = toDictionary(options);
@@ -231,7 +228,8 @@ TEST(Conversions, SayWhichRulesAreWantedAndOnlyTheLimitsThatAreSet) {
     EXPECT_EQ(dictionary.at("max-lifetime").get<std::uint64_t>(), 7200U);
     EXPECT_TRUE(dictionary.at("dry-run").get<bool>());
     EXPECT_FALSE(dictionary.at("terminate").get<bool>());
-    EXPECT_EQ(dictionary.size(), 9U);
+    EXPECT_FALSE(dictionary.at("env-devices").get<bool>());
+    EXPECT_EQ(dictionary.size(), 7U);
 }
 
 TEST(Conversions, ReadWhatAnEnforcementDid) {

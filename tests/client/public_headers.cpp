@@ -26,7 +26,7 @@ static_assert(sizeof(genv::QueueEntry) == 56);
 static_assert(sizeof(genv::Event) == 264);
 static_assert(sizeof(genv::ActivateOptions) == 296);
 static_assert(sizeof(genv::AttachOptions) == 144);
-static_assert(sizeof(genv::EnforceOptions) == 152);
+static_assert(sizeof(genv::EnforceOptions) == 200);
 static_assert(sizeof(genv::EnforcementAction) == 200);
 static_assert(sizeof(genv::Limit) == 24);
 static_assert(sizeof(genv::ConfigurationChange) == 112);

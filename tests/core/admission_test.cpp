@@ -119,7 +119,8 @@ TEST_F(Admission, RefusesAConfigurationThatCouldNeverBeAttached) {
     EXPECT_EQ(core::admitConfiguration(limits, {{}, 3, {}}),
               "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
     EXPECT_EQ(core::admitConfiguration(limits, {{}, {}, gigabytes(5)}),
-              "a user may have 4g of GPU memory, and this would make 5g (MaxGpuMemoryPerDevice)");
+              "a user may have 4g of GPU memory on one device, and this would make 5g "
+              "(MaxGpuMemoryPerDevice)");
     limits.maxGpuMemoryPerDevice.reset();
     EXPECT_EQ(core::admitConfiguration(limits, {{}, {}, gigabytes(9)}),
               "a user may have 8g of GPU memory, and this would make 9g (MaxGpuMemoryPerUser)");

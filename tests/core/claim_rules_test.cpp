@@ -187,7 +187,7 @@ TEST_F(ClaimRules, LeaveExemptAttachmentsAndRootsIdle) {
 }
 
 TEST_F(ClaimRules, FollowTheOrderInWhichEachSpares) {
-    rules.envDevices = true;
+    rules.switches.envDevices = true;
     table.general.maxLifetime = 2h;
     table.general.maxEnvironments = 1;
     table.general.maxDevices = 1;

@@ -13,7 +13,7 @@ class EnforcerRun : public EnforcerTest {
   protected:
     EnforcerRun() {
         table.general.maxDevices = 1;
-        rules.nonEnvProcesses = true;
+        rules.switches.nonEnvProcesses = true;
         activate("20", alice);
         attachIndices("20", {0, 1});
         runReal(500, alice, {{1, gigabytes(1)}}, "20");
@@ -91,7 +91,7 @@ TEST_F(EnforcerRun, ChangesNothingWhenDryAndSaysWhatItWouldDo) {
 }
 
 TEST_F(EnforcerRun, EndsEnvironmentsAndSaysSo) {
-    rules.nonEnvProcesses = false;
+    rules.switches.nonEnvProcesses = false;
     table.general.maxDevices.reset();
     table.general.maxEnvironments = 0;
     enforce();
@@ -131,7 +131,7 @@ TEST_F(EnforcerRun, SaysWhatCouldNotBeDone) {
 
 TEST_F(EnforcerRun, AsksTheDriverOnceWhereNothingIsFound) {
     table = {};
-    rules.nonEnvProcesses = false;
+    rules.switches.nonEnvProcesses = false;
     enforce();
     look();
     ASSERT_EQ(answers.size(), 1U);
@@ -243,7 +243,7 @@ TEST_F(EnforcerExecute, AnswersWhyTheDriverDidNot) {
 TEST_F(EnforcerExecute, SkipsWhatAnEarlierPartOfItEnded) {
     table.general.maxEnvironments = 0;
     table.general.maxDevices = 0;
-    rules.nonEnvProcesses = false;
+    rules.switches.nonEnvProcesses = false;
     enforce();
     look();
     look();

@@ -14,7 +14,7 @@ class LimitUses : public RulesTest {
   protected:
     core::LimitUse of(std::string_view name, core::Uid uid = alice) {
         for (const core::LimitUse& use :
-             core::limitUses(ledger, uid, limits, &seen, idleness, clock.bootNow())) {
+             core::limitUses(limits, {ledger, uid, &seen, idleness, clock.bootNow()})) {
             if (use.name == name)
                 return use;
         }
@@ -26,7 +26,7 @@ class LimitUses : public RulesTest {
 TEST_F(LimitUses, AreAllNamedForSomebodyWhoHasAndUsesNothing) {
     std::vector<std::string_view> names;
     for (const core::LimitUse& use :
-         core::limitUses(ledger, alice, limits, nullptr, idleness, clock.bootNow())) {
+         core::limitUses(limits, {ledger, alice, nullptr, idleness, clock.bootNow()})) {
         names.push_back(use.name);
         EXPECT_EQ(use.allowed, std::nullopt) << use.name;
         EXPECT_EQ(use.used, 0U) << use.name;

@@ -20,7 +20,7 @@ class ProcessRules : public RulesTest {
 
 class NonEnvRule : public ProcessRules {
   protected:
-    NonEnvRule() { rules.nonEnvProcesses = true; }
+    NonEnvRule() { rules.switches.nonEnvProcesses = true; }
 };
 
 TEST_F(NonEnvRule, EndsAProcessOfNoEnvironment) {
@@ -79,7 +79,7 @@ TEST_F(NonEnvRule, SparesProtectedProcessesAndIsOffUnlessAskedFor) {
     shielded = {500};
     EXPECT_TRUE(findings().empty());
     shielded.clear();
-    rules.nonEnvProcesses = false;
+    rules.switches.nonEnvProcesses = false;
     EXPECT_TRUE(findings().empty());
 }
 
@@ -88,7 +88,7 @@ TEST_F(NonEnvRule, SparesProtectedProcessesAndIsOffUnlessAskedFor) {
 class EnvDevicesRule : public ProcessRules {
   protected:
     EnvDevicesRule() {
-        rules.envDevices = true;
+        rules.switches.envDevices = true;
         attachIndices("20", {1});
     }
 };
@@ -113,7 +113,7 @@ TEST_F(EnvDevicesRule, SparesProcessesWhereTheyBelongAndThoseOfNoEnvironment) {
     shielded = {502};
     EXPECT_TRUE(findings().empty());
     shielded.clear();
-    rules.envDevices = false;
+    rules.switches.envDevices = false;
     EXPECT_TRUE(findings().empty());
 }
 
@@ -127,7 +127,7 @@ TEST_F(EnvDevicesRule, AppliesToRootsProcessesInAnEnvironmentToo) {
 class EnvMemoryRule : public ProcessRules {
   protected:
     EnvMemoryRule() {
-        rules.envMemory = true;
+        rules.switches.envMemory = true;
         attachShares("20", {1}, mebibytes(1000));
     }
 };
@@ -316,7 +316,7 @@ TEST_F(MemoryRules, SpareWhatWasGrantedOverALimitRootAndTheUnknown) {
 }
 
 TEST_F(MemoryRules, DoNotCountAgainWhatARuleBeforeHasEnded) {
-    rules.nonEnvProcesses = true;
+    rules.switches.nonEnvProcesses = true;
     table.general.maxGpuMemoryPerDevice = mebibytes(100);
     table.general.maxGpuMemory = mebibytes(100);
     table.general.maxProcesses = 1;

@@ -87,10 +87,10 @@ class RulesModel {
     /// Fails the test where anything is still violated.
     void expectSound() const {
         for (const ModelProcess& process : processes) {
-            if (rules.nonEnvProcesses) {
+            if (rules.switches.nonEnvProcesses) {
                 EXPECT_TRUE(!process.environment.empty() || process.hasRoot) << process.pid;
             }
-            if (rules.envDevices) {
+            if (rules.switches.envDevices) {
                 EXPECT_FALSE(isAstray(process)) << process.pid;
             }
         }
@@ -192,7 +192,7 @@ class RulesModel {
             if (limits.idleTimeout && !hold.exempt) {
                 EXPECT_LE(hold.idle.count(), limits.idleTimeout->count());
             }
-            if (rules.envMemory && hold.share) {
+            if (rules.switches.envMemory && hold.share) {
                 EXPECT_LE(sum(inEnvironment(environment.id, device)), hold.share->count);
             }
         }

@@ -91,11 +91,11 @@ class World : public RulesTest {
             table.users[name] = someLimits();
         for (const char* name : {"even", "late", "nobody"})
             table.groups[name] = someLimits();
-        rules.nonEnvProcesses = oneIn(2);
+        rules.switches.nonEnvProcesses = oneIn(2);
         // What ends with an environment is what runs on its devices. Without this rule it may have
         // processes elsewhere, which belong to no environment from then on: the next cycle's.
-        rules.envDevices = rules.nonEnvProcesses || oneIn(2);
-        rules.envMemory = oneIn(2);
+        rules.switches.envDevices = rules.switches.nonEnvProcesses || oneIn(2);
+        rules.switches.envMemory = oneIn(2);
     }
 
     void addEnvironment(const std::string& id) {
@@ -151,7 +151,7 @@ class World : public RulesTest {
                 process.facts.uids = {0, 0, 0, 0};
             } else if (process.environmentHint && oneIn(2)) {
                 process.environmentHint->created.reset();
-            } else if (rules.envDevices && oneIn(8)) {
+            } else if (rules.switches.envDevices && oneIn(8)) {
                 process.facts.uids = {container, container, container, container};
                 process.userNamespaceOwner = environment->uid;
                 process.environmentHint = hint;

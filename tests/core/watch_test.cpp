@@ -75,7 +75,7 @@ TEST_F(Watch, ActsAtOnceWithoutAGrace) {
 
 TEST_F(Watch, GivesEachViolationItsOwnGrace) {
     settings.limits = {};
-    settings.nonEnvProcesses = true;
+    settings.rules.nonEnvProcesses = true;
     runReal(501, bob, {{2, gigabytes(1)}});
     cycle();
     runReal(502, bob, {{2, gigabytes(1)}});

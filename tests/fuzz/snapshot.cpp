@@ -54,7 +54,7 @@ GENV_FUZZ_TARGET(snapshot) {
             break;
     }
     remote::FleetRules rules;
-    rules.nonEnvironmentProcesses = true;
+    rules.switches.nonEnvProcesses = true;
     rules.maxHosts.everybody = 1;
     rules.maxDevices.everybody = 1;
     rules.maxDevices.users["bob"] = 0;

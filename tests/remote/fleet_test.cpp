@@ -151,7 +151,7 @@ TEST(FleetRules, JudgeProcessesOnEachHostAsTheServiceDoes) {
                                .process(70, {0, 1, 2}, "7")
                                .process(71, {1}, "", 1002);
     FleetRules rules;
-    rules.nonEnvironmentProcesses = true;
+    rules.switches.nonEnvProcesses = true;
     const auto all = decided({HostMaker(1), host}, rules);
     EXPECT_EQ(all.findings(),
               (Texts{"1: Process 71 is not running in a GPU environment",
@@ -166,7 +166,7 @@ TEST(FleetRules, JudgeProcessesOnEachHostAsTheServiceDoes) {
     EXPECT_EQ(all.decision.findings[1].finding.rule, "env-devices");
     EXPECT_EQ(all.decision.findings[1].finding.environment, "7");
 
-    rules.nonEnvironmentProcesses = rules.environmentDevices = false;
+    rules.switches.nonEnvProcesses = rules.switches.envDevices = false;
     EXPECT_EQ(decided({host}, rules).findings(), Texts{});
 }
 
@@ -184,7 +184,7 @@ TEST(FleetRules, EndTheFewestProcessesOverAShare) {
 
 TEST(FleetRules, SpareRootOutsideEnvironmentsAndWhoIsNotKnownOnAService) {
     FleetRules rules;
-    rules.nonEnvironmentProcesses = true;
+    rules.switches.nonEnvProcesses = true;
     const auto hostOf = [](Genv genv) {
         return HostMaker(1, genv).process(70, {0}, "", 0).process(71, {0}, "").process(1, {0}, "");
     };
@@ -197,7 +197,7 @@ TEST(FleetRules, SpareRootOutsideEnvironmentsAndWhoIsNotKnownOnAService) {
 
 TEST(FleetRules, KnowTheProcessesOfEnvironmentsThatHaveEnded) {
     FleetRules rules;
-    rules.nonEnvironmentProcesses = true;
+    rules.switches.nonEnvProcesses = true;
     const auto all = decided({HostMaker(1, Genv::Old).process(70, {0}, "gone")}, rules);
     EXPECT_EQ(all.findings(),
               Texts{"0: Process 70 from environment gone is using non-attached GPU(s) 0"});
@@ -383,7 +383,7 @@ TEST(FleetRules, SignalNothingWhereThatIsNotWanted) {
 
 TEST(FleetRules, StandAgainstSnapshotsThatContradictThemselves) {
     FleetRules rules = atMostDevices(0);
-    rules.nonEnvironmentProcesses = true;
+    rules.switches.nonEnvProcesses = true;
     rules.maxHosts.everybody = 0;
     const auto all = decided({HostMaker(1, Genv::Old)
                                   .attached("nobody's", 0, 1)

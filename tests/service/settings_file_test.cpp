@@ -121,8 +121,8 @@ TEST_F(SettingsFile, HoldsRulesAndLimits) {
                  "[Group students]\nMaxDevicesPerUser=1\n");
     folder.write("genvd.conf.d/50-more.conf", "[Limits]\nMaxProcessesPerUser=\n");
     const core::Settings settings = read();
-    EXPECT_TRUE(settings.nonEnvProcesses && settings.dryRun);
-    EXPECT_FALSE(settings.envDevices || settings.envMemory || settings.linger);
+    EXPECT_TRUE(settings.rules.nonEnvProcesses && settings.dryRun);
+    EXPECT_FALSE(settings.rules.envDevices || settings.rules.envMemory || settings.linger);
     EXPECT_EQ(settings.grace, 60s);
     const core::Limits everybody = settings.limits.of({1003, "carol", {}});
     EXPECT_EQ(everybody, (core::Limits{2, 3, std::nullopt, core::Bytes{32'000'000'000},

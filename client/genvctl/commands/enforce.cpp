@@ -6,11 +6,15 @@
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/enforcement.hpp"
 #include "client/genvctl/stop_signals.hpp"
+#include "core/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <string>
 
 namespace genv::ctl {
 
@@ -18,22 +22,31 @@ namespace {
 
 /// The command line; what has units is text until it is read.
 struct Arguments : EnforceArguments {
-    std::optional<std::string> maxGpuMemoryPerUser;
-    std::optional<std::string> maxGpuMemoryPerDevice;
-    std::optional<std::string> maxLifetime;
-    std::optional<std::string> idleTimeout;
+    std::map<std::string, std::uint32_t> counts; ///< limits by name
+    std::map<std::string, std::string> amounts;
 };
 
+std::uint64_t readAmount(const core::LimitDefinition& limit, const std::string& text) {
+    const std::string option = fmt::format("--{}", limit.name);
+    if (limit.unit() == core::LimitUnit::Memory)
+        return *readMemory(option.c_str(), text);
+    return static_cast<std::uint64_t>(readTime(option.c_str(), text).count());
+}
+
 EnforceOptions readOptions(const Arguments& arguments) {
-    EnforceOptions options = arguments.options;
+    EnforceOptions options;
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle)
+            options.rules.emplace(rule.name, arguments.switches.*rule.toggle->member);
+    }
+    options.counts = arguments.counts;
+    if (arguments.maxDevicesPerUser)
+        options.counts["max-devices-per-user"] = *arguments.maxDevicesPerUser;
     options.maxDevicesForUser =
         readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser);
-    options.maxGpuMemoryPerUserBytes =
-        readMemory("--max-gpu-memory-per-user", arguments.maxGpuMemoryPerUser);
-    options.maxGpuMemoryPerDeviceBytes =
-        readMemory("--max-gpu-memory-per-device", arguments.maxGpuMemoryPerDevice);
-    options.maxLifetime = readTime("--max-lifetime", arguments.maxLifetime);
-    options.idleTimeout = readTime("--idle-timeout", arguments.idleTimeout);
+    for (const auto& [name, text] : arguments.amounts)
+        options.amounts.emplace(name, readAmount(*core::findLimit(name), text));
+    options.dryRun = arguments.isDryRun;
     options.terminate = mayTerminateProcesses();
     return options;
 }
@@ -54,31 +67,30 @@ void enforce(Context& context, const Arguments& arguments) {
     stop.take(); // being told to stop is how this ends well
 }
 
+template <typename Value>
+void addLimit(CLI::App& command, const core::LimitDefinition& limit,
+              std::map<std::string, Value>& values, const char* type) {
+    command
+        .add_option_function<Value>(
+            fmt::format("--{}", limit.name),
+            [&values, &limit](const Value& value) {
+                values.insert_or_assign(std::string(limit.name), value);
+            },
+            std::string(limit.help))
+        ->type_name(type);
+}
+
+// All but the devices of a user, which "remote enforce" has, too.
 void addMoreLimits(CLI::App& command, Arguments& arguments) {
-    EnforceOptions& options = arguments.options;
-    command
-        .add_option("--max-environments-per-user", options.maxEnvironmentsPerUser,
-                    "Environments of a user")
-        ->type_name("N");
-    command
-        .add_option("--max-processes-per-user", options.maxProcessesPerUser,
-                    "Processes of a user that use a GPU")
-        ->type_name("N");
-    command
-        .add_option("--max-gpu-memory-per-user", arguments.maxGpuMemoryPerUser,
-                    "Memory that a user's processes use, such as 4g")
-        ->type_name("AMOUNT");
-    command
-        .add_option("--max-gpu-memory-per-device", arguments.maxGpuMemoryPerDevice,
-                    "The same on any one device")
-        ->type_name("AMOUNT");
-    command
-        .add_option("--max-lifetime", arguments.maxLifetime, "Age of an environment, such as 2h")
-        ->type_name("TIME");
-    command
-        .add_option("--idle-timeout", arguments.idleTimeout,
-                    "Idle time of an attached device, such as 30min")
-        ->type_name("TIME");
+    for (const core::LimitDefinition& limit : core::limitDefinitions()) {
+        if (command.get_option_no_throw(fmt::format("--{}", limit.name)) != nullptr)
+            continue;
+        if (limit.unit() == core::LimitUnit::Count)
+            addLimit(command, limit, arguments.counts, "N");
+        else
+            addLimit(command, limit, arguments.amounts,
+                     limit.unit() == core::LimitUnit::Memory ? "AMOUNT" : "TIME");
+    }
 }
 
 } // namespace

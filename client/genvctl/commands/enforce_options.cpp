@@ -3,6 +3,7 @@
 
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/text.hpp"
+#include "core/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,26 +14,30 @@ namespace genv::ctl {
 
 namespace {
 
-void addSwitch(CLI::App& command, const std::string& name, bool& value, const std::string& help) {
-    command.add_flag(fmt::format("--{0},!--no-{0}", name), value, help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+void addSwitches(CLI::App& command, core::RuleSwitches& switches) {
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (!rule.toggle)
+            continue;
+        bool& isOn = switches.*rule.toggle->member;
+        command
+            .add_flag(fmt::format("--{0},!--no-{0}", rule.name), isOn,
+                      fmt::format("{} ({})", rule.toggle->help, isOn ? "on" : "off"))
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
 }
 
 } // namespace
 
 void addEnforceOptions(CLI::App& command, EnforceArguments& arguments) {
-    EnforceOptions& options = arguments.options;
     command
         .add_option("--interval", arguments.interval,
                     "How often, until Ctrl-C or SIGTERM (10s); 0: once")
         ->type_name("TIME");
-    addSwitch(command, "non-env-processes", options.nonEnvironmentProcesses,
-              "End processes outside every environment (off)");
-    addSwitch(command, "env-devices", options.environmentDevices,
-              "End processes on devices they were not given (on)");
-    addSwitch(command, "env-memory", options.environmentMemory,
-              "End processes of environments over a share (on)");
-    command.add_option("--max-devices-per-user", options.maxDevicesPerUser, "Devices of a user")
+    addSwitches(command, arguments.switches);
+    const core::LimitDefinition& devices = *core::findLimit("max-devices-per-user");
+    command
+        .add_option(fmt::format("--{}", devices.name), arguments.maxDevicesPerUser,
+                    std::string(devices.help))
         ->type_name("N");
     command
         .add_option("--max-devices-for-user", arguments.maxDevicesForUser,
@@ -41,7 +46,7 @@ void addEnforceOptions(CLI::App& command, EnforceArguments& arguments) {
 }
 
 void addDryRun(CLI::App& command, EnforceArguments& arguments) {
-    command.add_flag("--dry-run", arguments.options.dryRun,
+    command.add_flag("--dry-run", arguments.isDryRun,
                      "Only tell what would be done; free for everybody");
 }
 

@@ -2,10 +2,11 @@
 // The options that "enforce" and "remote enforce" have in common.
 #pragma once
 
-#include "genv/types.hpp"
+#include "core/rules/rule_definitions.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,14 @@ namespace genv::ctl {
 
 /// The command line; what has units is text until it is read.
 struct EnforceArguments {
-    EnforceOptions options;
+    core::RuleSwitches switches;
     std::string interval = "10";
+    std::optional<std::uint32_t> maxDevicesPerUser;
     std::vector<std::string> maxDevicesForUser;
+    bool isDryRun = false;
 };
 
-/// --interval, the switches of rules about processes, and a user's devices. The arguments outlive
-/// the parsing.
+/// --interval, the switches of rules, and a user's devices. The arguments outlive the parsing.
 void addEnforceOptions(CLI::App& command, EnforceArguments& arguments);
 /// --dry-run, which comes last.
 void addDryRun(CLI::App& command, EnforceArguments& arguments);

@@ -29,15 +29,13 @@ struct FleetArguments : EnforceArguments {
 
 remote::FleetRules readRules(const FleetArguments& arguments) {
     remote::FleetRules rules;
-    rules.nonEnvironmentProcesses = arguments.options.nonEnvironmentProcesses;
-    rules.environmentDevices = arguments.options.environmentDevices;
-    rules.environmentMemory = arguments.options.environmentMemory;
-    rules.maxDevices = {arguments.options.maxDevicesPerUser,
+    rules.switches = arguments.switches;
+    rules.maxDevices = {arguments.maxDevicesPerUser,
                         readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser)};
     rules.maxHosts = {arguments.maxHostsPerUser,
                       readUserLimits("--max-hosts-for-user", arguments.maxHostsForUser)};
     rules.terminate = mayTerminateProcesses();
-    rules.isDryRun = arguments.options.dryRun;
+    rules.isDryRun = arguments.isDryRun;
     return rules;
 }
 

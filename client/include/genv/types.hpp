@@ -180,20 +180,18 @@ struct AttachOptions {
     bool exact = false; ///< a count smaller than what is attached detaches the newest devices
 };
 
-/// Which rules Client::enforce() runs and how. A limit that is unset does not apply.
+/// Which rules Client::enforce() runs and how. A limit that is not given does not apply; the
+/// service refuses names that it does not know.
 struct EnforceOptions {
-    bool nonEnvironmentProcesses = false; ///< end processes on a GPU outside every environment
-    bool environmentDevices = true;       ///< end processes on devices their environment lacks
-    bool environmentMemory = true;        ///< end processes of environments over their share
-    std::optional<std::uint32_t> maxDevicesPerUser;
-    std::map<std::string, std::uint32_t> maxDevicesForUser; ///< by user name, over the one before
-    std::optional<std::uint32_t> maxEnvironmentsPerUser;
-    std::optional<std::uint32_t> maxProcessesPerUser;
-    std::optional<std::uint64_t> maxGpuMemoryPerUserBytes;
-    std::optional<std::uint64_t> maxGpuMemoryPerDeviceBytes;
-    std::optional<std::chrono::seconds> maxLifetime; ///< of an environment
-    std::optional<std::chrono::seconds> idleTimeout; ///< of an attachment
-    bool dryRun = false;                             ///< only tell what would be done
+    /// Rules by name, such as "env-devices", that are to be evaluated or not. Others are as the
+    /// service has them by default.
+    std::map<std::string, bool> rules;
+    /// Limits on how many there may be, by name, such as "max-devices-per-user".
+    std::map<std::string, std::uint32_t> counts;
+    /// Limits on memory in bytes and on time in seconds, by name, such as "max-lifetime".
+    std::map<std::string, std::uint64_t> amounts;
+    std::map<std::string, std::uint32_t> maxDevicesForUser; ///< by user name, over that in `counts`
+    bool dryRun = false;                                    ///< only tell what would be done
     bool terminate = true; ///< false: environments are detached and no process is signalled
 };
 

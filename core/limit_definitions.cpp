@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/limit_definitions.hpp"
+
+#include "core/ledger.hpp"
+#include "core/membership.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace genv::core {
+
+namespace {
+
+std::uint64_t wholeSeconds(std::chrono::microseconds time) {
+    const auto count = std::chrono::duration_cast<std::chrono::seconds>(time).count();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
+}
+
+std::uint64_t heldDevices(const Holdings& holdings) {
+    return holdings.devices();
+}
+
+std::uint64_t heldEnvironments(const Holdings& holdings) {
+    return holdings.environments;
+}
+
+std::uint64_t heldMemory(const Holdings& holdings) {
+    return holdings.totalMemory().count;
+}
+
+std::uint64_t heldMemoryOnADevice(const Holdings& holdings) {
+    return holdings.mostMemoryOnADevice().count;
+}
+
+// The processes that the rules count as a user's: those in their environments, and their own in
+// none.
+std::uint64_t computeProcesses(const LimitUseSources& from) {
+    if (from.last == nullptr)
+        return 0;
+    const EnvironmentLookup lookup = lookupIn(from.ledger);
+    const auto& processes = from.last->processes;
+    return static_cast<std::uint64_t>(
+        std::count_if(processes.begin(), processes.end(), [&](const ComputeProcess& process) {
+            const Environment* environment = environmentOf(lookup, process);
+            return (environment != nullptr ? environment->uid : process.user()) == from.user;
+        }));
+}
+
+std::uint64_t oldestEnvironment(const LimitUseSources& from) {
+    std::chrono::microseconds age{0};
+    for (const EnvironmentId& id : from.ledger.environmentsOf(from.user))
+        age = std::max(age, from.now - from.ledger.get(id).began);
+    return wholeSeconds(age);
+}
+
+std::uint64_t longestIdle(const LimitUseSources& from) {
+    std::chrono::milliseconds idle{0};
+    for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
+        for (const Attachment& attachment : from.ledger.get(id).attachments)
+            idle = std::max(idle, from.idleness.of(id, attachment.device.uuid, from.now));
+    }
+    return wholeSeconds(idle);
+}
+
+constexpr std::array definitions{
+    LimitDefinition{
+        "MaxDevicesPerUser", "max-devices-per-user", &Limits::maxDevices, LimitScope::User,
+        LimitedRequest::Devices, &heldDevices, "device", "DEVICES", "DEVICES", "Devices of a user",
+        "Distinct devices over all environments of the user.\n"
+        "Over it, the devices that were attached most recently go first, and the environments' "
+        "processes on them end."},
+    LimitDefinition{"MaxEnvironmentsPerUser", "max-environments-per-user", &Limits::maxEnvironments,
+                    LimitScope::User, LimitedRequest::Activation, &heldEnvironments, "environment",
+                    "ENVS", "ENVIRONMENTS", "Environments of a user",
+                    "Active environments.\n"
+                    "Over it, the most recently activated end first."},
+    LimitDefinition{
+        "MaxProcessesPerUser", "max-processes-per-user", &Limits::maxProcesses, LimitScope::User,
+        LimitedRequest::None, &computeProcesses, "process", "PROCS", "PROCESSES",
+        "Processes of a user that use a GPU",
+        "Compute processes: those in the user's environments, and the user's own in none.\n"
+        "Over it, the most recently started end first."},
+    LimitDefinition{
+        "MaxGpuMemoryPerUser", "max-gpu-memory-per-user", &Limits::maxGpuMemory, LimitScope::User,
+        LimitedRequest::Devices, &heldMemory, "GPU memory", "MEMORY", "GPU_MEMORY",
+        "Memory that a user's processes use, such as 4g",
+        "GPU memory over all devices.\n"
+        "A request counts shares, of which a whole device counts as all of its memory; the rule "
+        "counts what processes use, and ends the fewest that suffice, chosen as for *EnvMemory=*."},
+    LimitDefinition{"MaxGpuMemoryPerDevice", "max-gpu-memory-per-device",
+                    &Limits::maxGpuMemoryPerDevice, LimitScope::Device, LimitedRequest::Devices,
+                    &heldMemoryOnADevice, "GPU memory on one device", "PER GPU",
+                    "GPU_MEMORY_PER_DEVICE", "The same on any one device",
+                    "The same on any one device."},
+    LimitDefinition{
+        "MaxLifetime", "max-lifetime", &Limits::maxLifetime, LimitScope::Environment,
+        LimitedRequest::Lifetime, &oldestEnvironment, "", "LIFETIME", "LIFETIME",
+        "Age of an environment, such as 2h",
+        "How long an environment may be active, without the time it waits for its first devices.\n"
+        "It is also the lease of those who ask for none: their owners are warned ten minutes and "
+        "one minute before.\n"
+        "It then ends, and its processes on its devices with it."},
+    LimitDefinition{
+        "IdleTimeout", "idle-timeout", &Limits::idleTimeout, LimitScope::Attachment,
+        LimitedRequest::None, &longestIdle, "", "IDLE", "IDLE_TIME",
+        "Idle time of an attached device, such as 30min",
+        "How long an attachment may be idle before it is detached.\n"
+        "At each look, an attachment is in use when a compute process of its environment is on the "
+        "device and the device's utilisation is above zero or unknown.\n"
+        "Utilisation is the device's, so on a shared device another environment's work counts, "
+        "too.\n"
+        "Since a start of the service every attachment counts as used at that moment."},
+};
+
+} // namespace
+
+std::optional<std::uint64_t> LimitDefinition::allowed(const Limits& limits) const {
+    const auto number = [](const auto& value) -> std::uint64_t {
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Bytes>)
+            return value.count;
+        else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>)
+            return wholeSeconds(value);
+        else
+            return value;
+    };
+    return std::visit(
+        [&](auto limit) {
+            return limits.*limit ? std::optional(number(*(limits.*limit))) : std::nullopt;
+        },
+        member);
+}
+
+std::span<const LimitDefinition> limitDefinitions() {
+    return definitions;
+}
+
+const LimitDefinition* findLimit(std::string_view name) {
+    const auto found =
+        std::find_if(definitions.begin(), definitions.end(),
+                     [&](const LimitDefinition& limit) { return limit.name == name; });
+    return found == definitions.end() ? nullptr : &*found;
+}
+
+} // namespace genv::core

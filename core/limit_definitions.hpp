@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The table of limits: which there are, what they are called, and how their use is counted.
+// genvd.conf, GetLimits, Enforce, genvctl's options, tables and completion, and the manuals read
+// it.
+//
+// A new limit is a member of Limits, a row here, and the rule of the same name that watches it
+// (rules/rule_definitions.hpp).
+#pragma once
+
+#include "core/holdings.hpp"
+#include "core/idleness.hpp"
+#include "core/limits.hpp"
+#include "core/ports/observer.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace genv::core {
+
+class Ledger;
+
+enum class LimitUnit { Count, Memory, Time };
+
+/// Whose use a limit bounds.
+enum class LimitScope {
+    User,        ///< all that a user has
+    Device,      ///< what a user has of any one device
+    Environment, ///< what any one environment has
+    Attachment,  ///< any one attachment
+};
+
+/// Which requests are refused because of a limit. Rules watch every limit, whatever was asked.
+enum class LimitedRequest {
+    None,
+    Activation, ///< a new environment
+    Devices,    ///< devices for an environment
+    Lifetime,   ///< a lease
+};
+
+/// What GetLimits counts the use of a limit from.
+struct LimitUseSources {
+    const Ledger& ledger;
+    Uid user = 0;
+    const Observation* last = nullptr; ///< the last observation; null where there is none yet
+    const Idleness& idleness;
+    BootTime now;
+};
+
+/// Counts what is held: by a user, or by an environment where that is the limit's scope.
+using CountHeld = std::uint64_t (*)(const Holdings&);
+/// Counts what only observation tells. Times are in seconds.
+using CountObserved = std::uint64_t (*)(const LimitUseSources&);
+
+/// One limit. Texts follow the rules for help texts; `manual` may have several lines, a sentence
+/// each, with the names of keys between asterisks.
+struct LimitDefinition {
+    using Member =
+        std::variant<std::optional<std::uint32_t> Limits::*, std::optional<Bytes> Limits::*,
+                     std::optional<std::chrono::milliseconds> Limits::*>;
+
+    std::string_view key;  ///< in genvd.conf and GetLimits: "MaxDevicesPerUser"
+    std::string_view name; ///< its rule's, and that of its option: "max-devices-per-user"
+    Member member;
+    LimitScope scope;
+    LimitedRequest refuses;
+    std::variant<CountHeld, CountObserved> count;
+    std::string_view thing;  ///< what is counted, in the singular: "device"; empty for times
+    std::string_view label;  ///< its column's title in a table for people: "DEVICES"
+    std::string_view column; ///< its columns' titles in CSV, without unit: "DEVICES"
+    std::string_view help;   ///< of the option
+    std::string_view manual; ///< in genvd.conf(5)
+
+    [[nodiscard]] LimitUnit unit() const { return static_cast<LimitUnit>(member.index()); }
+    /// What it allows: a number, bytes or whole seconds. Nothing where it is not set.
+    [[nodiscard]] std::optional<std::uint64_t> allowed(const Limits& limits) const;
+};
+
+/// Every limit, in the order of genvd.conf.
+std::span<const LimitDefinition> limitDefinitions();
+
+/// The limit of this name ("max-devices-per-user"), or null.
+const LimitDefinition* findLimit(std::string_view name);
+
+} // namespace genv::core

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The table of rules: which there are, in which order they are evaluated, and what switches each
+// on. genvd.conf, Enforce, genvctl's options and completion, the metrics and the manuals read it.
+//
+// A new rule is an enumerator, a function that finds what violates it, and a row. One that watches
+// a limit has the limit's name (limit_definitions.hpp); any other has a member of RuleSwitches.
+#pragma once
+
+#include "core/reason.hpp"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace genv::core {
+
+class WorkingState;
+struct RuleSet;
+
+/// The rules, in the order in which they are evaluated: each sees what those before it have found.
+enum class Rule {
+    NonEnvProcesses,
+    EnvDevices,
+    MaxLifetime,
+    MaxEnvironmentsPerUser,
+    MaxDevicesPerUser,
+    IdleTimeout,
+    EnvMemory,
+    MaxProcessesPerUser,
+    MaxGpuMemoryPerDevice,
+    MaxGpuMemoryPerUser,
+};
+
+/// The rules that are switched on and off, with their defaults.
+struct RuleSwitches {
+    bool nonEnvProcesses = false;
+    bool envDevices = true;
+    bool envMemory = true;
+
+    friend bool operator==(const RuleSwitches&, const RuleSwitches&) = default;
+};
+
+/// How a rule without a limit is switched. `manual` is as in LimitDefinition.
+struct RuleSwitch {
+    std::string_view key; ///< in genvd.conf: "EnvDevices"
+    bool RuleSwitches::*member;
+    std::string_view help;   ///< of the option of the rule's name
+    std::string_view manual; ///< in genvd.conf(5)
+};
+
+/// One rule.
+struct RuleDefinition {
+    Rule rule;
+    std::string_view name; ///< in reasons ("rule:<name>"), messages, and that of its option
+    /// Adds what violates it.
+    void (*find)(WorkingState& state, const RuleSet& rules);
+    std::optional<RuleSwitch> toggle; ///< none: it watches the limit of its name
+    Reason (*reason)() = nullptr;     ///< why what it found is done; null: "rule:<name>"
+};
+
+/// Every rule, in the order of evaluation.
+std::span<const RuleDefinition> ruleDefinitions();
+
+/// A rule's name.
+std::string_view nameOf(Rule rule);
+
+/// Why something that a rule found is done: "expired" and "idle" for the two that are about time.
+Reason reasonOf(Rule rule);
+
+// One function a rule; each adds its findings.
+void findNonEnvProcesses(WorkingState& state, const RuleSet& rules);
+void findEnvDevices(WorkingState& state, const RuleSet& rules);
+void findLifetimes(WorkingState& state, const RuleSet& rules);
+void findMaxEnvironments(WorkingState& state, const RuleSet& rules);
+void findMaxDevices(WorkingState& state, const RuleSet& rules);
+void findIdle(WorkingState& state, const RuleSet& rules);
+void findEnvMemory(WorkingState& state, const RuleSet& rules);
+void findMaxProcesses(WorkingState& state, const RuleSet& rules);
+void findMemoryPerDevice(WorkingState& state, const RuleSet& rules);
+void findMemoryPerUser(WorkingState& state, const RuleSet& rules);
+
+} // namespace genv::core
