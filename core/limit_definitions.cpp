@@ -69,6 +69,13 @@ constexpr std::array definitions{
         "Distinct devices over all environments of the user.\n"
         "Over it, the devices that were attached most recently go first, and the environments' "
         "processes on them end."},
+    LimitDefinition{"MaxDevicesPerEnvironment", "max-devices-per-environment",
+                    &Limits::maxDevicesPerEnvironment, LimitScope::Environment,
+                    LimitedRequest::Devices, &heldDevices, "device", "PER ENV",
+                    "DEVICES_PER_ENVIRONMENT", "Devices of any one environment",
+                    "Devices of any one environment of the user.\n"
+                    "Over it, those that were attached most recently go first, and the "
+                    "environment's processes on them end."},
     LimitDefinition{"MaxEnvironmentsPerUser", "max-environments-per-user", &Limits::maxEnvironments,
                     LimitScope::User, LimitedRequest::Activation, &heldEnvironments, "environment",
                     "ENVS", "ENVIRONMENTS", "Environments of a user",

@@ -28,13 +28,14 @@ struct UserInfo {
 /// What a user may have at most; what is unset is unlimited, and what is infinite() is unlimited
 /// whatever others say.
 struct Limits {
-    std::optional<std::uint32_t> maxDevices;              ///< distinct devices attached
-    std::optional<std::uint32_t> maxEnvironments;         ///< active environments
-    std::optional<std::uint32_t> maxProcesses;            ///< compute processes
-    std::optional<Bytes> maxGpuMemory;                    ///< over all devices
-    std::optional<Bytes> maxGpuMemoryPerDevice;           ///< on any one device
-    std::optional<std::chrono::milliseconds> maxLifetime; ///< of an environment
-    std::optional<std::chrono::milliseconds> idleTimeout; ///< of an attachment
+    std::optional<std::uint32_t> maxDevices;               ///< distinct devices attached
+    std::optional<std::uint32_t> maxDevicesPerEnvironment; ///< attached to any one environment
+    std::optional<std::uint32_t> maxEnvironments;          ///< active environments
+    std::optional<std::uint32_t> maxProcesses;             ///< compute processes
+    std::optional<Bytes> maxGpuMemory;                     ///< over all devices
+    std::optional<Bytes> maxGpuMemoryPerDevice;            ///< on any one device
+    std::optional<std::chrono::milliseconds> maxLifetime;  ///< of an environment
+    std::optional<std::chrono::milliseconds> idleTimeout;  ///< of an attachment
 
     friend bool operator==(const Limits&, const Limits&) = default;
 };

@@ -61,6 +61,27 @@ void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
     }
 }
 
+void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules) {
+    for (const auto& [user, environments] : byOwner(state)) {
+        const auto limit = state.limitsOf(user, rules).maxDevicesPerEnvironment;
+        for (const Environment* environment : environments) {
+            std::vector<const Attachment*> counted;
+            for (const Attachment& attachment : environment->attachments) {
+                if (!attachment.exempt && !state.isDetached(*environment, attachment.device.uuid))
+                    counted.push_back(&attachment);
+            }
+            if (!limit || counted.size() <= *limit)
+                continue;
+            state.find(Rule::MaxDevicesPerEnvironment, user, environment->id, environment->id,
+                       fmt::format("Environment {} is attached to {} devices which is {} more than "
+                                   "the maximum allowed",
+                                   environment->id, counted.size(), counted.size() - *limit));
+            for (std::size_t i = *limit; i < counted.size(); ++i) // they are oldest first
+                state.detach(*environment, counted[i]->device.uuid);
+        }
+    }
+}
+
 void findMaxDevices(WorkingState& state, const RuleSet& rules) {
     struct Hold {
         std::uint64_t since = 0; // when the user first got the device

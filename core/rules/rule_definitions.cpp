@@ -24,6 +24,10 @@ constexpr std::array definitions{
     RuleDefinition{Rule::MaxLifetime, "max-lifetime", &findLifetimes, {}, &Reason::expired},
     RuleDefinition{
         Rule::MaxEnvironmentsPerUser, "max-environments-per-user", &findMaxEnvironments, {}},
+    RuleDefinition{Rule::MaxDevicesPerEnvironment,
+                   "max-devices-per-environment",
+                   &findMaxDevicesPerEnvironment,
+                   {}},
     RuleDefinition{Rule::MaxDevicesPerUser, "max-devices-per-user", &findMaxDevices, {}},
     RuleDefinition{Rule::IdleTimeout, "idle-timeout", &findIdle, {}, &Reason::idle},
     RuleDefinition{

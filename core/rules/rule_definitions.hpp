@@ -23,6 +23,7 @@ enum class Rule {
     EnvDevices,
     MaxLifetime,
     MaxEnvironmentsPerUser,
+    MaxDevicesPerEnvironment,
     MaxDevicesPerUser,
     IdleTimeout,
     EnvMemory,
@@ -72,6 +73,7 @@ void findNonEnvProcesses(WorkingState& state, const RuleSet& rules);
 void findEnvDevices(WorkingState& state, const RuleSet& rules);
 void findLifetimes(WorkingState& state, const RuleSet& rules);
 void findMaxEnvironments(WorkingState& state, const RuleSet& rules);
+void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules);
 void findMaxDevices(WorkingState& state, const RuleSet& rules);
 void findIdle(WorkingState& state, const RuleSet& rules);
 void findEnvMemory(WorkingState& state, const RuleSet& rules);

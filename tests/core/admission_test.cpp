@@ -51,6 +51,19 @@ TEST_F(Admission, RefusesTheDeviceBeyondTheLimitAndNamesIt) {
               "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
 }
 
+TEST_F(Admission, RefusesTheDeviceBeyondTheLimitOfAnEnvironment) {
+    limits.maxDevicesPerEnvironment = 2;
+    attachIndices("20", {0});
+    EXPECT_EQ(attaching("20", {1}), std::nullopt);
+    EXPECT_EQ(attaching("30", {1, 2}), std::nullopt) << "each environment has its own";
+    const QuotaViolation tooMany = "an environment may have 2 devices, and this would make 3 "
+                                   "(MaxDevicesPerEnvironment)";
+    EXPECT_EQ(attaching("20", {1, 2}), tooMany);
+    EXPECT_EQ(activating({1, 2, 3}), tooMany);
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, 3, {}}), tooMany);
+    EXPECT_EQ(core::admitConfiguration(limits, {{}, 2, {}}), std::nullopt);
+}
+
 TEST_F(Admission, CountsTheDevicesOfAllEnvironmentsOfAUserAndOfNobodyElse) {
     limits.maxDevices = 2;
     attachIndices("20", {0});

@@ -112,6 +112,25 @@ TEST_F(ClaimRules, DetachTheMostRecentDevicesOfWhoHasTooMany) {
     EXPECT_TRUE(found.ended.empty());
 }
 
+TEST_F(ClaimRules, DetachTheMostRecentDevicesOfAnEnvironmentThatHasTooMany) {
+    table.general.maxDevicesPerEnvironment = 2;
+    activate("20", alice);
+    activate("21", alice);
+    attachIndices("20", {3, 2});
+    attachIndices("21", {1});
+    EXPECT_TRUE(findings().empty()) << "three of a user, and two of an environment at most";
+    attachIndices("20", {0});
+    run(500, alice, {{0, gigabytes(1)}}, "20");
+    run(501, alice, {{3, gigabytes(1)}}, "20");
+    const auto found = finding();
+    EXPECT_EQ(found.rule, Rule::MaxDevicesPerEnvironment);
+    EXPECT_EQ(found.environment, "20");
+    EXPECT_EQ(found.message,
+              "Environment 20 is attached to 3 devices which is 1 more than the maximum allowed");
+    EXPECT_EQ(detachmentsOf(found), Texts{"20/GPU-0"});
+    EXPECT_EQ(pidsOf(found), Pids{500});
+}
+
 TEST_F(ClaimRules, CountADeviceOnceAndTakeItFromAllEnvironmentsOfTheUser) {
     table.general.maxDevices = 1;
     for (const auto& [id, uid] : {std::pair("20", alice), {"21", alice}, {"40", bob}}) {

@@ -31,15 +31,16 @@ TEST_F(LimitUses, AreAllNamedForSomebodyWhoHasAndUsesNothing) {
         EXPECT_EQ(use.allowed, std::nullopt) << use.name;
         EXPECT_EQ(use.used, 0U) << use.name;
     }
-    EXPECT_EQ(names, (std::vector<std::string_view>{"MaxDevicesPerUser", "MaxEnvironmentsPerUser",
-                                                    "MaxProcessesPerUser", "MaxGpuMemoryPerUser",
-                                                    "MaxGpuMemoryPerDevice", "MaxLifetime",
-                                                    "IdleTimeout"}));
+    EXPECT_EQ(names, (std::vector<std::string_view>{"MaxDevicesPerUser", "MaxDevicesPerEnvironment",
+                                                    "MaxEnvironmentsPerUser", "MaxProcessesPerUser",
+                                                    "MaxGpuMemoryPerUser", "MaxGpuMemoryPerDevice",
+                                                    "MaxLifetime", "IdleTimeout"}));
 }
 
 TEST_F(LimitUses, CarryWhatAnAdministratorAllows) {
-    limits = {2, 3, 4, gigabytes(5), gigabytes(6), 90s, 2500ms};
+    limits = {2, 1, 3, 4, gigabytes(5), gigabytes(6), 90s, 2500ms};
     EXPECT_EQ(of("MaxDevicesPerUser").allowed, 2U);
+    EXPECT_EQ(of("MaxDevicesPerEnvironment").allowed, 1U);
     EXPECT_EQ(of("MaxEnvironmentsPerUser").allowed, 3U);
     EXPECT_EQ(of("MaxProcessesPerUser").allowed, 4U);
     EXPECT_EQ(of("MaxGpuMemoryPerUser").allowed, 5'000'000'000U);
@@ -56,6 +57,7 @@ TEST_F(LimitUses, CountDistinctDevicesAndTheMemoryOfShares) {
     attachShares("30", {1}, gigabytes(2));
     attachIndices("40", {3});
     EXPECT_EQ(of("MaxDevicesPerUser").used, 2U) << "device 1 counts once";
+    EXPECT_EQ(of("MaxDevicesPerEnvironment").used, 2U) << "the environment with the most";
     EXPECT_EQ(of("MaxEnvironmentsPerUser").used, 2U);
     EXPECT_EQ(of("MaxGpuMemoryPerUser").used, 10'000'000'000U);
     EXPECT_EQ(of("MaxGpuMemoryPerDevice").used, 6'000'000'000U);

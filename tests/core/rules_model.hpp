@@ -68,6 +68,9 @@ class RulesModel {
         case core::Rule::MaxEnvironmentsPerUser:
             judgeEnvironments(finding);
             break;
+        case core::Rule::MaxDevicesPerEnvironment:
+            judgeDevicesOfEnvironment(finding);
+            break;
         case core::Rule::MaxDevicesPerUser:
             judgeDevices(finding);
             break;
@@ -188,6 +191,8 @@ class RulesModel {
         if (limits.maxLifetime && !environment.exempt) {
             EXPECT_LE(environment.age.count(), limits.maxLifetime->count());
         }
+        EXPECT_LE(countedDevices(environment),
+                  limits.maxDevicesPerEnvironment.value_or(UINT32_MAX));
         for (const auto& [device, hold] : environment.holds) {
             if (limits.idleTimeout && !hold.exempt) {
                 EXPECT_LE(hold.idle.count(), limits.idleTimeout->count());
@@ -275,6 +280,24 @@ class RulesModel {
             for (const std::string& id : ended)
                 EXPECT_TRUE(ended.contains(kept->id) || kept->order < find(id)->order);
         }
+    }
+    static std::size_t countedDevices(const ModelEnvironment& environment) {
+        return static_cast<std::size_t>(
+            std::count_if(environment.holds.begin(), environment.holds.end(),
+                          [](const auto& hold) { return !hold.second.exempt; }));
+    }
+    void judgeDevicesOfEnvironment(const core::Finding& finding) const {
+        EXPECT_TRUE(finding.ended.empty());
+        const ModelEnvironment& environment = *find(finding.environment.value());
+        const std::size_t allowed = limitsOf(finding.user).maxDevicesPerEnvironment.value();
+        const std::size_t all = countedDevices(environment);
+        ASSERT_GT(all, allowed);
+        EXPECT_EQ(all - finding.detachments.size(), allowed);
+        for (const core::Detachment& detachment : finding.detachments) {
+            EXPECT_EQ(detachment.environment, environment.id);
+            EXPECT_FALSE(environment.holds.at(detachment.device).exempt);
+        }
+        judgeDetachments(finding);
     }
     void judgeDevices(const core::Finding& finding) const {
         EXPECT_TRUE(finding.ended.empty());

@@ -72,6 +72,8 @@ class World : public RulesTest {
         if (oneIn(3))
             limits.maxDevices = below(4);
         if (oneIn(3))
+            limits.maxDevicesPerEnvironment = below(3);
+        if (oneIn(3))
             limits.maxEnvironments = below(3);
         if (oneIn(3))
             limits.maxProcesses = below(4);

@@ -125,8 +125,9 @@ TEST_F(SettingsFile, HoldsRulesAndLimits) {
     EXPECT_FALSE(settings.rules.envDevices || settings.rules.envMemory || settings.linger);
     EXPECT_EQ(settings.grace, 60s);
     const core::Limits everybody = settings.limits.of({1003, "carol", {}});
-    EXPECT_EQ(everybody, (core::Limits{2, 3, std::nullopt, core::Bytes{32'000'000'000},
-                                       core::Bytes{8ULL << 30}, 48h, 1h}));
+    EXPECT_EQ(everybody,
+              (core::Limits{2, std::nullopt, 3, std::nullopt, core::Bytes{32'000'000'000},
+                            core::Bytes{8ULL << 30}, 48h, 1h}));
     EXPECT_EQ(settings.limits.of({1002, "bob", {"students"}}).maxDevices, 1U);
     EXPECT_EQ(settings.limits.of({1001, "alice", {"students"}}).maxDevices, std::nullopt);
 }

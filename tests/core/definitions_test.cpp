@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tables of limits and of rules fit each other, and each row can be told from the others.
+#include "core/limit_definitions.hpp"
+#include "core/rules/rule_definitions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace genv::tests {
+namespace {
+
+TEST(Definitions, GiveEveryLimitTheRuleOfItsName) {
+    std::set<std::string_view> watching;
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (!rule.toggle)
+            watching.insert(rule.name);
+    }
+    std::set<std::string_view> limits;
+    for (const core::LimitDefinition& limit : core::limitDefinitions())
+        limits.insert(limit.name);
+    EXPECT_EQ(limits, watching);
+}
+
+TEST(Definitions, OfLimitsDifferInWhatTheyAreCalledAndWhereTheyAreKept) {
+    std::set<std::string_view> keys;
+    std::set<std::string_view> labels;
+    std::set<std::string_view> columns;
+    core::Limits limits;
+    for (const core::LimitDefinition& limit : core::limitDefinitions()) {
+        EXPECT_TRUE(keys.insert(limit.key).second) << limit.key;
+        EXPECT_TRUE(labels.insert(limit.label).second) << limit.key;
+        EXPECT_TRUE(columns.insert(limit.column).second) << limit.key;
+        EXPECT_EQ(limit.allowed(limits), std::nullopt) << limit.key << ": another row set it";
+        std::visit(
+            [&](auto member) {
+                using Value = typename std::remove_cvref_t<decltype(limits.*member)>::value_type;
+                limits.*member = Value{};
+            },
+            limit.member);
+        EXPECT_EQ(limit.allowed(limits), 0U) << limit.key;
+    }
+}
+
+TEST(Definitions, OfSwitchedRulesDifferInWhatTheyAreCalledAndWhereTheyAreKept) {
+    std::set<std::string_view> keys;
+    core::RuleSwitches off{false, false, false};
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (!rule.toggle)
+            continue;
+        EXPECT_TRUE(keys.insert(rule.toggle->key).second) << rule.name;
+        EXPECT_FALSE(off.*rule.toggle->member) << rule.name << ": another row set it";
+        off.*rule.toggle->member = true;
+    }
+}
+
+TEST(Definitions, FindALimitByItsName) {
+    EXPECT_EQ(core::findLimit("max-lifetime")->key, "MaxLifetime");
+    EXPECT_EQ(core::findLimit("max-nothing"), nullptr);
+}
+
+} // namespace
+} // namespace genv::tests
