@@ -36,6 +36,12 @@ bool mayTerminateProcesses() {
     return wanted == nullptr || std::strcmp(wanted, "0") != 0;
 }
 
+void requireTermination(const std::string& hint) {
+    if (!mayTerminateProcesses())
+        throw Failure(ExitStatus::Failed, "GENV_TERMINATE_PROCESSES=0 forbids ending processes",
+                      hint);
+}
+
 bool isForStandardError(std::string_view message) {
     constexpr std::array<std::string_view, 3> marks{"[ERROR]", "[WARNING]", "[DEBUG]"};
     return std::any_of(marks.begin(), marks.end(),

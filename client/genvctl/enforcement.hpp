@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an enforcement did, for people and as JSON, and the report that one can be asked for with.
+// These functions show what an enforcement did, to people and as JSON, and read the report that
+// asks for one.
 #pragma once
 
 #include "client/genvctl/context.hpp"
@@ -13,6 +14,9 @@ namespace genv::ctl {
 
 /// Whether processes may be signalled: not under GENV_TERMINATE_PROCESSES=0.
 bool mayTerminateProcesses();
+
+/// Throws Failure with this hint where processes may not be signalled.
+void requireTermination(const std::string& hint);
 
 /// Whether a message is no result but tells of what could not be or was not to be done: it starts
 /// with [ERROR], [WARNING] or [DEBUG].

@@ -5,6 +5,7 @@
 #include "client/genvctl/commands/requests.hpp"
 #include "client/genvctl/commands/waiting_options.hpp"
 #include "client/genvctl/context.hpp"
+#include "client/genvctl/enforcement.hpp"
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/genv1_leftovers.hpp"
 #include "client/genvctl/lingering.hpp"
@@ -231,6 +232,8 @@ void deactivateShell(Context& context, bool kill) {
 }
 
 void deactivate(Context& context, const DeactivateArguments& arguments) {
+    if (arguments.kill)
+        requireTermination("Unset that variable, or leave --kill out.");
     if (!arguments.id) {
         deactivateShell(context, arguments.kill);
         return;

@@ -16,11 +16,9 @@ namespace genv::ctl {
 
 namespace {
 
-// As kill does: one that cannot be ended does not keep the others from it.
+// Like kill(1), it goes on after a process that it cannot end.
 void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
-    if (!mayTerminateProcesses())
-        throw Failure(ExitStatus::Failed, "GENV_TERMINATE_PROCESSES=0 forbids to end processes",
-                      "Without that variable, the command ends them.");
+    requireTermination("Unset that variable.");
     std::optional<ExitStatus> worst;
     for (const std::uint32_t pid : pids) {
         try {
