@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/real_program.hpp"
 
+#include "client/search_path.hpp"
 #include "shims/printable.hpp"
 
 #include <fmt/format.h>
@@ -51,20 +52,10 @@ std::string ownFolder() {
 
 std::optional<std::string> findRealProgram(const std::string& name,
                                            const std::string& shimsFolder) {
-    const char* path = std::getenv("PATH");
-    if (path == nullptr)
-        return std::nullopt;
-    std::string_view folders = path;
-    for (bool isLast = false; !isLast;) {
-        const std::size_t colon = folders.find(':');
-        isLast = colon == std::string_view::npos;
-        // An empty folder is the current one, as execvp(3) has it.
-        const std::string_view first = folders.substr(0, colon);
-        const std::filesystem::path folder = first.empty() ? "." : first;
-        if (isProgram(folder / name) && !isShim(folder / name, shimsFolder))
-            return folder / name;
-        if (!isLast)
-            folders.remove_prefix(colon + 1);
+    for (const std::string& folder : client::searchFolders()) {
+        const std::filesystem::path file = std::filesystem::path(folder) / name;
+        if (isProgram(file) && !isShim(file, shimsFolder))
+            return file;
     }
     return std::nullopt;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/genv1_leftovers.hpp"
 
+#include "client/search_path.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,7 +106,7 @@ class Search {
     std::vector<Genv1Leftover> run() {
         if (const auto winner = genv1OnPath(places_))
             add(Kind::Program, *winner, true);
-        for (const std::string& folder : split(places_.searchPath, ":"))
+        for (const std::string& folder : client::searchFolders(places_.searchPath))
             lookForProgram(folder);
         for (const char* folder : systemFolders)
             lookForProgram(places_.at(folder));
@@ -206,7 +208,7 @@ class Search {
 } // namespace
 
 std::optional<fs::path> genv1OnPath(const Places& places) {
-    for (const std::string& folder : split(places.searchPath, ":")) {
+    for (const std::string& folder : client::searchFolders(places.searchPath)) {
         const fs::path program = fs::path(folder) / "genv";
         if (!program.is_absolute() || access(program.c_str(), X_OK) != 0 ||
             fs::is_directory(program))

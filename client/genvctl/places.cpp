@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/places.hpp"
 
+#include "client/search_path.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +23,7 @@ std::string valueOf(const char* name) {
 Places Places::own() {
     Places places;
     places.home = valueOf("HOME");
-    places.searchPath = valueOf("PATH");
+    places.searchPath = client::searchPath();
     for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
         if (const std::string folder = valueOf(name); folder.starts_with('/'))
             places.pythons.emplace_back(folder);

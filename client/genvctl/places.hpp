@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where things of this machine and of the person who runs the command are looked for.
+// Places says where genvctl looks for things of this machine and of the person who runs it.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace genv::ctl {
 struct Places {
     std::filesystem::path root = "/";           ///< what every absolute path is below
     std::filesystem::path home;                 ///< the person's; empty: unknown
-    std::string searchPath;                     ///< $PATH
+    std::string searchPath;                     ///< as client::searchPath()
     std::vector<std::filesystem::path> pythons; ///< active Python environments, such as conda's
     bool everybody = false; ///< the homes of all users are looked at, too, as root may
 

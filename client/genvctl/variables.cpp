@@ -4,6 +4,7 @@
 #include "client/genvctl/exit_status.hpp"
 #include "client/genvctl/status_file.hpp"
 #include "client/genvctl/text.hpp"
+#include "client/search_path.hpp"
 #include "core/text.hpp"
 #include "core/visible_devices.hpp"
 #include "genv/client.hpp"
@@ -20,15 +21,6 @@ namespace genv::ctl {
 
 namespace {
 
-std::vector<std::string> searchPath() {
-    const char* path = std::getenv("PATH");
-    std::istringstream text(path != nullptr ? path : "/bin:/usr/bin");
-    std::vector<std::string> folders;
-    for (std::string folder; std::getline(text, folder, ':');)
-        folders.push_back(folder.empty() ? "." : folder);
-    return folders;
-}
-
 bool hasProgram(const std::vector<std::string>& folders, const std::string& name) {
     return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
         std::error_code error;
@@ -42,7 +34,7 @@ bool hasProgram(const std::vector<std::string>& folders, const std::string& name
 // shims/CMakeLists.txt makes the folders.
 std::string shimsFolder() {
     const std::string base = GENV_SHIMS_FOLDER;
-    const std::vector<std::string> folders = searchPath();
+    const std::vector<std::string> folders = client::searchFolders();
     for (const char* kind : {"", "-docker", "-podman", "-plain"}) {
         if (std::find(folders.begin(), folders.end(), base + kind) != folders.end())
             return base + kind;

@@ -4,6 +4,7 @@
 #include "client/genvctl/commands/requests.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/variables.hpp"
+#include "client/search_path.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,18 +27,8 @@ void setVariables(const std::vector<Variable>& variables) {
     }
 }
 
-std::string usualPath() {
-    std::string path(confstr(_CS_PATH, nullptr, 0), '\0');
-    confstr(_CS_PATH, path.data(), path.size());
-    path.resize(path.empty() ? 0 : path.size() - 1); // the closing zero
-    return path;
-}
-
 void putShimsFirst() {
-    const char* path = std::getenv("PATH");
-    // Without one, as a cron job or a unit may be, commands are looked for where they always are.
-    const std::string folders = path != nullptr ? path : usualPath();
-    setenv("PATH", fmt::format("{}:{}", shimsFolder(), folders).c_str(), 1);
+    setenv("PATH", fmt::format("{}:{}", shimsFolder(), client::searchPath()).c_str(), 1);
 }
 
 std::string start(Context& context, const OwnEnvironmentOptions& wanted,
