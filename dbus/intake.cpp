@@ -66,9 +66,7 @@ Intake::Intake(sdbus::IConnection& connection, Callers& callers, const core::Clo
                core::Log& log)
     : callers_(callers), clock_(clock), log_(log), bus_(busOf(connection)) {
     sd_bus_slot* slot = nullptr;
-    const int result = sd_bus_add_filter(bus_, &slot, onMessage, this);
-    if (result < 0)
-        throw sdbus::createError(-result, "messages cannot be looked at as they come in");
+    require(sd_bus_add_filter(bus_, &slot, onMessage, this), "cannot filter messages of the bus");
     slot_.reset(slot);
     ::setsockopt(sd_bus_get_fd(bus_), SOL_SOCKET, SO_SNDBUF, &bytesUnread, sizeof(bytesUnread));
 }

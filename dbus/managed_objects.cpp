@@ -25,7 +25,8 @@ ManagedObjects::ManagedObjects(sdbus::IConnection& connection, WriteAll writeAll
     : writeAll_(std::move(writeAll)) {
     sd_bus_slot* slot = nullptr;
     // Asked before what is registered on the path by interface.
-    require(sd_bus_add_object(busOf(connection), &slot, contract::managerPath, onMessage, this));
+    require(sd_bus_add_object(busOf(connection), &slot, contract::managerPath, onMessage, this),
+            std::string("cannot serve the object ") + contract::managerPath);
     slot_.reset(slot);
 }
 

@@ -51,9 +51,11 @@ ObjectsOnDemand::ObjectsOnDemand(sdbus::IConnection& connection, const char* pre
     : prefix_(prefix), register_(std::move(registerObject)), list_(std::move(list)) {
     sd_bus* const bus = busOf(connection);
     sd_bus_slot* slot = nullptr;
-    require(sd_bus_add_fallback(bus, &slot, prefix, onCall, this));
+    require(sd_bus_add_fallback(bus, &slot, prefix, onCall, this),
+            std::string("cannot serve the objects below ") + prefix);
     calls_.reset(slot);
-    require(sd_bus_add_node_enumerator(bus, &slot, prefix, onEnumeration, this));
+    require(sd_bus_add_node_enumerator(bus, &slot, prefix, onEnumeration, this),
+            std::string("cannot list the objects below ") + prefix);
     enumerations_.reset(slot);
 }
 

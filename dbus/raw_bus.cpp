@@ -4,6 +4,8 @@
 #include "dbus/contract/names.hpp"
 #include "dbus/raw_message.hpp"
 
+#include <string>
+
 namespace genv::dbus {
 
 sd_bus* busOf(sdbus::IConnection& connection) {
@@ -13,9 +15,9 @@ sd_bus* busOf(sdbus::IConnection& connection) {
         RawMessage::of(object->createSignal(contract::busName, "QueueChanged")));
 }
 
-void require(int result) {
+void require(int result, std::string_view whatFailed) {
     if (result < 0)
-        throw sdbus::createError(-result, "sd-bus failed");
+        throw sdbus::createError(-result, std::string(whatFailed));
 }
 
 } // namespace genv::dbus

@@ -7,14 +7,16 @@
 #include <systemd/sd-bus.h>
 
 #include <memory>
+#include <string_view>
 
 namespace genv::dbus {
 
 /// Borrowed: valid for as long as the connection.
 sd_bus* busOf(sdbus::IConnection& connection);
 
-/// Throws sdbus::Error where the result of a function of sd-bus is a failure.
-void require(int result);
+/// Throws sdbus::Error where the result of a function of sd-bus is a failure. Its message says what
+/// failed, in the words that are given.
+void require(int result, std::string_view whatFailed = "sd-bus failed");
 
 struct Unreference {
     void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }

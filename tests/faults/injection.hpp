@@ -17,6 +17,7 @@ enum CallClass : std::uint32_t {
     spawnCalls = 16,  ///< posix_spawn(3), in any thread
     readCalls = 32,   ///< read(2) of files in the runtime directory
     shortWrites = 64, ///< write(2) to those, which takes half, whatever the action
+    busRegistrations = 128, ///< sd_bus_add_filter(3) and those that register objects with the bus
 };
 
 enum class FaultAction : std::uint32_t {

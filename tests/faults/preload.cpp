@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,6 +113,15 @@ int guarded(CallClass callClass, Function call, Arguments... arguments) {
         return -1;
     }
     return result(call(arguments...));
+}
+
+// Calls a function of sd-bus, which returns its error.
+template <typename... Arguments>
+int registered(const char* function, Arguments... arguments) {
+    if (strikes(genv::tests::busRegistrations))
+        return -strike();
+    const auto real = reinterpret_cast<int (*)(Arguments...)>(::dlsym(RTLD_NEXT, function));
+    return real(arguments...);
 }
 
 } // namespace
@@ -290,6 +300,26 @@ int clock_gettime(clockid_t clock, timespec* time) noexcept {
         time->tv_sec += offset / 1'000'000;
     }
     return done;
+}
+
+int sd_bus_add_filter(sd_bus* bus, sd_bus_slot** slot, sd_bus_message_handler_t handler,
+                      void* data) {
+    return registered("sd_bus_add_filter", bus, slot, handler, data);
+}
+
+int sd_bus_add_object(sd_bus* bus, sd_bus_slot** slot, const char* path,
+                      sd_bus_message_handler_t handler, void* data) {
+    return registered("sd_bus_add_object", bus, slot, path, handler, data);
+}
+
+int sd_bus_add_fallback(sd_bus* bus, sd_bus_slot** slot, const char* prefix,
+                        sd_bus_message_handler_t handler, void* data) {
+    return registered("sd_bus_add_fallback", bus, slot, prefix, handler, data);
+}
+
+int sd_bus_add_node_enumerator(sd_bus* bus, sd_bus_slot** slot, const char* path,
+                               sd_bus_node_enumerator_t handler, void* data) {
+    return registered("sd_bus_add_node_enumerator", bus, slot, path, handler, data);
 }
 
 void* malloc(std::size_t size) noexcept {

@@ -5,11 +5,21 @@
 
 #include <cerrno>
 #include <cstring>
+#include <regex>
 
 namespace genv::tests {
 namespace {
 
-class Starved : public ChangeTest {};
+class Starved : public ChangeTest {
+  protected:
+    // What a start that failed wrote to its log, without the name of the error.
+    static std::string reasonIn(const std::string& log) {
+        const std::regex line("the service cannot go on: \\[\\S+\\] (.*) \\(" +
+                              std::string(std::strerror(ENOMEM)) + "\\)");
+        std::smatch found;
+        return std::regex_search(log, found, line) ? found[1].str() : log;
+    }
+};
 
 // Whatever cannot be opened while it starts: it starts with everything, or not at all and has
 // touched nothing.
@@ -72,6 +82,33 @@ TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
     EXPECT_FALSE(std::filesystem::is_empty(broken));
     EXPECT_FALSE(bobs.hasEnded());
     std::filesystem::remove_all(broken);
+}
+
+// Without any one of them, the service would not hear its callers, or would serve them past its
+// caps.
+TEST_F(Starved, OfARegistrationWithTheBusItDoesNotStartAndSaysWhichOne) {
+    service.end(SIGKILL);
+    injector.arm(busRegistrations, FaultAction::None, 1);
+    service.start();
+    const std::uint32_t registrations = injector.seen();
+    std::set<std::string> reasons;
+    for (std::uint32_t point = 1; point <= registrations; ++point) {
+        SCOPED_TRACE("registration " + std::to_string(point));
+        service.end(SIGKILL);
+        const std::size_t before = service.log().size();
+        injector.arm(busRegistrations, FaultAction::Fail, point, ENOMEM);
+        EXPECT_THROW(service.start(), std::runtime_error);
+        reasons.insert(reasonIn(service.log().substr(before)));
+        injector.disarm();
+        if (!service.isRunning())
+            service.start();
+        EXPECT_EQ(describe(his), hisState);
+    }
+    EXPECT_EQ(reasons, (std::set<std::string>{
+                           "cannot filter messages of the bus",
+                           "cannot list the objects below /dev/genv/Manager/environment",
+                           "cannot serve the object /dev/genv/Manager",
+                           "cannot serve the objects below /dev/genv/Manager/environment"}));
 }
 
 } // namespace
