@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How it is decided whether an environment lingers: pinning takes a while, processes exit
-// meanwhile, and what an earlier sample says may be about something else.
+// These tests show how genvd decides whether an environment lingers: pinning takes a while,
+// processes exit meanwhile, and an earlier sample may be about something else.
 #include "core/kernel_restarts.hpp"
 #include "core/root_process.hpp"
 #include "tests/core/lingering_fixture.hpp"
@@ -165,7 +165,7 @@ TEST_F(LingeringDecision, ComesOnceAKernelIsNotRestarted) {
     processes.onExit({});
 }
 
-// -- devices that a process outside every environment uses
+// -- processes outside every environment use these devices
 
 TEST_F(LingeringDecision, OfAnOccupiedDeviceWaitsForASampleAndNoLongerThanItsDeadline) {
     haveGpus(1);

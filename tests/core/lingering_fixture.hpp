@@ -51,6 +51,22 @@ class LingeringTest : public Queueing {
         activate(id, uid);
         attachIndices(id, std::move(devices));
     }
+    // A living child of a process on GPU 0; it does not say where it belongs.
+    core::ComputeProcess childOf(core::Pid parent, core::Pid pid) {
+        core::ComputeProcess child = worker(pid, alice, {"GPU-0"}, "");
+        child.ancestors = {{parent, 7}};
+        return child;
+    }
+    // The machine gets `count` GPUs and environment 10, which lingers on GPU 0 for its process 500.
+    void lingerOnGpu0(core::DeviceIndex count) {
+        haveGpus(count);
+        holding("10", alice, {0});
+        const core::ComputeProcess left = worker(500, alice, {"GPU-0"}, "10");
+        processes.exit(10);
+        sample(sampleOf(count, {left}));
+        ASSERT_TRUE(isLingering("10"));
+        told.clear();
+    }
     [[nodiscard]] bool isLingering(const std::string& id) const {
         const core::Environment* environment = ledger.find(id);
         return environment != nullptr && environment->isLingering();

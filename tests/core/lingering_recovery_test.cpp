@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments that linger, or whose end is pending, when the service starts again.
+// The service starts again while environments linger or their end is pending.
 #include "core/recovery.hpp"
 #include "tests/core/lingering_fixture.hpp"
 
@@ -8,7 +8,8 @@ namespace {
 
 class LingeringRecovery : public LingeringTest {
   protected:
-    // The service as it starts again: its own ledger, and a driver that has not answered yet.
+    // This is the service as it starts again: its ledger is new, and its driver has not answered
+    // yet.
     struct Again {
         core::EventHub events;
         core::Ledger ledger;
@@ -38,11 +39,7 @@ class LingeringRecovery : public LingeringTest {
 };
 
 TEST_F(LingeringRecovery, KeepsWhatLingered) {
-    haveGpus(1);
-    holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
-    processes.exit(10);
-    sample(sampleOf(1, {left}));
+    lingerOnGpu0(1);
     crash();
     Again again(*this);
     EXPECT_EQ(again.report.restored, 1U);
@@ -80,8 +77,7 @@ TEST_F(LingeringRecovery, AsksTheDriverAboutWhatEndedWhileItWasAway) {
 TEST_F(LingeringRecovery, KnowsWhoBelongedToWhatWasEndingWhenItWasKilled) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = worker(500, alice, {"GPU-0"}, "");
-    child.ancestors = {{10, 7}};
+    core::ComputeProcess child = childOf(10, 500);
     sample(sampleOf(1, {child}));
     processes.exit(10);
     crash(); // before the sample
@@ -92,11 +88,7 @@ TEST_F(LingeringRecovery, KnowsWhoBelongedToWhatWasEndingWhenItWasKilled) {
 }
 
 TEST_F(LingeringRecovery, EndsWhatLingeredAndIsGone) {
-    haveGpus(1);
-    holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
-    processes.exit(10);
-    sample(sampleOf(1, {left}));
+    lingerOnGpu0(1);
     crash();
     processes.exit(500);
     Again again(*this);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whose last process is gone keeps the devices that its compute processes still use, and nothing
-// else; and nobody else gets those.
+// An environment whose last process is gone keeps the devices that its compute processes still use
+// and returns the others. Nobody else gets the devices that it keeps.
 #include "core/error.hpp"
 #include "core/membership.hpp"
 #include "core/state_schema.hpp"
@@ -13,19 +13,7 @@ using Indices = std::vector<core::DeviceIndex>;
 using Pids = std::vector<core::Pid>;
 using core::ErrorCode;
 
-class Lingering : public LingeringTest {
-  protected:
-    // An environment that lingers on GPU 0 for process 500.
-    void lingerOnGpu0() {
-        haveGpus(2);
-        holding("10", alice, {0});
-        const core::ComputeProcess left = worker(500, alice, {"GPU-0"}, "10");
-        processes.exit(10);
-        sample(sampleOf(2, {left}));
-        ASSERT_TRUE(isLingering("10"));
-        told.clear();
-    }
-};
+class Lingering : public LingeringTest {};
 
 TEST_F(Lingering, EndsNothingBeforeASampleSaysWhetherItsDevicesAreUsed) {
     haveGpus(1);
@@ -87,9 +75,8 @@ TEST_F(Lingering, KeepsTheDevicesInUseAndGivesTheOthersBack) {
 }
 
 TEST_F(Lingering, GoesOnForTheWorkersOfWhatLingered) {
-    lingerOnGpu0();
-    core::ComputeProcess child = worker(501, alice, {"GPU-0"}, "");
-    child.ancestors = {{500, 7}};
+    lingerOnGpu0(2);
+    core::ComputeProcess child = childOf(500, 501);
     sample(sampleOf(2, {child}));
     processes.exit(500); // now a child of pid 1, and it says nothing of itself
     child.ancestors = {};
@@ -104,8 +91,7 @@ TEST_F(Lingering, GoesOnForTheWorkersOfWhatLingered) {
 TEST_F(Lingering, KnowsAMemberThatTheLastSampleKnew) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = worker(500, alice, {"GPU-0"}, "");
-    child.ancestors = {{10, 7}};
+    core::ComputeProcess child = childOf(10, 500);
     sample(sampleOf(1, {child}));
     processes.exit(10);
     child.ancestors = {};
@@ -116,8 +102,7 @@ TEST_F(Lingering, KnowsAMemberThatTheLastSampleKnew) {
 TEST_F(Lingering, KnowsTheChildrenOfAShellThatDeactivatedIt) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = worker(500, alice, {"GPU-0"}, "");
-    child.ancestors = {{10, 7}}; // and the last sample was before it
+    const core::ComputeProcess child = childOf(10, 500); // and the last sample was before it
     ledger.deactivate("10", alice);
     sample(sampleOf(1, {child}));
     EXPECT_TRUE(isLingering("10"));
@@ -128,8 +113,7 @@ TEST_F(Lingering, KnowsTheChildrenOfAShellThatDeactivatedIt) {
 TEST_F(Lingering, HasItsMembersWhileItsEndIsPending) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = worker(500, alice, {"GPU-0"}, "");
-    child.ancestors = {{10, 7}};
+    core::ComputeProcess child = childOf(10, 500);
     sample(sampleOf(1, {child}));
     processes.exit(10);
     child.ancestors = {};
@@ -208,7 +192,7 @@ TEST_F(Lingering, KeepsWhatItCannotDecideUntilTheDriverAnswers) {
 }
 
 TEST_F(Lingering, TakesNoNewDevices) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     EXPECT_EQ(codeOf([&] { attachIndices("10", {1}); }), ErrorCode::NoSuchProcess);
     EXPECT_EQ(devicesOf("10"), Indices{0});
 }
@@ -230,7 +214,7 @@ TEST_F(Lingering, EndsTheWaitOfAnEnvironmentWhoseProcessIsGone) {
 }
 
 TEST_F(Lingering, ServesTheQueueOnlyOnceTheProcessIsGone) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     holding("20", bob, {1});
     activate("30", bob);
     ASSERT_TRUE(askCount("30", 1));
@@ -245,7 +229,7 @@ TEST_F(Lingering, ServesTheQueueOnlyOnceTheProcessIsGone) {
 }
 
 TEST_F(Lingering, IsEndedByRulesLeasesAndAdministratorsLikeAnyOther) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     ledger.end("10", {core::Reason::expired(), 0, true});
     EXPECT_EQ(ledger.find("10"), nullptr);
     ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
@@ -253,27 +237,27 @@ TEST_F(Lingering, IsEndedByRulesLeasesAndAdministratorsLikeAnyOther) {
 }
 
 TEST_F(Lingering, IsEndedByAnAdministrator) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     ledger.deactivate("10", root);
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 
 TEST_F(Lingering, EndsWithTheLastDeviceThatIsTakenFromIt) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     ledger.detachDevice(0, std::nullopt, root);
     EXPECT_EQ(ledger.find("10"), nullptr);
     EXPECT_TRUE(store.documents.empty());
 }
 
 TEST_F(Lingering, GoesOnWhenItsOwnerDeactivatesItAgain) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     ledger.deactivate("10", alice);
     EXPECT_TRUE(isLingering("10"));
     EXPECT_EQ(pidsOf("10"), Pids{500});
 }
 
 TEST_F(Lingering, IsAnEnvironmentAgainOnceItsOwnerJoinsIt) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     processes.add(11, alice);
     ledger.addProcess("10", core::adopt(processes.pin(11), alice, alice), alice);
     EXPECT_FALSE(isLingering("10"));
@@ -315,11 +299,7 @@ TEST_F(Lingering, SharesOneSampleAmongThoseThatEndTogether) {
 }
 
 TEST_F(Lingering, IsToldToItsOwnerOnceAndOnlyWhenItLasts) {
-    haveGpus(2);
-    holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
-    processes.exit(10);
-    sample(sampleOf(2, {left}));
+    lingerOnGpu0(2);
     scheduler.pass(core::lingeringToldAfter - std::chrono::milliseconds{1});
     EXPECT_TRUE(toldOf<core::EnvironmentLingers>().empty()) << "children that die are no news";
     scheduler.pass(std::chrono::milliseconds{1});
@@ -339,11 +319,7 @@ TEST_F(Lingering, IsToldToItsOwnerOnceAndOnlyWhenItLasts) {
 }
 
 TEST_F(Lingering, IsSilentAboutChildrenThatAreDying) {
-    haveGpus(1);
-    holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
-    processes.exit(10);
-    sample(sampleOf(1, {left}));
+    lingerOnGpu0(1);
     processes.exit(500);
     sample(sampleOf(1, {}));
     scheduler.pass(core::lingeringToldAfter);
@@ -382,7 +358,7 @@ TEST_F(Lingering, CallsBackOnceEverythingThatEndsIsDecided) {
 }
 
 TEST_F(Lingering, CannotBeOutlivedByItsStateInTheStore) {
-    lingerOnGpu0();
+    lingerOnGpu0(2);
     const core::Environment before = ledger.get("10");
     EXPECT_EQ(core::decodeState(store.documents.at("10")), before);
     processes.exit(500);
