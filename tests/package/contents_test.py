@@ -124,6 +124,26 @@ class Contents(unittest.TestCase):
         self.assertIn("/etc/genv/genvd.conf", self.packaged("genv"))
         self.assertTrue((self.roots["genv"] / "etc/genv/genvd.conf.d").is_dir())
 
+    def test_the_maintainer_is_whoever_builds_them(self):
+        maintainer = "Ada O'Tester & Co <ada@packages.example>"  # as CMakeLists.txt says
+        for name in sorted(NAMES):
+            self.assertEqual(self.fields[name]["Maintainer"], maintainer, name)
+        changes, = PACKAGES.glob("*.changes")
+        self.assertIn(f"\nMaintainer: {maintainer}\nChanged-By: {maintainer}\n", changes.read_text(encoding="utf-8"))
+        for file in (SOURCE / "data/debian").rglob("*"):
+            if file.is_file():
+                addresses = set(re.findall(r"<(\S+@\S+)>", file.read_text(encoding="utf-8")))
+                self.assertLessEqual(addresses, {"maintainers@genv.example"}, file)
+                self.assertEqual(bool(addresses), file.name in {"control", "changelog"}, file)
+
+    def test_half_a_maintainer_is_refused(self):
+        for half in {"DEBFULLNAME": "Ada"}, {"DEBEMAIL": "ada@packages.example"}:
+            environment = {name: value for name, value in os.environ.items() if name not in ("DEBFULLNAME", "DEBEMAIL")}
+            built = subprocess.run([SOURCE / "data/packaging/build-packages", "/nonexistent", "/nonexistent"], text=True,
+                                   env={**environment, **half}, capture_output=True, check=False)
+            self.assertEqual(built.returncode, 2, built)
+            self.assertIn("expected a name in DEBFULLNAME and an address in DEBEMAIL", built.stderr)
+
     def test_dependencies(self):
         genv = self.fields["genv"]["Depends"]
         for dependency in ("polkitd", "systemd", "default-dbus-system-bus | dbus-system-bus"):
