@@ -29,27 +29,27 @@ namespace caps = core::caps;
 // bus has not read; sd-bus would have 8 MiB.
 constexpr int bytesUnread = 32 << 10;
 
-// While no more wait, they are begun in the order in which they came.
+// While at most this many calls wait, they are begun in the order in which they came.
 constexpr std::size_t callsInOrder = 16;
 
 // Refusals wait for their user's turn as calls do, and so many go out along with a call.
 constexpr int refusalsPerTurn = 2;
 
-// How much of the time between a user's calls may be saved up, for many at once.
+// A user may save up this much of the time between calls, for many at once.
 constexpr core::BootTime::duration pause =
     core::BootTime::duration{std::chrono::seconds{1}} / caps::callsPerUserEachSecond;
 static_assert(pause.count() > 0);
 constexpr core::BootTime::duration mostSaved = caps::callsPerUser * pause;
 
-// dbus-daemon drops its own answers, too, while it has 127 MiB that the service has not read: it is
-// asked again after this.
+// dbus-daemon drops its own answers, too, while it has 127 MiB that the service has not read. The
+// service then asks again after this time.
 constexpr std::uint64_t longestQuestion = 1'000'000; // microseconds
 
-// How often a user's flood is written to the log at most.
+// A user's flood is written to the log at most this often.
 constexpr std::chrono::minutes floodNews{1};
 
-// Of the bus itself, or of sd-bus, which says that the bus is gone; nobody else can have these
-// names.
+// The bus has one of these names, and sd-bus uses the other one to say that the bus is gone. Nobody
+// else can have them.
 bool isOfTheBus(const char* sender) {
     return sender != nullptr && (std::strcmp(sender, contract::busDriver) == 0 ||
                                  std::strcmp(sender, "org.freedesktop.DBus.Local") == 0);
@@ -73,7 +73,7 @@ Intake::Intake(sdbus::IConnection& connection, Callers& callers, const core::Clo
 
 Intake::~Intake() = default;
 
-// Called by sd-bus, through which nothing may be thrown.
+// sd-bus calls this, and nothing may be thrown through it.
 int Intake::onMessage(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
     auto& intake = *static_cast<Intake*>(self);
     try {
@@ -116,8 +116,8 @@ bool Intake::take(sd_bus_message* message) {
     return true;
 }
 
-// Never waits for the bus: its answer comes after all that it has handed over before, which would
-// be read into memory meanwhile.
+// This never waits for the bus: the answer of the bus comes after everything that it handed over
+// before, and that would be read into memory meanwhile.
 void Intake::takeOfStranger(Held held) {
     const auto [found, isNew] = strangers_.try_emplace(held.sender);
     Stranger& stranger = found->second;
@@ -193,7 +193,7 @@ void Intake::forget(const Account& stranger) {
         bytesOfStrangers_ -= held.bytes;
 }
 
-// Who has nothing here and may call as often as anybody needs no account.
+// A user who has nothing here, and may call as often as anybody, needs no account.
 Intake::Account& Intake::accountOf(core::Uid uid) {
     const auto [user, isNew] = users_.try_emplace(uid);
     if (isNew) {
@@ -221,7 +221,7 @@ void Intake::takeOfUser(core::Uid uid, Held held) {
                             account.calls.size()));
 }
 
-// Keeps the answer and not the call itself, which may be large.
+// The service keeps the answer and not the call itself, which may be large.
 void Intake::refuseLater(Account& account, sd_bus_message* call, const std::string& text) {
     if (sd_bus_message_get_expect_reply(call) <= 0)
         return;
@@ -267,7 +267,7 @@ void Intake::serveNext() {
     serve(account);
 }
 
-// Whose call or refusal it is.
+// This is the user whose call or refusal comes next.
 Intake::Users::iterator Intake::next() {
     const auto isReady = [now = clock_.bootNow()](const auto& user) {
         return !user.second.isEmpty() && user.second.mayGoOn <= now;
@@ -276,7 +276,7 @@ Intake::Users::iterator Intake::next() {
         return sum + user.second.calls.size();
     };
     if (std::accumulate(users_.begin(), users_.end(), std::size_t{0}, addCalls) <= callsInOrder) {
-        const auto first = [&](const auto& user) { // what has no call to begin comes last
+        const auto first = [&](const auto& user) { // users without a call come last
             return !isReady(user) || user.second.calls.empty() ? UINT64_MAX
                                                                : user.second.calls.front().number;
         };

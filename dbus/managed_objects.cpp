@@ -24,13 +24,14 @@ void ManagedObjectsWriter::close() {
 ManagedObjects::ManagedObjects(sdbus::IConnection& connection, WriteAll writeAll)
     : writeAll_(std::move(writeAll)) {
     sd_bus_slot* slot = nullptr;
-    // Asked before what is registered on the path by interface.
+    // sd-bus asks this handler before the interfaces that are registered on the path.
     require(sd_bus_add_object(busOf(connection), &slot, contract::managerPath, onMessage, this),
             std::string("cannot serve the object ") + contract::managerPath);
     slot_.reset(slot);
 }
 
-// Called by sd-bus, through which nothing may be thrown. What returns 0 is left to sd-bus.
+// sd-bus calls this, and nothing may be thrown through it. If this returns 0, sd-bus handles the
+// message itself.
 int ManagedObjects::onMessage(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
     if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.ObjectManager",
                                       "GetManagedObjects") <= 0 ||

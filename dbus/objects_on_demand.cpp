@@ -59,8 +59,8 @@ ObjectsOnDemand::ObjectsOnDemand(sdbus::IConnection& connection, const char* pre
     enumerations_.reset(slot);
 }
 
-// Called by sd-bus, through which nothing may be thrown, when no object is registered with the
-// path, or it has no such method. Where one was registered here, sd-bus begins anew.
+// sd-bus calls this when no object is registered with the path, or when it has no such method.
+// Nothing may be thrown through sd-bus. If this registers an object, sd-bus begins anew.
 int ObjectsOnDemand::onCall(sd_bus_message* message, void* self, sd_bus_error* error) {
     const auto& objects = *static_cast<ObjectsOnDemand*>(self);
     const char* path = sd_bus_message_get_path(message);

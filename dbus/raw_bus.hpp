@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sd_bus(3) of a connection of sdbus-c++, for what sdbus-c++ 1 does not offer, and its messages
-// and slots as they are owned.
+// This header reaches the sd_bus(3) of a connection of sdbus-c++, for what sdbus-c++ 1 does not
+// offer, and owns the messages and slots of sd-bus.
 #pragma once
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -11,7 +11,7 @@
 
 namespace genv::dbus {
 
-/// Borrowed: valid for as long as the connection.
+/// Returns the bus of a connection, which keeps it: it is valid for as long as the connection.
 sd_bus* busOf(sdbus::IConnection& connection);
 
 /// Throws sdbus::Error where the result of a function of sd-bus is a failure. Its message says what
@@ -24,7 +24,7 @@ struct Unreference {
 };
 
 using OwnedMessage = std::unique_ptr<sd_bus_message, Unreference>;
-/// What it registered ends with it.
+/// A registration with the bus ends with its slot.
 using OwnedSlot = std::unique_ptr<sd_bus_slot, Unreference>;
 
 } // namespace genv::dbus

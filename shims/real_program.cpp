@@ -30,8 +30,8 @@ bool isSameFolder(const std::filesystem::path& one, const std::filesystem::path&
     return std::filesystem::equivalent(one, other, error);
 }
 
-// Those of another genv on this machine, too: the two would execute each other without end. Links
-// to them are what the folders hold that have only some of them.
+// The shims of another genv on this machine count, too: the two would execute each other without
+// end. The folders that have only some of the shims hold links to them.
 bool isShim(const std::filesystem::path& file, const std::filesystem::path& own) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::canonical(file, error).parent_path();

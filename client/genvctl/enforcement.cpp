@@ -20,7 +20,8 @@ namespace genv::ctl {
 
 namespace {
 
-// A report has four levels; what is far deeper is none, and would be deep recursion to write again.
+// A report has four levels. Text that is far deeper is no report, and writing it again would
+// recurse deeply.
 constexpr std::size_t deepestReport = 32;
 
 Failure noReport(std::string_view why) {

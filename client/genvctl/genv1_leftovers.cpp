@@ -20,11 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = Genv1Leftover::Kind;
 
-// More than any start file has, and what tells a script of genv 1 is in its first lines.
+// No start file is longer, and the first lines of a script tell whether it is one of genv 1.
 constexpr std::size_t maxStartFile = 256 << 10;
 constexpr std::size_t maxScript = 4 << 10;
 
-// Below each home: what pip, conda, pyenv and a clone of the repository leave.
+// pip, conda, pyenv and a clone of the repository leave these below each home.
 constexpr std::array homeFolders{".local/bin", "genv/bin"};
 constexpr std::array condaFolders{"miniconda3", "anaconda3", "miniforge3",
                                   "mambaforge", ".conda",    ".pyenv"};
@@ -49,9 +49,9 @@ class Descriptor {
     int number_;
 };
 
-// The beginning of a regular file; empty where there is none that may be read. Users choose what
-// these names mean and root runs this, so nothing is opened before it is known to be a regular
-// file: opening a device can have effects.
+// This returns the beginning of a regular file, or nothing if there is none that may be read. Users
+// choose what these names mean and root runs this, so nothing is opened before it is known to be a
+// regular file: opening a device can have effects.
 std::string beginningOf(const fs::path& file, std::size_t limit, bool mustBeExecutable = false) {
     const Descriptor place(open(file.c_str(), O_PATH | O_CLOEXEC));
     struct stat facts {};
@@ -88,7 +88,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
     return parts;
 }
 
-// In order; empty for a folder that is none or may not be read.
+// The entries are sorted. There are none if the folder is missing or may not be read.
 std::vector<fs::path> entriesOf(const fs::path& folder) {
     std::vector<fs::path> entries;
     std::error_code none;
@@ -165,7 +165,7 @@ class Search {
         }
     }
 
-    // Whether it puts the program of genv 1 on the path.
+    // This checks whether a start file puts the program of genv 1 on the path.
     void lookForStartFile(const fs::path& file, const fs::path& home) {
         for (const std::string& line : split(beginningOf(file, maxStartFile), "\n")) {
             if (line.find("PATH") == std::string::npos)

@@ -127,7 +127,7 @@ std::filesystem::path requireProjectFolder() {
 std::filesystem::path makeProjectFolder() {
     if (auto folder = projectFolder())
         return *std::move(folder);
-    const std::filesystem::path folder = workingFolder() / folderName;
+    std::filesystem::path folder = workingFolder() / folderName;
     std::error_code error;
     std::filesystem::create_directory(folder, error);
     if (error)

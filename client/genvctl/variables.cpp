@@ -33,7 +33,7 @@ bool hasProgram(const std::vector<std::string>& folders, const std::string& name
 
 // shims/CMakeLists.txt makes the folders.
 std::string shimsFolder() {
-    const std::string base = GENV_SHIMS_FOLDER;
+    std::string base = GENV_SHIMS_FOLDER;
     const std::vector<std::string> folders = client::searchFolders();
     for (const char* kind : {"", "-docker", "-podman", "-plain"}) {
         if (std::find(folders.begin(), folders.end(), base + kind) != folders.end())

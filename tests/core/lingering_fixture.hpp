@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A ledger whose environments linger, a driver in the hands of the test, and a queue.
+// The fixture has a ledger whose environments linger, a driver in the hands of the test, and a
+// queue.
 #pragma once
 
 #include "core/lingering.hpp"
@@ -20,7 +21,7 @@ class LingeringTest : public Queueing {
         });
     }
 
-    // As the service does: the ledger hears of it first, then those who asked.
+    // The ledger hears of a sample first, then those who asked for it, as in the service.
     void sample(core::Observation observation) {
         scheduler.turn();
         observation.takenAt = clock.wallNow();
@@ -36,7 +37,7 @@ class LingeringTest : public Queueing {
         observation.processes = std::move(computing);
         return observation;
     }
-    // A living process on these devices that says it belongs to an environment.
+    // Returns a living process on these devices that says it belongs to an environment.
     core::ComputeProcess worker(core::Pid pid, core::Uid uid,
                                 const std::vector<core::DeviceUuid>& devices,
                                 const std::string& hint) {
@@ -46,18 +47,18 @@ class LingeringTest : public Queueing {
             process.environmentHint = {hint, std::nullopt};
         return process;
     }
-    // An environment with devices whose root process is named by its id.
+    // Makes an environment with devices. Its id is the PID of its root process.
     void holding(const std::string& id, core::Uid uid, std::vector<core::DeviceIndex> devices) {
         activate(id, uid);
         attachIndices(id, std::move(devices));
     }
-    // A living child of a process on GPU 0; it does not say where it belongs.
+    // Returns a living child of a process. It uses GPU 0 and does not say where it belongs.
     core::ComputeProcess childOf(core::Pid parent, core::Pid pid) {
         core::ComputeProcess child = worker(pid, alice, {"GPU-0"}, "");
         child.ancestors = {{parent, 7}};
         return child;
     }
-    // The machine gets `count` GPUs and environment 10, which lingers on GPU 0 for its process 500.
+    // Makes a machine with `count` GPUs and environment 10, which lingers on GPU 0 for process 500.
     void lingerOnGpu0(core::DeviceIndex count) {
         haveGpus(count);
         holding("10", alice, {0});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Loaded into genvd by LD_PRELOAD: makes the system call that a test chose go wrong, and shifts its
-// clocks (injection.hpp), and lets it hang the user database. Programs that genvd starts inherit it
-// and are left alone. Nothing here allocates, and calls go straight to the kernel.
+// LD_PRELOAD loads this library into genvd. It makes the call that a test chose go wrong, shifts
+// the clocks (injection.hpp), and lets a test hang the user database. Programs that genvd starts
+// inherit it and are left alone. Nothing here allocates, and system calls go straight to the
+// kernel.
 #include "tests/faults/injection.hpp"
 
 #include <dlfcn.h>
@@ -58,7 +59,7 @@ bool isMainThread() {
     return ::syscall(SYS_gettid) == ::getpid();
 }
 
-// Counts a call, and says whether it is to go wrong.
+// This counts a call and says whether it is to go wrong.
 bool strikes(CallClass callClass) {
     if (injection == nullptr || __atomic_load_n(&injection->armed, __ATOMIC_ACQUIRE) == 0 ||
         (injection->classes & callClass) == 0 ||
@@ -72,7 +73,7 @@ bool strikes(CallClass callClass) {
     return true;
 }
 
-// Does what is to happen in place of a call. Returns the error it fails with.
+// This does what is to happen in place of a call, and returns the error with which the call fails.
 int strike() {
     if (injection->action != FaultAction::Fail)
         ::syscall(SYS_kill, ::getpid(), SIGKILL);
@@ -115,7 +116,7 @@ int guarded(CallClass callClass, Function call, Arguments... arguments) {
     return result(call(arguments...));
 }
 
-// Calls a function of sd-bus, which returns its error.
+// This calls a function of sd-bus. Such a function returns its error.
 template <typename... Arguments>
 int registered(const char* function, Arguments... arguments) {
     if (strikes(genv::tests::busRegistrations))
@@ -166,7 +167,7 @@ int openat64(int folder, const char* path, int flags, ...) {
     return openAt(folder, path, flags, mode);
 }
 
-// What _FORTIFY_SOURCE makes of them.
+// _FORTIFY_SOURCE replaces them by these.
 int __open_2(const char* path, int flags) {
     return openAt(AT_FDCWD, path, flags, 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whatever runs out while the service starts: it starts with everything, or not at all and has
-// touched nothing.
+// Whatever runs out while the service starts, it starts with everything, or it does not start and
+// has touched nothing.
 #include "tests/faults/changes.hpp"
 
 #include <cerrno>
@@ -12,7 +12,7 @@ namespace {
 
 class Starved : public ChangeTest {
   protected:
-    // What a start that failed wrote to its log, without the name of the error.
+    // Returns why a start failed, as its log says, without the name of the error.
     static std::string reasonIn(const std::string& log) {
         const std::regex line("the service cannot go on: \\[\\S+\\] (.*) \\(" +
                               std::string(std::strerror(ENOMEM)) + "\\)");
@@ -21,8 +21,8 @@ class Starved : public ChangeTest {
     }
 };
 
-// Whatever cannot be opened while it starts: it starts with everything, or not at all and has
-// touched nothing.
+// Whatever cannot be opened while it starts, it starts with everything, or it does not start and
+// has touched nothing.
 TEST_F(Starved, OfDescriptorsAtItsStartItTakesNobodyForDeadAndNothingForBroken) {
     std::filesystem::remove_all(Service::stateFolder().parent_path() / "broken");
     const UserProcess alices(alice);
@@ -55,8 +55,8 @@ TEST_F(Starved, OfDescriptorsAtItsStartItTakesNobodyForDeadAndNothingForBroken) 
     EXPECT_GT(failed, 5);
 }
 
-// A document that is there and cannot be read: for want of memory it is read another time, and what
-// a device does not give is set aside.
+// A document that cannot be read for want of memory is read another time. A document that the
+// device does not give is set aside.
 TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
     const std::filesystem::path broken = Service::stateFolder().parent_path() / "broken";
     std::filesystem::remove_all(broken);

@@ -61,7 +61,7 @@ bool exists(Context& context, const std::string& id) {
     }
 }
 
-// A folder that makes no sense is no reason to have no environment.
+// A broken .genv folder keeps nobody from having an environment.
 Configuration projectConfiguration() {
     try {
         if (const auto folder = projectFolder())
@@ -89,16 +89,16 @@ std::string startWithout(Context& context, ActivateOptions options, const char* 
     return id;
 }
 
-// Its bookings are unknown to genvd, so a person who types its name, or runs a script that does, is
-// to know that it is there.
+// genvd does not know the bookings of genv 1. A person who types its name, or runs a script that
+// does, should know that it is there.
 void tellOfGenv1() {
     if (const auto program = genv1OnPath(Places::own()))
         tellPerson(fmt::format("{} is genv 1 and comes first in PATH; see \"genvctl doctor\"",
                                program->string()));
 }
 
-// What the command line asks to attach must be had; what only the project's folder asks for is
-// worth a warning.
+// If the command line asks for GPUs that cannot be had, the command fails. If only the project's
+// folder asks for them, it warns.
 std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid) {
     const Configuration typed = arguments.configuration.read();
     ActivateOptions options;
@@ -171,7 +171,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
         warn(fmt::format("Environment {} exists already and stays as it is", id),
              "\"genv attach\" attaches GPUs to it, \"genv config\" configures it.");
 
-    // Read first: what changes after that is news to the shell.
+    // The line is read first: every later change is news to the shell.
     const std::optional<std::string> seen = firstStatusLine(id);
     const Environment environment = context.client().environment(id);
     code.enter(arguments.noPrompt ? "" : promptPrefix, shimsFolder());
@@ -209,7 +209,7 @@ struct DeactivateArguments {
     bool kill = false;
 };
 
-// Says what stays, or ends it.
+// This names the processes that keep the environment, or ends them.
 void settle(Context& context, const std::string& id, bool kill) {
     if (kill)
         endLingering(context, id);
@@ -217,7 +217,7 @@ void settle(Context& context, const std::string& id, bool kill) {
         warnOfLingering(context.client(), id);
 }
 
-// One that has ended already leaves only the shell to be put right.
+// If the environment has ended already, only the shell has to be put right.
 void deactivateShell(Context& context, bool kill) {
     const ShellLink& shell = context.requireShell("deactivate");
     const std::string id = Context::currentEnvironment();

@@ -153,9 +153,10 @@ void detachEverybody(Context& context) {
     for (const auto& [device, attachments] : heldDevices(context.client())) {
         if (attachments.empty())
             continue;
-        context.authorised([&](Client& client) { client.detachDevice(device.index, ""); });
+        const std::uint32_t index = device.index; // clang 14 captures no structured binding
+        context.authorised([&](Client& client) { client.detachDevice(index, ""); });
         for (const Attachment& attachment : attachments)
-            print(fmt::format("GPU {} was taken from environment {} of {}\n", device.index,
+            print(fmt::format("GPU {} was taken from environment {} of {}\n", index,
                               shown(attachment.environment), shown(users[attachment.environment])));
     }
 }
