@@ -4,7 +4,7 @@
 #include "core/duration.hpp"
 #include "core/holdings.hpp"
 #include "core/limit_definitions.hpp"
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <fmt/format.h>
 

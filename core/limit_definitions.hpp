@@ -4,7 +4,7 @@
 // it.
 //
 // A new limit is a member of Limits, a row here, and the rule of the same name that watches it
-// (rules/rule_definitions.hpp).
+// (rule_definitions.hpp).
 #pragma once
 
 #include "core/holdings.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/limits.hpp"
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <chrono>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/metrics.hpp"
 
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include "client/remote/host_state.hpp"
 #include "client/remote/snapshot.hpp"
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 #include "genv/types.hpp"
 
 #include <cstddef>

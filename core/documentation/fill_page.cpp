@@ -4,7 +4,7 @@
 //
 // Usage: fill_page TEMPLATE PAGE. Runs when genv is built, and is not installed.
 #include "core/limit_definitions.hpp"
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <fmt/format.h>
 

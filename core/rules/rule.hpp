@@ -8,7 +8,7 @@
 #include "core/ledger.hpp"
 #include "core/limits.hpp"
 #include "core/ports/observer.hpp"
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <functional>
 #include <map>

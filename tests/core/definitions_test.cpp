@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The tables of limits and of rules fit each other, and each row can be told from the others.
 #include "core/limit_definitions.hpp"
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <gtest/gtest.h>
 

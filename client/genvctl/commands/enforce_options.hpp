@@ -2,7 +2,7 @@
 // The options that "enforce" and "remote enforce" have in common.
 #pragma once
 
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "core/rules/rule_definitions.hpp"
+#include "core/rule_definitions.hpp"
 
 #include <array>
 #include <cstddef>
