@@ -2,7 +2,7 @@
 #include "service/lock_pipes.hpp"
 
 #include "core/error.hpp"
-#include "service/glib_loop.hpp"
+#include "service/loop/glib_loop.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

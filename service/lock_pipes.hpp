@@ -8,7 +8,7 @@
 #include "core/ports/lock_descriptors.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
-#include "service/gpu/descriptor.hpp"
+#include "service/posix/descriptor.hpp"
 
 #include <cstddef>
 #include <map>

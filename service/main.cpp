@@ -2,14 +2,14 @@
 // genvd: reads where it is to work from its environment, as systemd sets it, and runs the service
 // until it is told to stop.
 #include "core/error.hpp"
-#include "service/glib_log.hpp"
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
-#include "service/logger.hpp"
-#include "service/proc_server.hpp"
+#include "service/journal/logger.hpp"
+#include "service/loop/glib_log.hpp"
+#include "service/loop/system_clock.hpp"
+#include "service/processes/proc_server.hpp"
 #include "service/service.hpp"
-#include "service/settings_file.hpp"
-#include "service/system_clock.hpp"
+#include "service/settings/settings_file.hpp"
 #include "service/system_manager.hpp"
 
 #include <CLI/CLI.hpp>

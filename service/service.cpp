@@ -5,8 +5,8 @@
 #include "core/recovery.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/former_service.hpp"
-#include "service/settings_file.hpp"
-#include "service/settings_keys.hpp"
+#include "service/settings/settings_file.hpp"
+#include "service/settings/settings_keys.hpp"
 
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 #include "service/system_manager.hpp"
 
 #include "core/text.hpp"
-#include "service/glib_loop.hpp"
+#include "service/loop/glib_loop.hpp"
 
 #include <fmt/format.h>
 #include <systemd/sd-daemon.h>

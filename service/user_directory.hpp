@@ -10,7 +10,7 @@
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/ports/users.hpp"
-#include "service/fair_worker.hpp"
+#include "service/loop/fair_worker.hpp"
 
 #include <chrono>
 #include <functional>

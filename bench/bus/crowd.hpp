@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/process.hpp"
-#include "service/gpu/descriptor.hpp"
+#include "service/posix/descriptor.hpp"
 
 #include <sys/types.h>
 

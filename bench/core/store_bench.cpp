@@ -4,7 +4,7 @@
 #include "bench/core/machine.hpp"
 #include "core/ports/log.hpp"
 #include "core/state_schema.hpp"
-#include "service/file_store.hpp"
+#include "service/state/file_store.hpp"
 
 #include <filesystem>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The file in which the service tells the shells of an environment what it has and what others did
-// to it (service/shell_files.hpp). Prompts and scripts read it without a process or the bus.
+// to it (service/shell/shell_files.hpp). Prompts and scripts read it without a process or the bus.
 #pragma once
 
 #include <optional>

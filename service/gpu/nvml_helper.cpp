@@ -2,7 +2,7 @@
 #include "service/gpu/nvml_helper.hpp"
 
 #include "service/gpu/nvml_protocol.hpp"
-#include "service/gpu/wait.hpp"
+#include "service/posix/wait.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

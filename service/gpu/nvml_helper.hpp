@@ -4,8 +4,8 @@
 // it bounds itself, and ends with the connection.
 #pragma once
 
-#include "service/gpu/child_process.hpp"
-#include "service/gpu/descriptor.hpp"
+#include "service/posix/child_process.hpp"
+#include "service/posix/descriptor.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -3,9 +3,9 @@
 // without harm to the service. Answers requests on standard input with lines on standard output
 // (nvml_protocol.hpp) until its input ends or its parent dies. Where systemd is the parent, which
 // knows nothing of deadlines, it has one of its own.
-#include "service/gpu/descriptor.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
+#include "service/posix/descriptor.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>

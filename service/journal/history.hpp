@@ -5,7 +5,7 @@
 
 #include "core/ports/history.hpp"
 #include "service/journal/reader.hpp"
-#include "service/worker.hpp"
+#include "service/loop/worker.hpp"
 
 #include <atomic>
 #include <deque>

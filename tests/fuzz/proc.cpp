@@ -2,7 +2,7 @@
 // Files of /proc, in which a process writes what it likes: its name, arguments and environment.
 // The first byte chooses which file the rest is.
 #include "core/text.hpp"
-#include "service/proc_text.hpp"
+#include "service/processes/proc_text.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // genvd.conf: whatever a file holds, it is taken whole or refused with a sentence that can be
 // shown.
 #include "core/error.hpp"
-#include "service/settings_file.hpp"
+#include "service/settings/settings_file.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace genv::fuzz::settings {

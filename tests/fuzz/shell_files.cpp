@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A prompt's file as the service finds it when it starts: whatever it says, prompts are given one
 // that has its form, with sentences that can be shown.
-#include "service/shell_files.hpp"
+#include "service/shell/shell_files.hpp"
 
 #include "tests/fuzz/holder.hpp"
 #include "tests/fuzz/target.hpp"

@@ -4,8 +4,8 @@
 #include "dbus/callers.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/intake.hpp"
-#include "service/bus_source.hpp"
-#include "service/system_clock.hpp"
+#include "service/loop/bus_source.hpp"
+#include "service/loop/system_clock.hpp"
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Documents on a real file system: whole or not at all, and nothing hostile gets in or out.
 #include "core/error.hpp"
-#include "service/file_store.hpp"
+#include "service/state/file_store.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What libraries complain of is in the log, and cannot fill it.
-#include "service/glib_log.hpp"
+#include "service/loop/glib_log.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <glib.h>

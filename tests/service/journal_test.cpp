@@ -2,10 +2,10 @@
 // Records: nothing foreign breaks them, they keep their order while names are looked up, a flood of
 // refusals is bounded, and what the log does not take is counted. What each event becomes is tested
 // with the real journal (tests/service/journal-test).
-#include "service/event_log.hpp"
+#include "service/journal/event_log.hpp"
+#include "service/journal/logger.hpp"
 #include "service/journal/refusal_log.hpp"
 #include "service/journal/sender.hpp"
-#include "service/logger.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <fcntl.h>

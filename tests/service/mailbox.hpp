@@ -2,7 +2,7 @@
 // The loop's end of the worker protocol, without a loop.
 #pragma once
 
-#include "service/worker.hpp"
+#include "service/loop/worker.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What is known of many processes from one observation to the next: read anew by turns, and never
 // of a process that is gone or whose ancestors are.
-#include "service/observed_processes.hpp"
-#include "service/proc_files.hpp"
+#include "service/processes/observed_processes.hpp"
+#include "service/processes/proc_files.hpp"
 #include "tests/service/child.hpp"
 #include "tests/service/hung_entry.hpp"
 #include "tests/service/proc_access.hpp"

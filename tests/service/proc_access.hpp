@@ -2,7 +2,7 @@
 // The reader of /proc for tests: the one that genvd starts, started by the test.
 #pragma once
 
-#include "service/proc_reader.hpp"
+#include "service/processes/proc_reader.hpp"
 
 #include <memory>
 #include <string>

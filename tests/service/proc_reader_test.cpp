@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Processes that keep their readers waiting: everything else is read, in bounded time.
-#include "service/proc_reader.hpp"
+#include "service/processes/proc_reader.hpp"
 #include "tests/service/child.hpp"
 #include "tests/service/hung_entry.hpp"
 #include "tests/service/proc_access.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a process says of its environment by its variables, and what is made of it.
-#include "service/proc_text.hpp"
+#include "service/processes/proc_text.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real processes: pinned by pidfd, told when they exit, and never mistaken for another one.
 #include "core/error.hpp"
-#include "service/proc_files.hpp"
-#include "service/process_table.hpp"
+#include "service/processes/proc_files.hpp"
+#include "service/processes/process_table.hpp"
 #include "tests/service/child.hpp"
 #include "tests/service/hung_entry.hpp"
 #include "tests/service/mailbox.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd.conf is taken whole or refused with the file, the line and what would be allowed.
 #include "core/error.hpp"
-#include "service/settings_file.hpp"
-#include "service/settings_keys.hpp"
+#include "service/settings/settings_file.hpp"
+#include "service/settings/settings_keys.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What prompts say beside devices that come and go.
-#include "service/shell_news.hpp"
+#include "service/shell/shell_news.hpp"
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"
 

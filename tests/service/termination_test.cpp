@@ -2,8 +2,8 @@
 // The core's terminator on real processes: what was judged is signalled, and never what became of
 // its pid or of itself.
 #include "core/terminator.hpp"
-#include "service/proc_files.hpp"
-#include "service/process_table.hpp"
+#include "service/processes/proc_files.hpp"
+#include "service/processes/process_table.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/child.hpp"
 #include "tests/service/mailbox.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Workers answer with messages and keep nothing of the loop's; observations are shared, and never
 // older than asked for.
-#include "service/fair_worker.hpp"
-#include "service/gpu_observer.hpp"
+#include "service/gpu/gpu_observer.hpp"
+#include "service/loop/fair_worker.hpp"
+#include "service/loop/worker.hpp"
 #include "service/user_directory.hpp"
-#include "service/worker.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/mailbox.hpp"
 #include "tests/service/proc_access.hpp"

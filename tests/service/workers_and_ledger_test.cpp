@@ -2,12 +2,12 @@
 // All workers of the service at once, wired as the service wires them, around a real ledger: their
 // answers are what changes it, on one thread, however they interleave.
 #include "core/root_process.hpp"
+#include "service/gpu/gpu_observer.hpp"
 #include "service/gpu/nvml_gpus.hpp"
-#include "service/gpu_observer.hpp"
 #include "service/journal/history.hpp"
-#include "service/logger.hpp"
+#include "service/journal/logger.hpp"
+#include "service/loop/worker.hpp"
 #include "service/user_directory.hpp"
-#include "service/worker.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/mailbox.hpp"
 #include "tests/service/proc_access.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-nvml by itself: how it ends.
-#include "service/gpu/wait.hpp"
+#include "service/posix/wait.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fmt/format.h>

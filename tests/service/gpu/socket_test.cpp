@@ -2,7 +2,7 @@
 // The helper behind a socket: systemd starts one for each connection, and nobody but the kernel and
 // the end of its connection ends it. A hang, a crash and a socket that is not there cost one
 // sample.
-#include "service/gpu/wait.hpp"
+#include "service/posix/wait.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fcntl.h>

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/gpu/gpu_observer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::service {
+
+core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes,
+                                  const core::Clock& clock) {
+    core::Observation observation;
+    observation.started = clock.bootNow();
+    core::GpuSample sample = gpus.sample();
+    observation.takenAt = clock.wallNow();
+    observation.devices = std::move(sample.devices);
+    observation.noDriver = std::move(sample.noDriver);
+    ObservedProcesses::Uses uses;
+    for (core::DeviceUse& use : sample.uses)
+        uses[use.pid].push_back({std::move(use.device), use.usedMemory});
+    observation.processes = processes.look(uses);
+    return observation;
+}
+
+GpuObserver::GpuObserver(std::unique_ptr<core::Gpus> gpus, ProcAccess access,
+                         const core::Clock& clock, core::Scheduler& scheduler, Worker::Post post)
+    : gpus_(std::move(gpus)), processes_(std::move(access)), clock_(clock), scheduler_(scheduler),
+      worker_("genvd-gpus", std::move(post)) {}
+
+void GpuObserver::observe(std::chrono::milliseconds oldest, Answer answer) {
+    const core::BootTime notBefore = clock_.bootNow() - oldest;
+    if (last_ && last_->started >= notBefore) {
+        scheduler_.soon(
+            [observation = last_, answer = std::move(answer)] { answer(observation, {}); });
+        return;
+    }
+    waiters_.push_back({notBefore, std::move(answer)});
+    if (!underWay_)
+        start();
+}
+
+void GpuObserver::start() {
+    underWay_ = true;
+    worker_.run<Result>(
+        [&gpus = *gpus_, &processes = processes_, &clock = clock_]() -> Result {
+            const core::BootTime started = clock.bootNow();
+            try {
+                return {started,
+                        std::make_shared<const core::Observation>(
+                            takeObservation(gpus, processes, clock)),
+                        {}};
+            } catch (const std::exception& error) {
+                return {started, nullptr, error.what()};
+            }
+        },
+        [this](const Result& result) { finished(result); });
+}
+
+void GpuObserver::finished(const Result& result) {
+    underWay_ = false;
+    if (result.observation)
+        last_ = result.observation;
+    if (listener_)
+        listener_(result.observation.get(), result.failure);
+    // Those who asked while it was under way may want one that began later.
+    const auto served =
+        std::stable_partition(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
+            return waiter.notBefore > result.started;
+        });
+    std::vector<Waiter> answered(std::make_move_iterator(served),
+                                 std::make_move_iterator(waiters_.end()));
+    waiters_.erase(served, waiters_.end());
+    if (!waiters_.empty())
+        start();
+    for (const Waiter& waiter : answered)
+        waiter.answer(result.observation, result.failure);
+}
+
+} // namespace genv::service

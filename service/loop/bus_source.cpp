@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/loop/bus_source.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+GIOCondition conditionOf(short events) {
+    int condition = 0;
+    if ((events & POLLIN) != 0)
+        condition |= G_IO_IN;
+    if ((events & POLLOUT) != 0)
+        condition |= G_IO_OUT;
+    return static_cast<GIOCondition>(condition | G_IO_HUP | G_IO_ERR);
+}
+
+// How long calls are taken in before one of them is served.
+constexpr gint64 longestReading = 10'000; // microseconds
+
+// The time until a moment, as poll() takes it.
+gint millisecondsUntil(gint64 due) {
+    const gint64 left = std::max<gint64>(due - g_get_monotonic_time(), 0);
+    return static_cast<gint>(std::min<gint64>((left + 999) / 1000, G_MAXINT));
+}
+
+} // namespace
+
+GSourceFuncs BusSource::functions = {prepare, check, dispatch, nullptr, nullptr, nullptr};
+
+BusSource::BusSource(sdbus::IConnection& connection, dbus::Intake& intake,
+                     std::function<void()> closed)
+    : connection_(connection), intake_(intake), closed_(std::move(closed)) {
+    const auto data = connection_.getEventLoopPollData();
+    source_ = g_source_new(&functions, sizeof(Source));
+    reinterpret_cast<Source*>(source_)->owner = this;
+    watched_ = conditionOf(data.events);
+    tag_ = g_source_add_unix_fd(source_, data.fd, watched_);
+    g_source_attach(source_, nullptr);
+}
+
+BusSource::~BusSource() {
+    g_source_destroy(source_);
+    g_source_unref(source_);
+}
+
+gboolean BusSource::prepare(GSource* source, gint* timeout) {
+    BusSource& self = *reinterpret_cast<Source*>(source)->owner;
+    if (self.isReady())
+        return TRUE;
+    *timeout = self.due_ < 0 ? -1 : millisecondsUntil(self.due_);
+    return FALSE;
+}
+
+gboolean BusSource::check(GSource* source) {
+    const BusSource& self = *reinterpret_cast<Source*>(source)->owner;
+    if (self.dead_)
+        return FALSE;
+    return static_cast<gboolean>(g_source_query_unix_fd(source, self.tag_) != 0 ||
+                                 (self.due_ >= 0 && self.due_ <= g_source_get_time(source)));
+}
+
+gboolean BusSource::dispatch(GSource* source, GSourceFunc /*callback*/, gpointer /*data*/) {
+    reinterpret_cast<Source*>(source)->owner->process();
+    return G_SOURCE_CONTINUE;
+}
+
+// A deadline is the timeout of the poll and not the source's ready time: to set that wakes the
+// loop, so that one which moves makes it spin.
+bool BusSource::isReady() {
+    due_ = -1;
+    if (dead_)
+        return false;
+    try {
+        const auto data = connection_.getEventLoopPollData();
+        const GIOCondition wanted = conditionOf(data.events);
+        // Modifying wakes the loop as well, so it is done only when there is something to modify.
+        if (wanted != watched_) {
+            watched_ = wanted;
+            g_source_modify_unix_fd(source_, tag_, wanted);
+        }
+        if (data.timeout_usec == 0)
+            return true; // messages are queued already, and no descriptor will say so
+        if (data.timeout_usec != std::numeric_limits<std::uint64_t>::max())
+            due_ = static_cast<gint64>(data.timeout_usec);
+        if (const auto wait = intake_.untilNext()) {
+            const gint64 next = g_get_monotonic_time() +
+                                std::chrono::ceil<std::chrono::microseconds>(*wait).count();
+            due_ = due_ < 0 ? next : std::min(due_, next);
+            return wait->count() == 0;
+        }
+    } catch (const sdbus::Error&) {
+        close();
+    }
+    return false;
+}
+
+// Whether a message was acted on.
+bool BusSource::read() {
+    const gint64 until = g_get_monotonic_time() + longestReading;
+    do {
+        intake_.begin();
+        if (!connection_.processPendingRequest())
+            return false;
+        if (!intake_.tookLast())
+            return true;
+    } while (g_get_monotonic_time() < until);
+    return false;
+}
+
+void BusSource::process() {
+    try {
+        if (!std::exchange(isToServe_, false) && read()) {
+            isToServe_ = true;
+            return;
+        }
+        intake_.serveNext();
+        // Flushing what could not be sent before comes first.
+        while (intake_.isServing() && connection_.processPendingRequest()) {
+        }
+    } catch (const sdbus::Error&) {
+        close();
+    }
+}
+
+void BusSource::close() {
+    if (std::exchange(dead_, true))
+        return;
+    g_source_remove_unix_fd(source_, tag_);
+    closed_();
+}
+
+} // namespace genv::service

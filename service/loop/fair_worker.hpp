@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A worker that many users share: one job runs at a time, and users take turns, so that whoever
+// asks for much waits for no more than one job of anybody else's.
+#pragma once
+
+#include "core/process.hpp"
+#include "service/loop/worker.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace genv::service {
+
+class FairWorker {
+  public:
+    FairWorker(const std::string& name, Worker::Post post) : worker_(name, std::move(post)) {}
+    FairWorker(const FairWorker&) = delete;
+    FairWorker& operator=(const FairWorker&) = delete;
+
+    /// As Worker::run(), for a user. A job whose turn comes when it is not `wanted` any more is
+    /// left out, and `done` is not called. Called on the loop's thread only.
+    template <typename Result>
+    void run(core::Uid asking, std::function<Result()> work, std::function<void(Result)> done,
+             std::function<bool()> wanted = {}) {
+        asked_[asking].push_back(
+            {std::move(wanted), [this, work = std::move(work), done = std::move(done)] {
+                 worker_.run<Result>(work, [this, done](Result result) {
+                     busy_ = false;
+                     next();
+                     done(std::move(result));
+                 });
+             }});
+        next();
+    }
+
+  private:
+    struct Job {
+        std::function<bool()> wanted;
+        std::function<void()> start;
+    };
+
+    void next() {
+        while (!busy_ && !asked_.empty()) {
+            auto turn = asked_.upper_bound(lastServed_);
+            if (turn == asked_.end())
+                turn = asked_.begin();
+            const Job job = std::move(turn->second.front());
+            turn->second.pop_front();
+            const core::Uid asking = turn->first;
+            if (turn->second.empty())
+                asked_.erase(turn);
+            if (job.wanted && !job.wanted())
+                continue;
+            lastServed_ = asking;
+            busy_ = true;
+            job.start();
+        }
+    }
+
+    std::map<core::Uid, std::deque<Job>> asked_; ///< a user who waits for nothing has no entry
+    core::Uid lastServed_ = 0;
+    bool busy_ = false;
+    Worker worker_; // last: it uses the others until it is gone
+};
+
+} // namespace genv::service

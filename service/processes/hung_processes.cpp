@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/processes/hung_processes.hpp"
+
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+// What hangs with a part: facts and ancestors are read before the others, from files that wait for
+// fewer locks.
+bool includes(ProcPart hung, ProcPart part) {
+    const auto isBasic = [](ProcPart each) {
+        return each == ProcPart::Facts || each == ProcPart::Lineage;
+    };
+    return isBasic(hung) || !isBasic(part);
+}
+
+} // namespace
+
+void HungProcesses::add(core::Pid pid, core::Uid uid, ProcPart part) {
+    const std::lock_guard lock(mutex_);
+    const auto known = hung_.find(pid);
+    if (known != hung_.end() && !known->second.process.hasExited()) {
+        known->second.part = part;
+        known->second.when = Clock::now();
+        return;
+    }
+    if (known != hung_.end())
+        hung_.erase(known);
+    try {
+        makeRoom();
+        hung_.emplace(pid, Hung{Pidfd::open(pid), uid, part, Clock::now()});
+    } catch (const core::Error&) { // it is gone, or there is no descriptor left to remember it by
+        return;
+    }
+    listener_(fmt::format("process {} of uid {} cannot be read, since its entry in /proc does not "
+                          "answer; it counts as outside every environment",
+                          pid, uid));
+}
+
+bool HungProcesses::isHung(core::Pid pid, ProcPart part) {
+    const std::lock_guard lock(mutex_);
+    const auto known = hung_.find(pid);
+    return known != hung_.end() && isLately(known->second, part);
+}
+
+std::size_t HungProcesses::hangsOf(core::Uid uid, ProcPart part) {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(
+        std::count_if(hung_.begin(), hung_.end(), [&](const auto& entry) {
+            return entry.second.uid == uid && isLately(entry.second, part);
+        }));
+}
+
+bool HungProcesses::isEmpty() {
+    const std::lock_guard lock(mutex_);
+    return hung_.empty();
+}
+
+bool HungProcesses::isLately(const Hung& hung, ProcPart part) const {
+    return includes(hung.part, part) && Clock::now() - hung.when < retry_ &&
+           !hung.process.hasExited();
+}
+
+void HungProcesses::makeRoom() {
+    std::erase_if(hung_, [](const auto& entry) { return entry.second.process.hasExited(); });
+    if (hung_.size() < most)
+        return;
+    hung_.erase(std::min_element(hung_.begin(), hung_.end(), [](const auto& a, const auto& b) {
+        return a.second.when < b.second.when;
+    }));
+}
+
+} // namespace genv::service

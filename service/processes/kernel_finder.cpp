@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/processes/kernel_finder.hpp"
+
+#include "service/processes/proc_files.hpp"
+#include "service/processes/proc_text.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace genv::service {
+
+namespace {
+
+enum class Naming {
+    None,
+    Mentioned, ///< among the arguments
+    Given,     ///< as the value of an option
+};
+
+struct Candidate {
+    core::ProcessFacts facts;
+    std::vector<std::string> arguments;
+    Naming naming = Naming::None;
+};
+
+bool isExisting(std::string_view option) {
+    return option.substr(0, option.find('=')) == "--existing";
+}
+
+// How an argument names the file, by itself and by the one before it.
+Naming namingBy(std::string_view argument, std::string_view before, std::string_view file) {
+    const bool isAssigned = argument.starts_with('-') && argument.find('=') != argument.npos;
+    const std::size_t start = argument.find_last_of(isAssigned ? "/=" : "/");
+    if (argument.substr(start == argument.npos ? 0 : start + 1) != file)
+        return Naming::None;
+    if (isExisting(isAssigned ? argument : before))
+        return Naming::None;
+    return isAssigned || before == "-f" ? Naming::Given : Naming::Mentioned;
+}
+
+Naming namingIn(const std::vector<std::string>& arguments, const std::string& file) {
+    Naming best = Naming::None;
+    // The first is the program's name.
+    for (std::size_t i = 1; i < arguments.size(); ++i)
+        best = std::max(best, namingBy(arguments[i], arguments[i - 1], file));
+    return best;
+}
+
+// How many processes are read at a time, of which each may have 64 KiB of arguments.
+constexpr std::size_t mostAtATime = 64;
+
+// One search for a kernel of an owner's.
+class Search {
+  public:
+    Search(ProcReader& reader, core::Uid owner, std::string file)
+        : reader_(reader), owner_(owner), file_(std::move(file)) {}
+
+    [[nodiscard]] core::Kernels::Found find(core::Pid asking) {
+        if (asking != 0) {
+            const auto asker = lookAt({asking});
+            if (!asker.empty())
+                return {asker.front().facts.identity};
+        }
+        std::vector<Candidate> candidates = lookAtAll();
+        Naming best = Naming::None;
+        for (const Candidate& each : candidates)
+            best = std::max(best, each.naming);
+        std::erase_if(candidates, [best](const Candidate& each) { return each.naming != best; });
+        core::Kernels::Found found;
+        for (const Candidate& candidate : candidates) {
+            if (!isForkOfAnother(candidate, candidates))
+                found.push_back(candidate.facts.identity);
+        }
+        return found;
+    }
+
+  private:
+    std::vector<Candidate> lookAtAll() {
+        std::vector<Candidate> candidates;
+        std::vector<core::Pid> some;
+        const auto look = [&] {
+            auto found = lookAt(std::exchange(some, {}));
+            std::move(found.begin(), found.end(), std::back_inserter(candidates));
+        };
+        for (const core::Pid pid : listProcesses()) {
+            if (ownerOf(pid) != owner_)
+                continue;
+            some.push_back(pid);
+            if (some.size() == mostAtATime)
+                look();
+        }
+        look();
+        return candidates;
+    }
+
+    // Those of the owner's that name the file.
+    std::vector<Candidate> lookAt(const std::vector<core::Pid>& pids) {
+        std::vector<ProcRequest> requests;
+        for (const core::Pid pid : pids) {
+            requests.push_back({pid, ProcPart::Facts});
+            requests.push_back({pid, ProcPart::Arguments});
+            requests.push_back({pid, ProcPart::Facts});
+        }
+        const std::vector<ProcReading> readings = reader_.read(requests, budget_);
+        std::vector<Candidate> candidates;
+        for (std::size_t i = 0; i < readings.size(); i += 3) {
+            const auto* before = std::get_if<core::ProcessFacts>(&readings[i]);
+            const auto* arguments = std::get_if<ProcArguments>(&readings[i + 1]);
+            const auto* after = std::get_if<core::ProcessFacts>(&readings[i + 2]);
+            if (before == nullptr || arguments == nullptr || after == nullptr ||
+                after->identity != before->identity || !before->uids.areAll(owner_) ||
+                !after->uids.areAll(owner_))
+                continue;
+            Candidate candidate{*after, splitArguments(arguments->text), Naming::None};
+            candidate.naming = namingIn(candidate.arguments, file_);
+            if (candidate.naming != Naming::None)
+                candidates.push_back(std::move(candidate));
+        }
+        return candidates;
+    }
+
+    bool isForkOfAnother(const Candidate& candidate, const std::vector<Candidate>& all) {
+        const ProcReading reading =
+            reader_.read({candidate.facts.identity.pid, ProcPart::Lineage}, budget_);
+        const auto* lineage = std::get_if<core::Lineage>(&reading);
+        if (lineage == nullptr)
+            return false;
+        const auto& ancestors = lineage->ancestors;
+        return std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+            return other.arguments == candidate.arguments &&
+                   std::find(ancestors.begin(), ancestors.end(), other.facts.identity) !=
+                       ancestors.end();
+        });
+    }
+
+    ProcReader& reader_;
+    const core::Uid owner_;
+    const std::string file_;
+    ProcBudget budget_;
+};
+
+} // namespace
+
+void KernelFinder::find(core::Uid asker, core::Uid owner, const std::string& kernel,
+                        core::Pid asking, std::function<void(Found)> answer) {
+    worker_.run<Found>(
+        asker,
+        [&reader = reader_, owner, kernel, asking] {
+            return Search(reader, owner, "kernel-" + kernel + ".json").find(asking);
+        },
+        std::move(answer));
+}
+
+} // namespace genv::service

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/processes/proc_files.hpp"
+
+#include "service/posix/descriptor.hpp"
+#include "service/processes/proc_text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <filesystem>
+#include <string_view>
+
+namespace genv::service {
+
+namespace {
+
+constexpr std::size_t mostOfStat = 4096;
+constexpr std::size_t mostOfStatus = 16384;
+constexpr std::size_t mostOfEnvironment = 1 << 20;
+constexpr std::size_t mostOfArguments = 1 << 16;
+constexpr std::size_t mostAncestors = 512;
+
+std::string procPath(core::Pid pid, std::string_view file) {
+    return fmt::format("/proc/{}/{}", pid, file);
+}
+
+std::optional<ProcStat> readStat(core::Pid pid) {
+    const auto text = readCapped(procPath(pid, "stat"), mostOfStat);
+    return text ? parseStat(*text) : std::nullopt;
+}
+
+std::optional<core::ProcessUids> readUids(core::Pid pid) {
+    const auto text = readCapped(procPath(pid, "status"), mostOfStatus);
+    return text ? parseUids(*text) : std::nullopt;
+}
+
+// A file as it is, without a question to the file system's own process, which may be a user's.
+std::optional<struct statx> look(const std::string& path, int flags) {
+    struct statx file {};
+    if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC | flags, STATX_BASIC_STATS, &file) < 0)
+        return std::nullopt;
+    return file;
+}
+
+bool onlyRootWrites(const struct statx& file) {
+    return file.stx_uid == 0 && (file.stx_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// What a name means in this service's own mount namespace, where only root can have put it there:
+// nothing for a name with a link in it or with a folder that somebody else may write to.
+std::optional<struct statx> lookAtInstalled(const std::filesystem::path& path) {
+    std::filesystem::path part;
+    std::optional<struct statx> file;
+    for (const std::filesystem::path& name : path) {
+        if (file && !S_ISDIR(file->stx_mode))
+            return std::nullopt;
+        part /= name;
+        file = look(part, AT_SYMLINK_NOFOLLOW);
+        if (!file || !onlyRootWrites(*file))
+            return std::nullopt;
+    }
+    return file && S_ISREG(file->stx_mode) ? file : std::nullopt;
+}
+
+// Whether a process runs the program of this name that root installed. The name is what the process
+// wants it to be: in a mount namespace of its own any file may have it. So the file must be the one
+// that has it here.
+bool runsInstalled(core::Pid pid, std::string_view program) {
+    const std::string link = procPath(pid, "exe");
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = ::readlink(link.c_str(), target.data(), target.size());
+    if (length <= 0)
+        return false;
+    const std::filesystem::path path(
+        std::string_view(target.data(), static_cast<std::size_t>(length)));
+    if (!path.is_absolute() || path.filename() != program)
+        return false;
+    const auto running = look(link, 0);
+    const auto installed = lookAtInstalled(path);
+    return running && installed && running->stx_ino == installed->stx_ino &&
+           running->stx_dev_major == installed->stx_dev_major &&
+           running->stx_dev_minor == installed->stx_dev_minor;
+}
+
+} // namespace
+
+std::optional<std::string> readCapped(const std::string& path, std::size_t most) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (file.get() < 0)
+        return std::nullopt;
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (text.size() < most) {
+        const ssize_t count =
+            ::read(file.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
+        if (count < 0)
+            return std::nullopt;
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+        // /proc gives as much as there is room for, until there is no more.
+        if (static_cast<std::size_t>(count) < buffer.size())
+            break;
+    }
+    return text;
+}
+
+std::optional<core::ProcessIdentity> readIdentity(core::Pid pid) {
+    const auto stat = readStat(pid);
+    return stat ? std::optional(core::ProcessIdentity{pid, stat->startTime}) : std::nullopt;
+}
+
+std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
+    const auto before = readStat(pid);
+    const auto uids = readUids(pid);
+    const auto after = readStat(pid);
+    // All reads are of one process, not of two that had the same pid.
+    if (!before || !uids || !after || before->startTime != after->startTime)
+        return std::nullopt;
+    return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent, after->command};
+}
+
+std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {
+    std::vector<core::ProcessIdentity> ancestors;
+    core::Pid pid = process.parent;
+    std::uint64_t childStart = process.identity.startTime;
+    while (pid > 1 && ancestors.size() < mostAncestors) {
+        const auto stat = readStat(pid);
+        // A parent is older than its child; a younger one got the pid of a parent that is gone.
+        if (!stat || stat->startTime > childStart)
+            break;
+        ancestors.push_back({pid, stat->startTime});
+        childStart = stat->startTime;
+        pid = stat->parent;
+    }
+    return ancestors;
+}
+
+std::optional<core::Lineage> readLineage(core::Pid pid) {
+    const auto facts = readProcess(pid);
+    if (!facts)
+        return std::nullopt;
+    return core::Lineage{*facts, readAncestors(*facts)};
+}
+
+std::optional<ProcClaims> readClaims(core::Pid pid) {
+    ProcClaims claims;
+    claims.environmentHint = readEnvironmentHint(pid);
+    claims.userNamespaceOwner = readUserNamespaceOwner(pid);
+    claims.isMpsServer = isMpsServer(pid);
+    const auto identity = readIdentity(pid);
+    if (!identity)
+        return std::nullopt;
+    claims.identity = *identity;
+    return claims;
+}
+
+std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid) {
+    const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
+    return text ? parseEnvironmentHint(*text) : std::nullopt;
+}
+
+ProcArguments readArguments(core::Pid pid) {
+    return {readCapped(procPath(pid, "cmdline"), mostOfArguments).value_or("")};
+}
+
+std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
+    struct stat own {};
+    if (::stat("/proc/self/ns/user", &own) < 0)
+        return std::nullopt;
+    std::optional<core::Uid> outermost;
+    Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    // The kernel nests no more than 32, and shows only what lies below this service's own.
+    while (ns.get() >= 0) {
+        struct stat its {};
+        uid_t owner = 0;
+        if (::fstat(ns.get(), &its) < 0)
+            return std::nullopt;
+        if (its.st_ino == own.st_ino && its.st_dev == own.st_dev)
+            return outermost;
+        if (::ioctl(ns.get(), NS_GET_OWNER_UID, &owner) < 0)
+            return std::nullopt;
+        if (owner != 0)
+            outermost = owner;
+        ns = Descriptor(::ioctl(ns.get(), NS_GET_PARENT));
+    }
+    return std::nullopt;
+}
+
+bool isMpsServer(core::Pid pid) {
+    if (!runsInstalled(pid, "nvidia-cuda-mps-server"))
+        return false;
+    const auto before = readStat(pid);
+    if (!before || !runsInstalled(before->parent, "nvidia-cuda-mps-control"))
+        return false;
+    const auto uids = readUids(before->parent);
+    const auto after = readStat(pid);
+    // A parent that is gone is never a parent again, so all reads were of one.
+    return uids && uids->areAll(0) && after && after->startTime == before->startTime &&
+           after->parent == before->parent;
+}
+
+std::vector<core::Pid> listProcesses() {
+    std::vector<core::Pid> pids;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        core::Pid pid = 0;
+        const auto [last, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (failure == std::errc{} && last == name.data() + name.size())
+            pids.push_back(pid);
+    }
+    return pids;
+}
+
+} // namespace genv::service

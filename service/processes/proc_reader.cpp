@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/processes/proc_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// More helpers than this that do not die mean that the next one would hang as well.
+constexpr std::size_t mostHanging = 4;
+
+// How often a helper is looked at in the time that an entry has.
+constexpr int looksAtSleep = 6;
+// How long one that gets no processor is waited for.
+constexpr std::chrono::seconds starvedTime{5};
+
+ProcReading readingOf(ProcAnswer answer) {
+    return std::visit([](auto&& kind) { return ProcReading(std::forward<decltype(kind)>(kind)); },
+                      std::move(answer));
+}
+
+} // namespace
+
+// One call of read(): what is asked for still, and what came of the rest.
+class ProcReader::Look {
+  public:
+    Look(ProcReader& reader, const std::vector<ProcRequest>& requests, ProcBudget& budget)
+        : reader_(reader), requests_(requests), budget_(budget),
+          readings_(requests.size(), ProcPostponed{}) {
+        for (std::size_t i = 0; i < requests_.size(); ++i)
+            pending_.push_back(i);
+        if (!reader_.hung().isEmpty() || !budget_.hangs.empty())
+            sortOut();
+    }
+
+    std::vector<ProcReading> take() {
+        while (!pending_.empty() && budget_.left.count() > 0) {
+            ProcHelper* helper = nullptr;
+            try {
+                helper = &reader_.helper();
+            } catch (const ProcHelperError& error) {
+                reader_.tellOnce(error.what());
+                giveUp();
+                break;
+            }
+            try {
+                ask(*helper);
+            } catch (const ProcHelperError& error) {
+                reader_.tellOnce(error.what());
+                reader_.endHelper();
+                died();
+            }
+        }
+        return std::move(readings_);
+    }
+
+  private:
+    [[nodiscard]] const ProcRequest& current() const { return requests_[pending_.front()]; }
+    void finish(ProcReading reading) {
+        readings_[pending_.front()] = std::move(reading);
+        pending_.pop_front();
+    }
+
+    // Asks for as much as goes into a packet, and takes the answers as long as they come.
+    void ask(ProcHelper& helper) {
+        std::vector<ProcRequest> requests;
+        for (std::size_t i = 0; i < std::min(pending_.size(), mostProcRequests); ++i)
+            requests.push_back(requests_[pending_[i]]);
+        helper.ask(requests);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (!takeAnswer(helper)) {
+                reader_.endHelper();
+                return;
+            }
+        }
+    }
+
+    // False when none comes. A helper that is in one sleep for all of the time hangs. One that only
+    // gets no processor says nothing of the process that it is to read, and costs no budget.
+    bool takeAnswer(ProcHelper& helper) {
+        const auto begun = ProcHelper::Clock::now();
+        const milliseconds time = std::min(answerTime, budget_.left);
+        auto asleep = begun;
+        std::optional<std::uint64_t> sleep;
+        for (;;) {
+            if (auto answer = helper.next(ProcHelper::Clock::now() + time / looksAtSleep)) {
+                finish(readingOf(*std::move(answer)));
+                return true;
+            }
+            const auto now = ProcHelper::Clock::now();
+            const auto seen = helper.sleep();
+            if (!seen || seen != sleep)
+                asleep = now;
+            sleep = seen;
+            if (sleep && now - asleep >= time) {
+                budget_.left -= std::chrono::ceil<milliseconds>(now - asleep);
+                if (time == answerTime)
+                    hangs();
+                else
+                    pending_.clear();
+                return false;
+            }
+            if (now - begun > starvedTime) {
+                giveUp();
+                return false;
+            }
+        }
+    }
+
+    void hangs() {
+        const core::Pid pid = current().pid;
+        const auto owner = ownerOf(pid);
+        if (!owner) {
+            finish(ProcGone{});
+            return;
+        }
+        reader_.hung().add(pid, *owner, current().part);
+        ++budget_.hangs[*owner];
+        finish(ProcHung{});
+        sortOut();
+    }
+
+    // Once may be anything's fault; a helper that dies of the same process twice cannot read it.
+    void died() {
+        const std::size_t index = pending_.front();
+        if (std::exchange(diedOf_, index) == index)
+            hangs();
+    }
+
+    // What hung lately is not asked for, and users whose processes hang come last, or not at all.
+    void sortOut() {
+        std::deque<std::size_t> first;
+        std::deque<std::size_t> last;
+        std::map<core::Uid, bool> hanging;
+        for (const std::size_t index : std::exchange(pending_, {})) {
+            const ProcRequest& request = requests_[index];
+            if (reader_.hung().isHung(request.pid, request.part)) {
+                readings_[index] = ProcHung{};
+                continue;
+            }
+            const auto owner = ownerOf(request.pid);
+            const auto hangs = owner ? budget_.hangs.find(*owner) : budget_.hangs.end();
+            const std::size_t count = hangs != budget_.hangs.end() ? hangs->second : 0;
+            if (count >= budget_.hangsPerUser)
+                continue;
+            if (owner && !hanging.contains(*owner))
+                hanging[*owner] =
+                    count > 0 || reader_.hung().hangsOf(*owner, ProcPart::Arguments) > 0;
+            (owner && hanging[*owner] ? last : first).push_back(index);
+        }
+        pending_ = std::move(first);
+        pending_.insert(pending_.end(), last.begin(), last.end());
+    }
+
+    void giveUp() {
+        for (const std::size_t index : std::exchange(pending_, {}))
+            readings_[index] = ProcShortage{};
+    }
+
+    ProcReader& reader_;
+    const std::vector<ProcRequest>& requests_;
+    ProcBudget& budget_;
+    std::vector<ProcReading> readings_;
+    std::deque<std::size_t> pending_; ///< indices of requests
+    std::optional<std::size_t> diedOf_;
+};
+
+ProcReader::~ProcReader() {
+    endHelper();
+}
+
+std::vector<ProcReading> ProcReader::read(const std::vector<ProcRequest>& requests,
+                                          ProcBudget& budget) {
+    return Look(*this, requests, budget).take();
+}
+
+ProcReading ProcReader::read(ProcRequest request, ProcBudget& budget) {
+    return std::move(read(std::vector<ProcRequest>{request}, budget).front());
+}
+
+ProcHelper& ProcReader::helper() {
+    if (!helper_) {
+        hanging_.remove_if(
+            [](ChildProcess& child) { return child.reap(milliseconds{0}).has_value(); });
+        if (hanging_.size() > mostHanging)
+            throw ProcHelperError(fmt::format("cannot be killed, {} times", hanging_.size()));
+        helper_.emplace(access_.program);
+        trouble_.clear();
+    }
+    return *helper_;
+}
+
+void ProcReader::endHelper() {
+    if (!helper_)
+        return;
+    if (auto hanging = std::move(*helper_).end())
+        hanging_.push_back(std::move(*hanging));
+    helper_.reset();
+}
+
+void ProcReader::tellOnce(const std::string& trouble) {
+    if (std::exchange(trouble_, trouble) != trouble)
+        hung().tell(fmt::format("the reader of /proc {}", trouble));
+}
+
+} // namespace genv::service

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/processes/process_table.hpp"
+
+#include "core/error.hpp"
+#include "service/posix/shortage.hpp"
+#include "service/processes/proc_text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+constexpr std::size_t mostAncestors = 512;
+
+// PIDFD_THREAD, of Linux 6.9: which headers need not have, and earlier kernels give to nobody.
+constexpr int threadFlag = O_EXCL;
+
+// What one call may wait for, and how many hung processes a user may have before calls about others
+// of theirs are refused.
+ProcBudget budgetOfCall() {
+    return {1, ProcReader::answerTime};
+}
+constexpr std::size_t mostHungOfUser = 4;
+
+// At the start each user's first hung process is waited for, and not for long in all.
+ProcBudget budgetOfStart() {
+    return {1, 2 * ProcReader::answerTime};
+}
+
+class Handle : public core::ProcessHandle {
+  public:
+    explicit Handle(Pidfd process) : process_(std::move(process)) {}
+
+    [[nodiscard]] bool hasExited() const override { return process_.hasExited(); }
+    [[nodiscard]] bool hasUids(const core::ProcessUids& uids) const override {
+        return process_.hasUids(uids);
+    }
+    bool signal(core::TerminationSignal signal) const override { return process_.signal(signal); }
+
+  private:
+    Pidfd process_;
+};
+
+core::Error noProcess(core::Pid pid) {
+    return {core::ErrorCode::NoSuchProcess, fmt::format("there is no process {}", pid)};
+}
+
+// What was read, or why there is nothing.
+template <typename Value>
+core::ProcessRead<Value> valueOf(const ProcReading& reading, core::Pid pid) {
+    if (const auto* value = std::get_if<Value>(&reading))
+        return *value;
+    if (std::holds_alternative<ProcHung>(reading) || std::holds_alternative<ProcPostponed>(reading))
+        return core::Error(core::ErrorCode::Timeout,
+                           fmt::format("process {} cannot be read: its entry in /proc, or those of "
+                                       "others of its user, do not answer; try again in a minute",
+                                       pid));
+    if (std::holds_alternative<ProcShortage>(reading))
+        return core::Error(
+            core::ErrorCode::LimitsExceeded,
+            fmt::format("the service has no room left to look at process {}; try again later",
+                        pid));
+    return noProcess(pid);
+}
+
+} // namespace
+
+ProcessTable::ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry)
+    : ancestry_(ancestry), reader_(std::move(access)), worker_("genvd-procs", std::move(post)) {}
+
+ProcessTable::~ProcessTable() = default;
+
+std::shared_ptr<const core::ProcessHandle> ProcessTable::hold(core::Pid pid) {
+    return std::make_shared<Handle>(Pidfd::open(pid));
+}
+
+void ProcessTable::read(ProcRequest request, core::Uid asker,
+                        std::function<void(const ProcReading&)> done) {
+    worker_.run<ProcReading>(
+        asker,
+        [&reader = reader_, request]() -> ProcReading {
+            const auto owner = ownerOf(request.pid);
+            if (!owner)
+                return ProcGone{};
+            if (reader.hung().hangsOf(*owner, request.part) >= mostHungOfUser)
+                return ProcPostponed{};
+            ProcBudget budget = budgetOfCall();
+            return reader.read(request, budget);
+        },
+        std::move(done));
+}
+
+void ProcessTable::pin(core::Pid pid, core::Uid asker, PinAnswer answer) {
+    pin(Pidfd::open(pid), asker, std::move(answer));
+}
+
+void ProcessTable::pin(Pidfd process, core::Uid asker, PinAnswer answer) {
+    const core::Pid pid = process.pid();
+    auto held = std::make_shared<Pidfd>(std::move(process));
+    read({pid, ProcPart::Facts}, asker,
+         [this, held, answer = std::move(answer)](const ProcReading& reading) {
+             answer(pinnedBy(*held, reading));
+         });
+}
+
+core::ProcessRead<core::PinnedProcess> ProcessTable::pinnedBy(Pidfd& held,
+                                                              const ProcReading& reading) {
+    try {
+        const core::ProcessFacts facts = valueOf<core::ProcessFacts>(reading, held.pid()).get();
+        // Still alive after reading, so that what was read is of the held process.
+        if (held.hasExited())
+            core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited", held.pid());
+        return core::PinnedProcess{pins_.add(std::move(held), facts.identity), facts};
+    } catch (const core::Error& error) {
+        return error;
+    }
+}
+
+void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
+    errno = 0;
+    // Of the service's own: no other process has a say in how long that takes.
+    const auto text = readCapped(fmt::format("/proc/self/fdinfo/{}", pidfd), 4096);
+    if (!text && isShortage(errno))
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "the service has no room left to look at a descriptor: {}; try again later",
+                   std::generic_category().message(errno));
+    const int pid = text ? parseDescriptorPid(*text) : 0;
+    if (pid == 0)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "the descriptor is not one of a process (pidfd_open)");
+    // It hangs up when its thread ends, which says nothing of the process.
+    if ((::fcntl(pidfd, F_GETFL) & threadFlag) != 0)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "the descriptor is one of a thread: expected one of a process (pidfd_open "
+                   "without PIDFD_THREAD)");
+    if (pid < 0)
+        core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");
+    Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
+    if (own.get() < 0)
+        failForShortage(static_cast<core::Pid>(pid), errno);
+    pin({std::move(own), static_cast<core::Pid>(pid)}, asker, std::move(answer));
+}
+
+std::vector<std::shared_ptr<const core::ProcessPin>>
+ProcessTable::findAgain(const std::vector<core::ProcessIdentity>& processes) {
+    std::vector<std::optional<Pidfd>> held;
+    std::vector<ProcRequest> requests;
+    for (const core::ProcessIdentity& process : processes) {
+        requests.push_back({process.pid, ProcPart::Facts});
+        held.emplace_back();
+        try {
+            held.back().emplace(Pidfd::open(process.pid));
+        } catch (const core::Error& error) {
+            if (error.code() != core::ErrorCode::NoSuchProcess)
+                throw;
+        }
+    }
+    ProcBudget budget = budgetOfStart();
+    const std::vector<ProcReading> readings = reader_.read(requests, budget);
+    std::vector<std::shared_ptr<const core::ProcessPin>> pins(processes.size());
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        if (!held[i] || std::holds_alternative<ProcGone>(readings[i]) || held[i]->hasExited())
+            continue;
+        if (std::holds_alternative<ProcShortage>(readings[i]))
+            failForShortage(processes[i].pid, ENOMEM);
+        const auto* facts = std::get_if<core::ProcessFacts>(&readings[i]);
+        if (facts != nullptr && facts->identity != processes[i])
+            continue;
+        pins[i] = pins_.add(*std::move(held[i]), processes[i]);
+        if (facts == nullptr)
+            unverified_.push_back(pins[i]);
+    }
+    return pins;
+}
+
+std::optional<core::ProcessIdentity> ProcessTable::pinned(core::Pid pid) const {
+    return pins_.living(pid);
+}
+
+void ProcessTable::lineage(core::Pid pid, core::Uid asker, LineageAnswer answer) {
+    if (ancestry_ == Ancestry::ByKernel) {
+        if (const auto lineage = askKernel(pid)) {
+            answer(*lineage);
+            return;
+        }
+    }
+    read({pid, ProcPart::Lineage}, asker,
+         [pid, answer = std::move(answer)](const ProcReading& reading) {
+             answer(valueOf<core::Lineage>(reading, pid));
+         });
+}
+
+// Nothing where the kernel does not say. The start times of processes that are not pinned stay
+// unknown: nothing that is compared with an ancestor is.
+std::optional<core::Lineage> ProcessTable::askKernel(core::Pid pid) const {
+    const auto identify = [this](core::Pid each) {
+        return pinned(each).value_or(core::ProcessIdentity{each, 0});
+    };
+    try {
+        Pidfd process = Pidfd::open(pid);
+        auto info = process.info();
+        if (!info)
+            return std::nullopt;
+        core::Lineage lineage{{identify(pid), info->uids, info->parent}, {}};
+        while (info->parent > 1 && lineage.ancestors.size() < mostAncestors) {
+            Pidfd parent = Pidfd::open(info->parent);
+            auto parentInfo = parent.info();
+            // A process keeps its parent until that is gone: the pid was its parent's all the
+            // while.
+            const auto again = process.info();
+            if (!parentInfo || !again || again->parent != info->parent)
+                break;
+            lineage.ancestors.push_back(identify(info->parent));
+            process = std::move(parent);
+            info = parentInfo;
+        }
+        return lineage;
+    } catch (const core::Error&) { // it is gone, is a thread, or there is no descriptor left
+        return std::nullopt;
+    }
+}
+
+void ProcessTable::onExit(std::function<void(const core::ProcessIdentity&)> listener) {
+    listener_ = std::move(listener);
+}
+
+int ProcessTable::descriptor() const {
+    return pins_.descriptor();
+}
+
+void ProcessTable::dispatch() {
+    pins_.dispatch(listener_);
+}
+
+bool ProcessTable::hasUnverified() {
+    std::erase_if(unverified_, [](const auto& pin) { return pin.expired(); });
+    return !unverified_.empty();
+}
+
+void ProcessTable::verify() {
+    std::vector<ProcRequest> requests;
+    std::vector<std::weak_ptr<const core::ProcessPin>> pins;
+    for (const auto& each : unverified_) {
+        if (const auto pin = each.lock()) {
+            requests.push_back({pin->identity().pid, ProcPart::Facts});
+            pins.push_back(each);
+        }
+    }
+    unverified_ = pins;
+    if (requests.empty())
+        return;
+    worker_.run<std::vector<ProcReading>>(
+        0,
+        [&reader = reader_, requests] {
+            ProcBudget budget;
+            return reader.read(requests, budget);
+        },
+        [this, pins](const std::vector<ProcReading>& readings) { verified(pins, readings); });
+}
+
+void ProcessTable::verified(const std::vector<std::weak_ptr<const core::ProcessPin>>& pins,
+                            const std::vector<ProcReading>& readings) {
+    unverified_.clear();
+    std::vector<core::ProcessIdentity> others;
+    for (std::size_t i = 0; i < pins.size(); ++i) {
+        const auto pin = pins[i].lock();
+        if (!pin || pin->hasExited())
+            continue;
+        const auto* facts = std::get_if<core::ProcessFacts>(&readings[i]);
+        if (facts == nullptr)
+            unverified_.push_back(pin);
+        else if (facts->identity != pin->identity())
+            others.push_back(pin->identity());
+    }
+    for (const core::ProcessIdentity& other : others) {
+        if (listener_)
+            listener_(other);
+    }
+}
+
+} // namespace genv::service

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Adapter: processes, pinned by pidfd. What the loop does itself asks the kernel by pidfd, or for
+// the owner of a folder in /proc, none of which waits. Whatever reads a file of /proc runs on a
+// worker, through a helper that can be killed (proc_reader.hpp): even `stat` may block for ever
+// (Linux 6.18).
+//
+// A read is answered later and not within a short wait on the loop. A user has more processes that
+// hang than any number of short waits allows for; here they wait for each other alone, since users
+// take turns, and once four processes of a user have hung in a minute, others of theirs are
+// refused at once.
+#pragma once
+
+#include "core/ports/processes.hpp"
+#include "service/loop/fair_worker.hpp"
+#include "service/processes/pin_set.hpp"
+#include "service/processes/proc_reader.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace genv::service {
+
+class ProcessTable : public core::Processes {
+  public:
+    /// Whether ancestors are asked of pidfds, where the kernel knows how (Linux 6.13), before
+    /// /proc.
+    enum class Ancestry { ByKernel, ByProc };
+
+    ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry = Ancestry::ByKernel);
+    ~ProcessTable() override;
+    ProcessTable(const ProcessTable&) = delete;
+    ProcessTable& operator=(const ProcessTable&) = delete;
+
+    std::shared_ptr<const core::ProcessHandle> hold(core::Pid pid) override;
+    void pin(core::Pid pid, core::Uid asker, PinAnswer answer) override;
+    void pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) override;
+    std::vector<std::shared_ptr<const core::ProcessPin>>
+    findAgain(const std::vector<core::ProcessIdentity>& processes) override;
+    [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid pid) const override;
+    void lineage(core::Pid pid, core::Uid asker, LineageAnswer answer) override;
+    void onExit(std::function<void(const core::ProcessIdentity&)> listener) override;
+
+    /// What the loop watches; when it is readable, dispatch() tells the exits.
+    [[nodiscard]] int descriptor() const;
+    void dispatch();
+
+    /// Whether findAgain() took a process for what it should be.
+    [[nodiscard]] bool hasUnverified();
+    /// Reads these once more; one that is another process has exited to onExit()'s listener.
+    void verify();
+
+  private:
+    void read(ProcRequest request, core::Uid asker, std::function<void(const ProcReading&)> done);
+    void pin(Pidfd process, core::Uid asker, PinAnswer answer);
+    core::ProcessRead<core::PinnedProcess> pinnedBy(Pidfd& held, const ProcReading& reading);
+    [[nodiscard]] std::optional<core::Lineage> askKernel(core::Pid pid) const;
+    void verified(const std::vector<std::weak_ptr<const core::ProcessPin>>& pins,
+                  const std::vector<ProcReading>& readings);
+
+    const Ancestry ancestry_;
+    PinSet pins_;
+    std::vector<std::weak_ptr<const core::ProcessPin>> unverified_;
+    std::function<void(const core::ProcessIdentity&)> listener_;
+    ProcReader reader_; // the worker's, but for the start
+    FairWorker worker_; // last: it uses the others until it is gone
+};
+
+} // namespace genv::service

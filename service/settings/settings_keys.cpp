@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/settings/settings_keys.hpp"
+
+#include "core/duration.hpp"
+#include "core/error.hpp"
+#include "core/limit_definitions.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace genv::service {
+
+namespace {
+
+using core::Limits;
+using core::Settings;
+using std::chrono::milliseconds;
+
+constexpr milliseconds leastInterval{1000};
+
+milliseconds readTime(const std::string& value, milliseconds least) {
+    const auto time = core::parseDuration(value);
+    if (time < least)
+        core::fail(core::ErrorCode::InvalidArgs, "it must be at least {}ms", least.count());
+    return time;
+}
+
+bool readFlag(const std::string& value) {
+    for (const std::string_view yes : {"yes", "true", "on", "1"}) {
+        if (value == yes)
+            return true;
+    }
+    for (const std::string_view no : {"no", "false", "off", "0"}) {
+        if (value == no)
+            return false;
+    }
+    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is neither yes nor no", core::escaped(value));
+}
+
+core::Backend readBackend(const std::string& value) {
+    if (value == "auto")
+        return core::Backend::Auto;
+    if (value == "nvml")
+        return core::Backend::Nvml;
+    if (value == "simulated")
+        return core::Backend::Simulated;
+    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is none of auto, nvml and simulated",
+               core::escaped(value));
+}
+
+void readLimit(const std::string& value, std::uint32_t& limit) {
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, limit);
+    if (error != std::errc{} || stop != end)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "\"{}\" is not a number; write one from 0 to {}, or infinity",
+                   core::escaped(value), core::infinite<std::uint32_t>());
+}
+
+void readLimit(const std::string& value, core::Bytes& limit) {
+    limit = core::parseBytes(value);
+}
+
+void readLimit(const std::string& value, milliseconds& limit) {
+    limit = readTime(value, leastInterval);
+}
+
+// An empty value unsets, as in a unit file.
+template <typename Value>
+void readLimit(const std::string& value, std::optional<Value>& limit) {
+    if (value.empty()) {
+        limit.reset();
+        return;
+    }
+    Value read = core::infinite<Value>();
+    if (value != "infinity")
+        readLimit(value, read);
+    limit = read;
+}
+
+std::string writeTime(milliseconds time) {
+    const std::string text = core::formatDuration(time);
+    return core::parseDuration(text) == time ? text : fmt::format("{}ms", time.count());
+}
+
+std::string writeFlag(bool flag) {
+    return flag ? "yes" : "no";
+}
+
+std::string writeBackend(core::Backend backend) {
+    switch (backend) {
+    case core::Backend::Nvml:
+        return "nvml";
+    case core::Backend::Simulated:
+        return "simulated";
+    case core::Backend::Auto:
+        break;
+    }
+    return "auto";
+}
+
+std::string writeLimit(std::uint32_t limit) {
+    return std::to_string(limit);
+}
+
+std::string writeLimit(core::Bytes limit) {
+    return core::formatBytes(limit);
+}
+
+std::string writeLimit(milliseconds limit) {
+    return writeTime(limit);
+}
+
+// What is unset is written as a file unsets it.
+template <typename Value>
+std::string writeLimit(const std::optional<Value>& limit) {
+    if (!limit)
+        return "";
+    return *limit == core::infinite<Value>() ? "infinity" : writeLimit(*limit);
+}
+
+template <typename Target>
+struct Key {
+    std::string_view name;
+    std::function<void(const std::string& value, Target& target)> read;
+    std::function<std::string(const Target& target)> write;
+};
+template <typename Target>
+using Keys = std::vector<Key<Target>>;
+
+Key<Settings> flagKey(std::string_view name, bool Settings::*flag) {
+    return {name,
+            [=](const std::string& value, Settings& settings) { settings.*flag = readFlag(value); },
+            [=](const Settings& settings) { return writeFlag(settings.*flag); }};
+}
+
+Key<Settings> timeKey(std::string_view name, milliseconds Settings::*time, milliseconds least) {
+    return {name,
+            [=](const std::string& value, Settings& settings) {
+                settings.*time = readTime(value, least);
+            },
+            [=](const Settings& settings) { return writeTime(settings.*time); }};
+}
+
+Key<Settings> ruleKey(const core::RuleSwitch& rule) {
+    return {rule.key,
+            [=](const std::string& value, Settings& settings) {
+                settings.rules.*rule.member = readFlag(value);
+            },
+            [=](const Settings& settings) { return writeFlag(settings.rules.*rule.member); }};
+}
+
+Key<Limits> limitKey(const core::LimitDefinition& limit) {
+    return {limit.key,
+            [member = limit.member](const std::string& value, Limits& limits) {
+                std::visit([&](auto which) { readLimit(value, limits.*which); }, member);
+            },
+            [member = limit.member](const Limits& limits) {
+                return std::visit([&](auto which) { return writeLimit(limits.*which); }, member);
+            }};
+}
+
+Keys<Settings> makeEnforcementKeys() {
+    Keys<Settings> keys{timeKey("Interval", &Settings::interval, leastInterval)};
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle)
+            keys.push_back(ruleKey(*rule.toggle));
+    }
+    keys.push_back(timeKey("Grace", &Settings::grace, milliseconds{0}));
+    keys.push_back(timeKey("KillAfter", &Settings::killAfter, milliseconds{0}));
+    keys.push_back(flagKey("Linger", &Settings::linger));
+    keys.push_back(flagKey("DryRun", &Settings::dryRun));
+    return keys;
+}
+
+Keys<Limits> makeLimitKeys() {
+    Keys<Limits> keys;
+    for (const core::LimitDefinition& limit : core::limitDefinitions())
+        keys.push_back(limitKey(limit));
+    return keys;
+}
+
+const Keys<Settings>& gpuKeys() {
+    static const Keys<Settings> keys{
+        {"Backend",
+         [](const std::string& value, Settings& settings) {
+             settings.backend = readBackend(value);
+         },
+         [](const Settings& settings) { return writeBackend(settings.backend); }}};
+    return keys;
+}
+
+const Keys<Settings>& enforcementKeys() {
+    static const Keys<Settings> keys = makeEnforcementKeys();
+    return keys;
+}
+
+const Keys<Settings>& queueKeys() {
+    static const Keys<Settings> keys{timeKey("MaxWait", &Settings::maxWait, leastInterval),
+                                     timeKey("KeepFor", &Settings::keepFor, milliseconds{0})};
+    return keys;
+}
+
+const Keys<Limits>& limitKeys() {
+    static const Keys<Limits> keys = makeLimitKeys();
+    return keys;
+}
+
+template <typename Target>
+std::vector<std::string_view> namesOf(const Keys<Target>& keys) {
+    std::vector<std::string_view> names;
+    for (const auto& key : keys)
+        names.push_back(key.name);
+    return names;
+}
+
+template <typename Target>
+void readKey(const Keys<Target>& keys, std::string_view name, const std::string& value,
+             Target& target) {
+    for (const auto& key : keys) {
+        if (key.name == name)
+            key.read(value, target);
+    }
+}
+
+template <typename Target>
+std::string writeKey(const Keys<Target>& keys, std::string_view name, const Target& target) {
+    for (const auto& key : keys) {
+        if (key.name == name)
+            return key.write(target);
+    }
+    return "";
+}
+
+const Limits& limitsOf(const std::map<std::string, Limits>& table, const std::string& name) {
+    static const Limits none;
+    const auto found = table.find(name);
+    return found == table.end() ? none : found->second;
+}
+
+} // namespace
+
+std::vector<std::string_view> Section::keys() const {
+    if (kind_ == Kind::Gpu)
+        return namesOf(gpuKeys());
+    if (kind_ == Kind::Queue)
+        return namesOf(queueKeys());
+    return kind_ == Kind::Enforcement ? namesOf(enforcementKeys()) : namesOf(limitKeys());
+}
+
+bool Section::knows(std::string_view key) const {
+    const auto names = keys();
+    return std::find(names.begin(), names.end(), key) != names.end();
+}
+
+void Section::read(std::string_view key, const std::string& value, Settings& settings) const {
+    switch (kind_) {
+    case Kind::Gpu:
+        return readKey(gpuKeys(), key, value, settings);
+    case Kind::Enforcement:
+        return readKey(enforcementKeys(), key, value, settings);
+    case Kind::Queue:
+        return readKey(queueKeys(), key, value, settings);
+    case Kind::Limits:
+        return readKey(limitKeys(), key, value, settings.limits.general);
+    case Kind::User:
+        return readKey(limitKeys(), key, value, settings.limits.users[name_]);
+    case Kind::Group:
+        return readKey(limitKeys(), key, value, settings.limits.groups[name_]);
+    }
+}
+
+std::string Section::write(std::string_view key, const Settings& settings) const {
+    switch (kind_) {
+    case Kind::Gpu:
+        return writeKey(gpuKeys(), key, settings);
+    case Kind::Enforcement:
+        return writeKey(enforcementKeys(), key, settings);
+    case Kind::Queue:
+        return writeKey(queueKeys(), key, settings);
+    case Kind::Limits:
+        return writeKey(limitKeys(), key, settings.limits.general);
+    case Kind::User:
+        return writeKey(limitKeys(), key, limitsOf(settings.limits.users, name_));
+    case Kind::Group:
+        break;
+    }
+    return writeKey(limitKeys(), key, limitsOf(settings.limits.groups, name_));
+}
+
+std::optional<Section> findSection(std::string_view heading) {
+    if (heading == "GPU")
+        return Section(Section::Kind::Gpu, "");
+    if (heading == "Enforcement")
+        return Section(Section::Kind::Enforcement, "");
+    if (heading == "Queue")
+        return Section(Section::Kind::Queue, "");
+    if (heading == "Limits")
+        return Section(Section::Kind::Limits, "");
+    for (const auto& [prefix, kind] :
+         {std::pair<std::string_view, Section::Kind>{"User ", Section::Kind::User},
+          {"Group ", Section::Kind::Group}}) {
+        if (heading.starts_with(prefix) && heading.size() > prefix.size())
+            return Section(kind, std::string(heading.substr(prefix.size())));
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> settingsChanged(const Settings& before, const Settings& after) {
+    std::vector<std::pair<std::string, Section>> sections{
+        {"", {Section::Kind::Gpu, ""}},
+        {"", {Section::Kind::Enforcement, ""}},
+        {"", {Section::Kind::Queue, ""}},
+        {"", {Section::Kind::Limits, ""}},
+    };
+    const auto addNamed = [&](const std::string& prefix, Section::Kind kind,
+                              std::map<std::string, Limits> tables,
+                              const std::map<std::string, Limits>& others) {
+        tables.insert(others.begin(), others.end());
+        for (const auto& [name, limits] : tables)
+            sections.push_back({prefix + name + ".", {kind, name}});
+    };
+    addNamed("User.", Section::Kind::User, before.limits.users, after.limits.users);
+    addNamed("Group.", Section::Kind::Group, before.limits.groups, after.limits.groups);
+    std::vector<std::string> changes;
+    for (const auto& [prefix, section] : sections) {
+        for (const std::string_view key : section.keys()) {
+            std::string value = section.write(key, after);
+            if (value == section.write(key, before))
+                continue;
+            std::erase(value, ' '); // "1h 30min" is the same without
+            changes.push_back(fmt::format("{}{}={}", prefix, key, value));
+        }
+    }
+    return changes;
+}
+
+} // namespace genv::service

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/shell/shell_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace genv::service {
+
+namespace {
+
+// An object path's label has no dot, so no environment's file is named like this.
+constexpr const char* temporaryName = "new.";
+
+std::string readWhole(int folder, const char* name) {
+    const Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (file.get() >= 0 && text.size() < ShellFolder::largestFile) {
+        const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+        if (count <= 0)
+            break;
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    return text;
+}
+
+std::vector<std::string> namesIn(int folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    const std::filesystem::path own = fmt::format("/proc/self/fd/{}", folder);
+    for (const auto& entry : std::filesystem::directory_iterator(own, error))
+        names.push_back(entry.path().filename());
+    return names;
+}
+
+// Makes a whole new file in place of the one with this name; 0 or an errno.
+int replaceFile(int folder, const std::string& name, const std::string& text) {
+    const Descriptor file(::openat(folder, temporaryName,
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (file.get() < 0 || ::fchmod(file.get(), 0644) < 0)
+        return errno;
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written != static_cast<ssize_t>(text.size()))
+        return written < 0 ? errno : ENOSPC;
+    return ::renameat(folder, temporaryName, folder, name.c_str()) < 0 ? errno : 0;
+}
+
+} // namespace
+
+ShellFolder::ShellFolder(std::filesystem::path path, core::Log& log)
+    : path_(std::move(path)), log_(log) {}
+
+const std::map<std::string, std::string>& ShellFolder::open() {
+    if (openFolder() == 0) {
+        ::unlinkat(folder_.get(), temporaryName, 0); // what a crash left
+        for (const std::string& name : namesIn(folder_.get()))
+            texts_[name] = readWhole(folder_.get(), name.c_str());
+    }
+    hasBegun_ = true;
+    return texts_;
+}
+
+void ShellFolder::write(const std::string& name, std::string text) {
+    texts_[name] = std::move(text);
+    settle(name, makeRight(name));
+}
+
+void ShellFolder::remove(const std::string& name) {
+    texts_.erase(name);
+    // Where there is no folder, there is no file.
+    settle(name, folder_.get() < 0 ? 0 : makeRight(name));
+}
+
+bool ShellFolder::retry() {
+    const bool isOpen = openFolder() == 0;
+    for (const std::string& name : std::set<std::string>(unwritten_)) {
+        if (makeRight(name) == 0)
+            unwritten_.erase(name);
+    }
+    return isOpen && unwritten_.empty();
+}
+
+// 0 or an errno.
+int ShellFolder::openFolder() {
+    struct stat status {};
+    const bool wasOpen = folder_.get() >= 0;
+    if (wasOpen && ::fstat(folder_.get(), &status) == 0 && status.st_nlink > 0)
+        return 0;
+    if (::mkdir(path_.c_str(), 0700) < 0 && errno != EEXIST)
+        return errno;
+    Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    // For every shell to read, whatever the umask.
+    if (opened.get() < 0 || ::fchmod(opened.get(), 0755) < 0)
+        return errno;
+    folder_ = std::move(opened);
+    if (!wasOpen && !hasBegun_)
+        return 0;
+    // Somebody removed it, with all that was in it, or it could not be had when this began, and
+    // nobody knows what is in it.
+    for (const auto& [name, text] : texts_)
+        unwritten_.insert(name);
+    for (std::string& name : namesIn(folder_.get()))
+        unwritten_.insert(std::move(name));
+    if (onUnwritten_)
+        onUnwritten_();
+    return 0;
+}
+
+// 0 or an errno.
+int ShellFolder::makeRight(const std::string& name) {
+    const auto wanted = texts_.find(name);
+    if (wanted == texts_.end())
+        return ::unlinkat(folder_.get(), name.c_str(), 0) == 0 || errno == ENOENT ? 0 : errno;
+    const int error = openFolder();
+    return error != 0 ? error : replaceFile(folder_.get(), name, wanted->second);
+}
+
+void ShellFolder::settle(const std::string& name, int error) {
+    if (error == 0) {
+        unwritten_.erase(name);
+        return;
+    }
+    if (unwritten_.empty())
+        log_.warning("{} could not be written: {}; shells are told of changes later",
+                     (path_ / name).string(), std::generic_category().message(error));
+    unwritten_.insert(name);
+    if (onUnwritten_)
+        onUnwritten_();
+}
+
+} // namespace genv::service

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/state/file_store.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "service/posix/shortage.hpp"
+#include "service/state/label.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace genv::service {
+
+namespace {
+
+constexpr std::string_view suffix = ".json";
+constexpr std::string_view temporarySuffix = ".new";
+
+bool endsWith(std::string_view text, std::string_view end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+[[noreturn]] void failStorage(int error) {
+    core::fail(core::ErrorCode::StorageFailed,
+               "the state could not be written: {}; nothing was changed",
+               std::generic_category().message(error));
+}
+
+bool writeWhole(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return false;
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+// A regular file's text; nothing, and why, for anything else.
+std::optional<std::string> readWhole(int directory, const std::string& name, std::string& why) {
+    const Descriptor file(
+        ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (file.get() < 0 || ::fstat(file.get(), &status) < 0) {
+        if (isShortage(errno))
+            throw std::system_error(errno, std::generic_category(), "reading the state");
+        why = std::generic_category().message(errno);
+        return std::nullopt;
+    }
+    if (!S_ISREG(status.st_mode) ||
+        status.st_size > static_cast<off_t>(FileStore::largestDocument)) {
+        why = "it is no file, or too large";
+        return std::nullopt;
+    }
+    if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        why = "somebody else could have written it";
+        return std::nullopt;
+    }
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    std::size_t length = 0;
+    while (length < text.size()) {
+        const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0) {
+            if (isShortage(errno))
+                throw std::system_error(errno, std::generic_category(), "reading the state");
+            why = std::generic_category().message(errno);
+            return std::nullopt;
+        }
+        if (count == 0)
+            break;
+        length += static_cast<std::size_t>(count);
+    }
+    text.resize(length);
+    return text;
+}
+
+} // namespace
+
+FileStore::FileStore(const std::filesystem::path& runtime, core::Log& log)
+    : path_(runtime / "environments"), broken_(runtime / "broken"), log_(log) {
+    if (const int error = open(); error != 0)
+        throw std::system_error(error, std::generic_category(), path_.string());
+}
+
+int FileStore::open() {
+    if (::mkdir(path_.c_str(), 0700) < 0 && errno == ENOENT) {
+        // For everybody to go through, whatever the umask.
+        if (::mkdir(path_.parent_path().c_str(), 0700) == 0)
+            ::chmod(path_.parent_path().c_str(), 0755);
+        ::mkdir(path_.c_str(), 0700);
+    }
+    Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (opened.get() < 0)
+        return errno;
+    directory_ = std::move(opened);
+    return 0;
+}
+
+bool FileStore::restoreFolder() {
+    struct stat status {};
+    if (::fstat(directory_.get(), &status) < 0 || status.st_nlink > 0 || open() != 0)
+        return false;
+    log_.error("{} was removed; it is made again, with all that was in it", path_.string());
+    if (folderRestored_)
+        folderRestored_();
+    return true;
+}
+
+std::string FileStore::nameOf(const core::EnvironmentId& id) const {
+    return labelOf(id) + std::string(suffix);
+}
+
+void FileStore::write(const core::EnvironmentId& id, const std::string& document) {
+    int error = replace(nameOf(id), document);
+    if (error == ENOENT && restoreFolder())
+        error = replace(nameOf(id), document);
+    if (error != 0)
+        failStorage(error);
+}
+
+// 0 or an errno; then the old document is in force.
+int FileStore::replace(const std::string& name, const std::string& document) {
+    const std::string temporary = name + std::string(temporarySuffix);
+    int error = 0;
+    {
+        const Descriptor file(::openat(directory_.get(), temporary.c_str(),
+                                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                                       0600));
+        if (file.get() < 0 || !writeWhole(file.get(), document))
+            error = errno;
+    }
+    if (error == 0 &&
+        ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) < 0)
+        error = errno;
+    if (error != 0)
+        ::unlinkat(directory_.get(), temporary.c_str(), 0);
+    return error;
+}
+
+void FileStore::remove(const core::EnvironmentId& id) {
+    const std::string name = nameOf(id);
+    if (::unlinkat(directory_.get(), name.c_str(), 0) < 0 && errno != ENOENT)
+        failStorage(errno);
+    // Of a write that failed, and whose file could not be removed then.
+    ::unlinkat(directory_.get(), (name + std::string(temporarySuffix)).c_str(), 0);
+}
+
+std::vector<core::Store::Found> FileStore::readAll() {
+    std::vector<Found> documents;
+    std::vector<std::pair<std::string, std::string>> unreadable;
+    // The descriptor's own path, since the directory must be the one that is written to.
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("/proc/self/fd/{}", directory_.get()))) {
+        const std::string name = entry.path().filename();
+        if (endsWith(name, temporarySuffix)) {
+            ::unlinkat(directory_.get(), name.c_str(), 0); // a write that a crash cut short
+            continue;
+        }
+        std::string why = "it is none of this service's";
+        auto text = endsWith(name, suffix) ? readWhole(directory_.get(), name, why) : std::nullopt;
+        if (text)
+            documents.push_back({name, std::move(*text)});
+        else
+            unreadable.emplace_back(name, why);
+    }
+    for (const auto& [name, why] : unreadable)
+        setAside(name, why);
+    return documents;
+}
+
+void FileStore::setAside(const std::string& name, const std::string& why) {
+    ::mkdir(broken_.c_str(), 0700);
+    const std::string target = (broken_ / name).string();
+    const bool moved = ::renameat(directory_.get(), name.c_str(), AT_FDCWD, target.c_str()) == 0;
+    log_.error("set the state document \"{}\" aside{}: {}", core::escaped(name),
+               moved ? " in " + broken_.string() : " in place", core::escaped(why, 256));
+}
+
+} // namespace genv::service
