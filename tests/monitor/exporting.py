@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -18,6 +17,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "client"))
 
 from bus_scenario import AS_USER, BUS_FOLDER, DEADLINE_SECONDS, programs  # noqa: E402
+from waiting import until  # noqa: E402
 
 LABEL = re.compile(r'([a-zA-Z_]+)="((?:[^"\\]|\\.)*)",?')
 ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
@@ -34,18 +34,6 @@ def get(url, method="GET"):
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.headers["Content-Type"], error.read().decode()
-
-
-def eventually(condition, what):
-    """Waits until something is so, and returns what the condition gave."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while True:
-        found = condition()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come")
-        time.sleep(0.02)  # between two questions, not a wait for something
 
 
 def key(labels):
@@ -129,7 +117,7 @@ class Prometheus:
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         test.addCleanup(self.stop)
         self.url = f"http://{address}/api/v1/"
-        eventually(self.is_ready, "Prometheus")
+        until(self.is_ready, "Prometheus")
 
     def stop(self):
         self.process.terminate()

@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import dbus
 import dbus.bus
@@ -18,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 sys.dont_write_bytecode = True
 
 from bus_scenario import AS_USER, BUS_FOLDER, DEADLINE_SECONDS  # noqa: E402
+from waiting import until  # noqa: E402
 
 SERVER = "org.freedesktop.Notifications"
 OBJECT = "/org/freedesktop/Notifications"
@@ -38,16 +38,6 @@ CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Con
 """
 
 Notification = collections.namedtuple("Notification", "id replaces application icon title body actions hints")
-
-
-def wait_for(condition, what):
-    """The first true answer of a condition."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not (answer := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come; it was {answer!r}")
-        time.sleep(0.01)
-    return answer
 
 
 class Session:
@@ -92,8 +82,8 @@ class Session:
         if os.path.exists(self.socket):
             os.unlink(self.socket)
         self.start("session-bus", "dbus-daemon", f"--config-file={self.configuration}", "--nofork")
-        wait_for(lambda: os.path.exists(self.socket), "the session bus")
-        self.connection = wait_for(self.connect, "the session bus")
+        until(lambda: os.path.exists(self.socket), "the session bus")
+        self.connection = until(self.connect, "the session bus")
 
     def connect(self):
         try:
@@ -108,11 +98,11 @@ class Session:
         """The stand-in, which keeps what it is asked to show."""
         self.start("server", "/usr/bin/python3", "-m", "dbusmock", "--session", "-t", "notification_daemon",
                    "-p", json.dumps({"capabilities": capabilities}))
-        wait_for(lambda: self.owns(SERVER), "the notification server")
+        until(lambda: self.owns(SERVER), "the notification server")
 
     def stop_server(self):
         self.stop("server")
-        wait_for(lambda: not self.owns(SERVER), "the end of the notification server")
+        until(lambda: not self.owns(SERVER), "the end of the notification server")
 
     def mock(self):
         return dbus.Interface(self.connection.get_object(SERVER, OBJECT), "org.freedesktop.DBus.Mock")
@@ -131,7 +121,7 @@ class Session:
 
     def await_shown(self, condition, what):
         """The first notification of which the condition is true."""
-        return wait_for(lambda: next((each for each in self.shown() if condition(each)), None), what)
+        return until(lambda: next((each for each in self.shown() if condition(each)), None), what)
 
     def signal(self, name, signature, *arguments):
         """As the server says it."""

@@ -9,14 +9,17 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import textwrap
-import time
 
 import pytest
 
 from genv import contract
 from genv.connection import Connection
 from genv.errors import ServiceUnavailable
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "client"))
+from waiting import until  # noqa: E402
 
 BUS_FOLDER = os.environ["GENV_PRIVATE_BUS"]
 AS_USER = os.path.join(BUS_FOLDER, "as-user")
@@ -45,15 +48,6 @@ def refused(function, *arguments, **named):
         assert isinstance(error, genv.Error)
         return type(error).__name__ + ": " + str(error).partition(";")[0]
 '''
-
-
-def until(condition, what):
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < deadline, f"{what} did not come"
 
 
 class Program:

@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 
-from conftest import until
+from waiting import until
 
 
 def sockets_of(pid):

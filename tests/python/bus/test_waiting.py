@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from conftest import until
+from waiting import until
 
 
 def await_queue(world, eids):
