@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A person who has logged in over SSH and types at a real shell on a terminal.
+
+Each prompt of the machine's people ends in a mark that no terminal shows, with the exit status of the command before. That a command has ended is
+read from it.
+"""
+
+import codecs
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+
+from machine import DEADLINE_SECONDS
+
+PS1 = r"PS1='\u\$ \[\e]133;$?\a\]'" + "\n"  # as in each start file
+PROMPT = re.compile(r"(?:\^C)?(?P<prompt>(?:\([^()]*\) )?\w+[$#]) \x1b\]133;(?P<status>\d+)\x07\Z")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+# Long enough that nothing is wrapped, and no pager has a second page.
+ROWS, COLUMNS = 10000, 1000
+
+
+class Typist:
+    """Somebody's login shell."""
+
+    def __init__(self, machine, user):
+        self.user, self.typed, self.text = user, "", ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+            words = machine.ssh_words(user, terminal=True)
+            os.execvp(words[0], words)
+        self.prompt, self.status = "", 0
+        self.await_prompt()
+
+    @property
+    def active(self):
+        return self.prompt.startswith("(genv) ")
+
+    def start(self, command):
+        """Types a command and does not wait for its end."""
+        self.typed, self.text = command, ""
+        os.write(self.terminal, command.encode() + b"\n")
+
+    def interrupt(self):
+        os.write(self.terminal, b"\x03")
+
+    def run(self, command):
+        """Types a command, waits for its end, and returns what the terminal showed."""
+        self.start(command)
+        return self.await_prompt()
+
+    def await_prompt(self):
+        """The rest of what the command showed; `prompt` and `status` are what came then."""
+        self._read_until(lambda: PROMPT.search(self.text), "a prompt")
+        found = PROMPT.search(self.text)
+        self.prompt, self.status = found["prompt"], int(found["status"])
+        self.text = self.text[:found.start()]
+        return self.output()
+
+    def await_output(self, pattern):
+        """Until what the command has shown begins with the pattern."""
+        self._read_until(lambda: pattern.match(self.output()), "the output that the page shows")
+
+    def output(self):
+        """What the command has shown, without the echo of what was typed."""
+        lines = re.sub(r"\r+\n", "\n", self.text).split("\n", self.typed.count("\n") + 1)
+        return lines[-1] if len(lines) > self.typed.count("\n") + 1 else ""
+
+    def _read_until(self, condition, what):
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not condition():
+            ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
+            if not ready or not self._read():
+                raise AssertionError(f"{self.user}: {self.typed}: {what} did not come; so far:\n{self.text}")
+
+    def _read(self):
+        """Whether more came; False at the end of the session."""
+        try:
+            chunk = os.read(self.terminal, 65536)
+        except OSError:
+            chunk = b""
+        self.text += COLOUR.sub("", self.decoder.decode(chunk))
+        return bool(chunk)
+
+    def leave(self):
+        """Ends what runs there, the shell by `exit`, and those that it was started from."""
+        self.interrupt()
+        self.start("exit")
+        while self._read():
+            if PROMPT.search(self.text):
+                self.start("exit")
+        self.hang_up()
+
+    def hang_up(self):
+        """As when the terminal's window is closed."""
+        if self.pid:
+            os.close(self.terminal)
+            os.kill(self.pid, signal.SIGTERM)
+            os.waitpid(self.pid, 0)
+            self.pid = 0
