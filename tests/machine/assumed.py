@@ -74,8 +74,14 @@ def alices_job_ends(session):
     await_that("bob's turn", lambda: session.holds("bob", 4))
 
 
+def bobs_job_ends(session):
+    session.close()
+    prepare_people(session.machine)  # by now it is in alice's start file
+
+
 def packages_lie_there(session):
     session.close()
+    session.machine.must(["rm", "-r", "/home/alice/.genv"])
     folder = session.machine.path("/home/admin/build/packages")
     os.makedirs(folder)
     for deb in glob.glob(os.path.join(PACKAGES, "*.deb")):
@@ -95,7 +101,6 @@ def a_report_is_decided(session):
 
 def two_hold_gpus(session):
     session.close()
-    prepare_people(session.machine)  # by now it is in alice's start file
     session.beside("alice", "genv activate --index 0 --name training")
     session.beside("carol", "genv activate --index 2")
 
@@ -103,8 +108,27 @@ def two_hold_gpus(session):
 # The pages of data/doc
 
 
+def genv_1_is_left(session):
+    for name, text, mode in [("/usr/local/genv/bin/genv", "#!/usr/bin/env python3\n# genv\n", 0o755),
+                             ("/etc/profile.d/genv.sh", "export PATH=/usr/local/genv/bin:$PATH\n", 0o644),
+                             ("/var/tmp/genv/envs.json", "{}\n", 0o666)]:
+        session.machine.write(name, text, mode)
+
+
+def its_lines_are_removed(session):
+    session.machine.must(["rm", "/etc/profile.d/genv.sh"])
+
+
 def two_attached(session):
     session.prepare("alice", "genv activate --index 1 --index 3")
+
+
+def training_uses_gpus(session):
+    session.machine.write("/home/alice/train.py", "open('/proc/self/comm', 'w').write('gpu-work')\n" + FOR_EVER)
+
+
+def training_is_seen(session):
+    await_that("the training in a sample", lambda: session.test.snapshot()["processes"]["processes"])
 
 
 def shell_is_active(session):
@@ -169,20 +193,25 @@ def three_are_attached(session):
 PAGES = {
     "README.md": readme,
     "data/doc/containers.md": two_attached,
+    "data/doc/from-genv-1.md": genv_1_is_left,
     "data/doc/history.md": alice_has_waited,
     "data/doc/journal.md": journal_has_all,
     "data/doc/libgenv.md": source_lies_there,
     "data/doc/remote.md": hosts,
-    "data/doc/shell.md": shell_is_active,
+    "data/doc/shell.md": training_uses_gpus,
 }
 BEFORE = {
     ("README.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
     ("README.md", "genvctl extend --id 71 12h"): alices_job_ends,
+    ("README.md", "genv activate --gpus 2"): bobs_job_ends,
+    ("README.md", "genvctl policy check genvd.conf"):
+        lambda session: session.prepare("alice", "cp /etc/genv/genvd.conf ."),
     ("README.md", "sudo apt install ./build/packages/*.deb"): packages_lie_there,
     ("README.md", "sudo genvctl enforce --interval 0 --non-env-processes --dry-run"): bob_is_outside,
     ("README.md", "sudo genvctl usage execute <report.json"): a_report_is_decided,
     ("README.md", "genvctl -H h1 devices"): lambda session: session.close(),
     ("README.md", "busctl tree dev.genv.Manager"): two_hold_gpus,
+    ("data/doc/from-genv-1.md", "sudo genvctl doctor"): its_lines_are_removed,
     ("data/doc/history.md", 'genvctl report --since "2026-11-20 09:00" --until "2026-11-20 11:00"'): the_report_ends,
     ("data/doc/jupyter.md", "genvctl envs find --kernel-id 0f6b8c1e-1111-2222-3333-444455556666"): kernel_runs,
     ("data/doc/monitoring.md", "genvctl remote -H h1,h2,alice@h3:2222 monitor"): another_machine,
@@ -191,4 +220,6 @@ BEFORE = {
     ("data/doc/remote.md", "genvctl remote -H h1,h2,h3 activate --gpus 2"): lambda session: session.close(),
     ("data/doc/remote.md", "genvctl remote -H h1,h2 enforce --dry-run --interval 0 --max-devices-for-user alice=2"):
         three_are_attached,
+    ("data/doc/shell.md", "genv deactivate"): training_is_seen,
+    ("data/doc/shell.md", '{ read -r sequence began; read -r devices; } <"$GENV_STATUS_FILE"'): shell_is_active,
 }

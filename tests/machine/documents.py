@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """README and the pages of data/doc, typed: each command that they show, in its order, by the person who types it there.
 
-The pages are the only source of the commands. The tables here say what a test has to know of one besides: that it cannot be typed in
-this machine, or how it ends. What must be so before it is in assumed.py.
+The pages are the only source of the commands. The tables here say which of them cannot be typed in this machine, and which
+fail or go on. assumed.py prepares what they need.
 """
 
 import fnmatch
@@ -41,6 +41,7 @@ EXCEPTIONS = {
 # The exit status of commands that fail, as their page says.
 STATUS = {
     "genv attach --index 0": 5,
+    "genvctl doctor genv-1": 1,
 }
 
 # What goes on while its page does: the person types the next command at another terminal.
@@ -82,16 +83,22 @@ class Session:
 
     def holds(self, user, count):
         """Whether the environments of a user hold that many devices."""
-        owned = [environment["eid"] for environment in self.test.snapshot()["envs"]["envs"] if environment["username"] == user]
+        owned = self._environments(user)
         return sum(environment in owned for held in self.test.holders().values() for environment in held) == count
 
     def close(self, user=None):
-        """Everybody leaves, or one person does, and their environments end."""
+        """Everybody leaves, or one person does, and what they have ends."""
         for shell in [*self.others, *self.shells.values()]:
             if user in (None, shell.user):
                 shell.leave()
+        await_that("the end of what they have", lambda: not self._environments(user))
         self.others = [shell for shell in self.others if shell.pid]
         self.shells = {name: shell for name, shell in self.shells.items() if shell.pid}
+
+    def _environments(self, user=None):
+        """The ids of the environments of a user, or of all."""
+        environments = self.test.snapshot()["envs"]["envs"]
+        return [environment["eid"] for environment in environments if user in (None, environment["username"])]
 
     def _type_before(self, shell, command):
         shown = shell.run(command)
@@ -122,7 +129,9 @@ class Session:
     def _shell(self, user, active):
         """The person's shell. Who has an environment and is shown without one has left that shell and opened another."""
         if user in self.shells and self.shells[user].active and not active:
+            environment = self.shells[user].run("echo $GENV_ENVIRONMENT_ID").strip()
             self.shells.pop(user).leave()
+            await_that(f"the end of environment {environment}", lambda: environment not in self._environments())
         if user not in self.shells:
             self.shells[user] = Typist(self.machine, user)
         return self.shells[user]

@@ -2,8 +2,8 @@
 """What README and the pages of data/doc show: the commands of their console blocks, who types them, and what they print.
 
 A line of a console block is a prompt with a command, or output of the command above. `#` is root's prompt and `NAME$` that of
-NAME; `$` is alice's, or admin's in a block that uses sudo. `(genv) ` goes before the prompt of a shell with an active environment.
-`...` stands for any number of lines of output, and `^C` at the end of a command's output for Ctrl-C typed after it.
+NAME; `$` is alice's, or admin's in a block that uses sudo. `(genv) ` goes before the prompt of a shell with an active
+environment. `...` stands for any number of lines of output, and `^C` below the output for Ctrl-C typed after it.
 """
 
 import glob

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A person who has logged in over SSH and types at a real shell on a terminal.
 
-Each prompt of the machine's people ends in a mark that no terminal shows, with the exit status of the command before. That a command has ended is
-read from it.
+Each prompt ends in a mark that no terminal shows, with the exit status of the command before. By that mark a test knows that
+a command has ended.
 """
 
 import codecs
@@ -19,7 +19,7 @@ import time
 from machine import DEADLINE_SECONDS
 
 PS1 = r"PS1='\u\$ \[\e]133;$?\a\]'" + "\n"  # as in each start file
-PROMPT = re.compile(r"(?:\^C)?(?P<prompt>(?:\([^()]*\) )?\w+[$#]) \x1b\]133;(?P<status>\d+)\x07\Z")
+PROMPT = re.compile(r"(?:\^C)?(?P<prompt>(?:\([^()]*\) )?\w+[$#]) \x1b\]133;(?P<status>\d+)\x07")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 # Long enough that nothing is wrapped, and no pager has a second page.
 ROWS, COLUMNS = 10000, 1000
@@ -29,7 +29,7 @@ class Typist:
     """Somebody's login shell."""
 
     def __init__(self, machine, user):
-        self.user, self.typed, self.text = user, "", ""
+        self.user, self.typed, self.text, self.busy = user, "", "", False
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
@@ -45,7 +45,7 @@ class Typist:
 
     def start(self, command):
         """Types a command and does not wait for its end."""
-        self.typed, self.text = command, ""
+        self.typed, self.text, self.busy = command, "", True
         os.write(self.terminal, command.encode() + b"\n")
 
     def interrupt(self):
@@ -61,7 +61,7 @@ class Typist:
         self._read_until(lambda: PROMPT.search(self.text), "a prompt")
         found = PROMPT.search(self.text)
         self.prompt, self.status = found["prompt"], int(found["status"])
-        self.text = self.text[:found.start()]
+        self.text, self.busy = self.text[:found.start()], False
         return self.output()
 
     def await_output(self, pattern):
@@ -69,9 +69,9 @@ class Typist:
         self._read_until(lambda: pattern.match(self.output()), "the output that the page shows")
 
     def output(self):
-        """What the command has shown, without the echo of what was typed."""
-        lines = re.sub(r"\r+\n", "\n", self.text).split("\n", self.typed.count("\n") + 1)
-        return lines[-1] if len(lines) > self.typed.count("\n") + 1 else ""
+        """What the command has shown, without what came before the echo of what was typed, such as a line of a job."""
+        _, _, after = re.sub(r"\r+\n", "\n", self.text).partition(self.typed.split("\n")[0] + "\n")
+        return after.split("\n", self.typed.count("\n"))[-1]
 
     def _read_until(self, condition, what):
         deadline = time.monotonic() + DEADLINE_SECONDS
@@ -91,12 +91,18 @@ class Typist:
 
     def leave(self):
         """Ends what runs there, the shell by `exit`, and those that it was started from."""
-        self.interrupt()
-        self.start("exit")
-        while self._read():
-            if PROMPT.search(self.text):
-                self.start("exit")
-        self.hang_up()
+        try:
+            if self.busy:
+                self.interrupt()
+                self.await_prompt()
+            self.start("exit")
+            while self._read():
+                if PROMPT.search(self.text):
+                    self.start("exit")
+        except (AssertionError, OSError):  # it hangs, or has ended
+            pass
+        finally:
+            self.hang_up()
 
     def hang_up(self):
         """As when the terminal's window is closed."""
