@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "client"))
 
 import bus_scenario  # noqa: E402
 from bus_scenario import Output, Shell, Terminal  # noqa: E402
+from waiting import until  # noqa: E402
 
 ROOT = os.environ.get("GENV_MACHINE_ROOT", "")
 FOLDER = os.environ.get("GENV_MACHINE_FOLDER", "")
@@ -52,15 +53,8 @@ bus_scenario.DEADLINE_SECONDS = DEADLINE_SECONDS
 
 
 def await_that(what, condition, deadline_seconds=DEADLINE_SECONDS):
-    """Asks until the condition holds and returns what it then gave; fails when it does not come to hold."""
-    deadline = time.monotonic() + deadline_seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise AssertionError(f"this did not come: {what}")
-        time.sleep(0.05)
+    """The first true answer of the condition."""
+    return until(condition, what, deadline_seconds)
 
 
 class MachineShell(Shell):
