@@ -83,8 +83,11 @@ Locks::Ticket Locks::request(const EnvironmentId& environment, Uid actor, Answer
         return *ticket;
     }
     requireRoom(actor);
+    const bool waits = hasToWait(asking);
     const Ticket ticket = ledger_.newTicket();
-    waiters_[ticket] = {environment, asking.sequence, actor, std::move(answer)};
+    waiters_[ticket] = {environment, asking.sequence, actor, std::move(answer), waits};
+    if (waits)
+        ledger_.waitForLock(environment, {ticket, actor});
     return ticket;
 }
 
@@ -95,6 +98,20 @@ std::optional<Locks::Ticket> Locks::abandoned(const Environment& environment, Ui
                waiter.sequence == environment.sequence && waiter.actor == actor;
     });
     return found == waiters_.end() ? std::nullopt : std::optional(found->first);
+}
+
+// Whether somebody before it has or wants one of the devices.
+bool Locks::hasToWait(const Environment& asking) const {
+    std::set<DeviceUuid> taken = locked();
+    for (const auto& [ticket, waiter] : waiters_) {
+        if (const Environment* environment = environmentOf(waiter)) {
+            for (const Attachment& attachment : environment->attachments)
+                taken.insert(attachment.device.uuid);
+        }
+    }
+    return std::any_of(
+        asking.attachments.begin(), asking.attachments.end(),
+        [&](const Attachment& attachment) { return taken.contains(attachment.device.uuid); });
 }
 
 void Locks::requireRoom(Uid actor) const {

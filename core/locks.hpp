@@ -62,6 +62,7 @@ class Locks {
     void expectClients();
     void giveUpOnClients();
     [[nodiscard]] std::optional<Ticket> abandoned(const Environment& environment, Uid actor) const;
+    [[nodiscard]] bool hasToWait(const Environment& asking) const;
     void requireRoom(Uid actor) const;
     void schedule();
     void serve();

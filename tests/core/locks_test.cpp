@@ -319,6 +319,11 @@ TEST_F(LockingOverARestart, KeepsTheOrderOfThoseWhoWait) {
     EXPECT_EQ(again->outcome.at("d"), "locked");
 }
 
+TEST_F(LockingOverARestart, KeepsAPlaceFromTheMomentOfAsking) {
+    locks.request("10", alice, [](const core::LockEnd*, const core::Error*) {});
+    EXPECT_EQ(restart()->ledger.get("10").lockWaits.size(), 1U) << "the loop has not turned since";
+}
+
 TEST_F(LockingOverARestart, HoldsUpNobodyForLongWhoseClientDoesNotCallAgain) {
     const auto again = restart();
     again->ask("c", "30");
