@@ -4,14 +4,11 @@
 #pragma once
 
 #include "core/process.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <optional>
 #include <string>
 #include <unordered_map>
-
-struct sd_bus_message;
 
 namespace genv::dbus {
 
@@ -25,28 +22,23 @@ struct Caller {
 
 class Callers {
   public:
-    /// The sender of a message. Throws core::Error(AccessDenied) when the sender is gone.
-    Caller of(const sdbus::Message& message);
-    Caller of(sd_bus_message* message);
+    /// The sender of a call. Throws core::Error(AccessDenied) when the sender is gone.
+    Caller of(const raw::Message& call);
 
     /// Who a connection is, where that is known already.
     [[nodiscard]] std::optional<core::Uid> known(const std::string& busName) const;
-    /// Reads the bus's answer to GetConnectionCredentials. Throws core::Error(AccessDenied) when it
-    /// does not say.
-    core::Uid learn(const std::string& busName, sd_bus_message* credentials);
+    /// Keeps what the bus said of a connection. Throws core::Error(AccessDenied) when it said
+    /// nothing.
+    core::Uid learn(const std::string& busName, const std::optional<raw::Credentials>& credentials);
 
     /// Forgets a connection that is gone.
     void left(const std::string& busName) { known_.erase(busName); }
 
   private:
-    struct Credentials {
-        core::Uid uid = 0;
-        core::Pid pid = 0;
-    };
-    static Credentials ask(sd_bus_message* message);
-    const Credentials& keep(const std::string& busName, Credentials credentials);
+    const raw::Credentials& keep(const std::string& busName,
+                                 const std::optional<raw::Credentials>& credentials);
 
-    std::unordered_map<std::string, Credentials> known_;
+    std::unordered_map<std::string, raw::Credentials> known_;
 };
 
 } // namespace genv::dbus

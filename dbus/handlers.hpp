@@ -36,7 +36,7 @@ void handle(const Context& context, const sdbus::IObject& object, sdbus::Result<
     Caller caller;
     std::optional<core::Error> unknown;
     try {
-        caller = context.callers.of(*object.getCurrentlyProcessedMessage());
+        caller = context.callers.of(raw::Message::beingProcessed(object));
     } catch (const core::Error& error) {
         unknown = error;
     }
@@ -64,8 +64,8 @@ auto answer(const Context& context, const sdbus::IObject& object, Function&& fun
         std::string fault;
         const core::Error error = currentRefusal(fault);
         // Reading asks the bus for nobody's uid, so only the connection is known here.
-        context.refusals.refused(
-            describeRefusal(row, object.getCurrentlyProcessedMessage()->getSender(), error, fault));
+        const raw::Message call = raw::Message::beingProcessed(object);
+        context.refusals.refused(describeRefusal(row, std::string(call.sender()), error, fault));
         throw toBusError(error);
     }
 }

@@ -2,7 +2,7 @@
 #include "dbus/history.hpp"
 
 #include "core/text.hpp"
-#include "dbus/raw_message.hpp"
+#include "dbus/contract/sdbus.hpp"
 
 #include <fmt/ranges.h>
 
@@ -13,68 +13,14 @@ namespace genv::dbus {
 
 namespace {
 
-void checked(int result) {
-    if (result < 0)
-        throw sdbus::createError(-result, "an event cannot be put into a message");
-}
-
-template <typename Append>
-void inside(sd_bus_message* message, char type, const char* contents, Append append) {
-    checked(sd_bus_message_open_container(message, type, contents));
-    append();
-    checked(sd_bus_message_close_container(message));
-}
-
-void appendBasic(sd_bus_message* message, char type, const void* value) {
-    checked(sd_bus_message_append_basic(message, type, value));
-}
-
-void appendValue(sd_bus_message* message, bool value) {
-    const int flag = value ? 1 : 0;
-    inside(message, 'v', "b", [&] { appendBasic(message, 'b', &flag); });
-}
-void appendValue(sd_bus_message* message, std::uint32_t value) {
-    inside(message, 'v', "u", [&] { appendBasic(message, 'u', &value); });
-}
-void appendValue(sd_bus_message* message, std::uint64_t value) {
-    inside(message, 'v', "t", [&] { appendBasic(message, 't', &value); });
-}
-void appendValue(sd_bus_message* message, const std::string& value) {
-    inside(message, 'v', "s", [&] { appendBasic(message, 's', value.c_str()); });
-}
-void appendValue(sd_bus_message* message, const std::vector<std::uint32_t>& values) {
-    inside(message, 'v', "au", [&] {
-        checked(sd_bus_message_append_array(message, 'u', values.data(),
-                                            values.size() * sizeof(std::uint32_t)));
-    });
-}
-void appendValue(sd_bus_message* message, const std::vector<std::string>& values) {
-    inside(message, 'v', "as", [&] {
-        inside(message, 'a', "s", [&] {
-            for (const std::string& value : values)
-                appendBasic(message, 's', value.c_str());
-        });
-    });
-}
-
-template <typename Value>
-void appendEntry(sd_bus_message* message, std::string_view key, const Value& value) {
-    inside(message, 'e', "sv", [&] {
-        appendBasic(message, 's', std::string(key).c_str());
-        appendValue(message, value);
-    });
-}
-
-void appendRow(sd_bus_message* message, const core::HistoryRow& row) {
-    inside(message, 'a', "{sv}", [&] {
-        appendEntry(message, "cursor", row.cursor);
-        appendEntry(message, "time", core::toMicroseconds(row.time));
-        appendEntry(message, "kind", std::string(row.kind));
-        appendEntry(message, "message", row.message);
-        for (const auto& [key, value] : row.details)
-            std::visit([&, &key = key](const auto& held) { appendEntry(message, key, held); },
-                       value);
-    });
+void writeRow(raw::Writer& writer, const core::HistoryRow& row) {
+    writer.property("cursor", row.cursor);
+    writer.property("time", core::toMicroseconds(row.time));
+    writer.property("kind", std::string(row.kind));
+    writer.property("message", row.message);
+    for (const auto& [key, value] : row.details)
+        std::visit([&, &key = key](const auto& held) { writer.property(std::string(key), held); },
+                   value);
 }
 
 core::WallTime toTime(const char* what, std::uint64_t microseconds) {
@@ -146,10 +92,10 @@ core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
 } // namespace
 
 sdbus::Message& operator<<(sdbus::Message& message, const EventRows& events) {
-    sd_bus_message* raw = RawMessage::of(message);
-    inside(raw, 'a', "a{sv}", [&] {
+    raw::Writer writer(message);
+    writer.array("a{sv}", [&] {
         for (const core::HistoryRow& row : events.rows)
-            appendRow(raw, row);
+            writer.array("{sv}", [&] { writeRow(writer, row); });
     });
     return message;
 }

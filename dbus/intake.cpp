@@ -3,19 +3,17 @@
 
 #include "core/caps.hpp"
 #include "core/error.hpp"
-#include "dbus/call_size.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace genv::dbus {
@@ -29,86 +27,70 @@ namespace caps = core::caps;
 // bus has not read; sd-bus would have 8 MiB.
 constexpr int bytesUnread = 32 << 10;
 
-// While at most this many calls wait, they are begun in the order in which they came.
+// While no more wait, they are begun in the order in which they came.
 constexpr std::size_t callsInOrder = 16;
 
 // Refusals wait for their user's turn as calls do, and so many go out along with a call.
 constexpr int refusalsPerTurn = 2;
 
-// A user may save up this much of the time between calls, for many at once.
+// How much of the time between a user's calls may be saved up, for many at once.
 constexpr core::BootTime::duration pause =
     core::BootTime::duration{std::chrono::seconds{1}} / caps::callsPerUserEachSecond;
 static_assert(pause.count() > 0);
 constexpr core::BootTime::duration mostSaved = caps::callsPerUser * pause;
 
-// dbus-daemon drops its own answers, too, while it has 127 MiB that the service has not read. The
-// service then asks again after this time.
-constexpr std::uint64_t longestQuestion = 1'000'000; // microseconds
+// dbus-daemon drops its own answers, too, while it has 127 MiB that the service has not read: it is
+// asked again after this.
+constexpr std::chrono::seconds longestQuestion{1};
 
-// A user's flood is written to the log at most this often.
+// How often a user's flood is written to the log at most.
 constexpr std::chrono::minutes floodNews{1};
 
-// The bus has one of these names, and sd-bus uses the other one to say that the bus is gone. Nobody
-// else can have them.
-bool isOfTheBus(const char* sender) {
-    return sender != nullptr && (std::strcmp(sender, contract::busDriver) == 0 ||
-                                 std::strcmp(sender, "org.freedesktop.DBus.Local") == 0);
-}
+// More than any method could want is refused.
+constexpr raw::CallSize mostOfCall{caps::valuesPerCall, caps::bytesPerCall};
 
-// A failure means that the bus is gone, which the next read tells.
-void refuse(sd_bus_message* call, const char* error, const std::string& text) {
-    static_cast<void>(sd_bus_reply_method_errorf(call, error, "%s", text.c_str()));
+// Of the bus itself, or of sd-bus, which says that the bus is gone; nobody else can have these
+// names.
+bool isOfTheBus(std::string_view sender) {
+    return sender == contract::busDriver || sender == "org.freedesktop.DBus.Local";
 }
 
 } // namespace
 
 Intake::Intake(sdbus::IConnection& connection, Callers& callers, const core::Clock& clock,
                core::Log& log)
-    : callers_(callers), clock_(clock), log_(log), bus_(busOf(connection)) {
-    sd_bus_slot* slot = nullptr;
-    require(sd_bus_add_filter(bus_, &slot, onMessage, this), "cannot filter messages of the bus");
-    slot_.reset(slot);
-    ::setsockopt(sd_bus_get_fd(bus_), SOL_SOCKET, SO_SNDBUF, &bytesUnread, sizeof(bytesUnread));
+    : callers_(callers), clock_(clock), log_(log), bus_(connection),
+      slot_(bus_.addFilter(
+          [this](raw::Message message) { return tookLast_ = take(std::move(message)); })) {
+    ::setsockopt(connection.getEventLoopPollData().fd, SOL_SOCKET, SO_SNDBUF, &bytesUnread,
+                 sizeof(bytesUnread));
 }
 
 Intake::~Intake() = default;
 
-// sd-bus calls this, and nothing may be thrown through it.
-int Intake::onMessage(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
-    auto& intake = *static_cast<Intake*>(self);
-    try {
-        intake.tookLast_ = intake.take(message);
-        return intake.tookLast_ ? 1 : 0;
-    } catch (const std::exception&) {
-        return -ENOMEM; // the caller is told so
-    }
-}
-
-bool Intake::take(sd_bus_message* message) {
-    const char* sender = sd_bus_message_get_sender(message);
-    std::uint8_t type = 0;
-    sd_bus_message_get_type(message, &type);
-    if (type == SD_BUS_MESSAGE_SIGNAL)
-        return !isOfTheBus(sender); // genvd listens to nobody else
-    if (type != SD_BUS_MESSAGE_METHOD_CALL)
+bool Intake::take(raw::Message message) {
+    if (message.isSignal())
+        return !isOfTheBus(message.sender()); // genvd listens to nobody else
+    if (!message.isCall())
         return false;
-    if (message == served_) {
-        served_ = nullptr;
+    if (served_ == message) {
+        served_.reset();
         return false;
     }
-    const CallSize size = measure(message);
-    if (size.isTooLarge) {
-        refuse(message, contract::error::invalidArgs,
-               fmt::format("the arguments are too large; a call takes at most {} values and {} "
-                           "bytes",
-                           caps::valuesPerCall, caps::bytesPerCall));
+    const std::optional<raw::CallSize> size = message.size(mostOfCall);
+    if (!size) {
+        message.refuse(contract::error::invalidArgs,
+                       fmt::format("the arguments are too large; a call takes at most {} values "
+                                   "and {} bytes",
+                                   mostOfCall.values, mostOfCall.bytes));
         return true;
     }
-    if (sender == nullptr) {
-        refuse(message, contract::error::accessDenied, "nobody sent this call");
+    const std::string sender(message.sender());
+    if (sender.empty()) {
+        message.refuse(contract::error::accessDenied, "nobody sent this call");
         return true;
     }
-    Held held{OwnedMessage(sd_bus_message_ref(message)), sender, size.bytes, ++lastNumber_};
+    Held held{std::move(message), sender, size->bytes, ++lastNumber_};
     if (const std::optional<core::Uid> uid = callers_.known(sender))
         takeOfUser(*uid, std::move(held));
     else
@@ -116,24 +98,20 @@ bool Intake::take(sd_bus_message* message) {
     return true;
 }
 
-// This never waits for the bus: the answer of the bus comes after everything that it handed over
-// before, and that would be read into memory meanwhile.
+// Never waits for the bus: its answer comes after all that it has handed over before, which would
+// be read into memory meanwhile.
 void Intake::takeOfStranger(Held held) {
     const auto [found, isNew] = strangers_.try_emplace(held.sender);
     Stranger& stranger = found->second;
-    if (isNew) {
-        stranger.intake = this;
-        stranger.name = held.sender;
-        if (!ask(stranger)) {
-            strangers_.erase(found);
-            refuse(held.call.get(), contract::error::accessDenied,
-                   "the bus cannot be asked who sent this call");
-            return;
-        }
+    if (isNew && !ask(stranger, held.sender)) {
+        strangers_.erase(found);
+        held.call.refuse(contract::error::accessDenied,
+                         "the bus cannot be asked who sent this call");
+        return;
     }
     if (callsOfStrangers_ >= caps::callsOfStrangers ||
         bytesOfStrangers_ + held.bytes > caps::bytesOfStrangers) {
-        refuseLater(stranger.account, held.call.get(),
+        refuseLater(stranger.account, held.call,
                     "too much comes from connections that are new; try again in a moment");
         return;
     }
@@ -142,34 +120,21 @@ void Intake::takeOfStranger(Held held) {
     stranger.account.calls.push_back(std::move(held));
 }
 
-bool Intake::ask(Stranger& stranger) {
-    sd_bus_message* raw = nullptr;
-    if (sd_bus_message_new_method_call(bus_, &raw, contract::busDriver, contract::busDriverPath,
-                                       contract::busDriver, "GetConnectionCredentials") < 0)
-        return false;
-    const OwnedMessage question(raw);
-    sd_bus_slot* slot = nullptr;
-    if (sd_bus_message_append_basic(raw, 's', stranger.name.c_str()) < 0 ||
-        sd_bus_call_async(bus_, &slot, raw, onCredentials, &stranger, longestQuestion) < 0)
-        return false;
-    stranger.question.reset(slot);
-    return true;
-}
-
-int Intake::onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* /*error*/) {
-    auto& asked = *static_cast<Stranger*>(stranger);
+bool Intake::ask(Stranger& stranger, const std::string& name) {
+    const auto onTold = [this, &stranger, name](const auto& credentials, bool isLate) {
+        if (!isLate || !ask(stranger, name))
+            learn(name, credentials);
+    };
     try {
-        if (sd_bus_message_is_method_error(answer, SD_BUS_ERROR_NO_REPLY) == 0 ||
-            !asked.intake->ask(asked))
-            asked.intake->learn(std::string(asked.name), answer);
-    } catch (const std::exception&) {
-        return -ENOMEM;
+        stranger.question = bus_.askFor(name, longestQuestion, onTold);
+        return true;
+    } catch (const sdbus::Error&) {
+        return false;
     }
-    return 0;
 }
 
-void Intake::learn(const std::string& name, sd_bus_message* credentials) {
-    auto node = strangers_.extract(name); // its slot lives until this returns
+void Intake::learn(const std::string& name, const std::optional<raw::Credentials>& credentials) {
+    auto node = strangers_.extract(name);
     Account& account = node.mapped().account;
     forget(account);
     try {
@@ -181,9 +146,9 @@ void Intake::learn(const std::string& name, sd_bus_message* credentials) {
                       std::back_inserter(accountOf(uid).refusals));
     } catch (const core::Error& error) {
         for (const Held& held : account.calls)
-            refuse(held.call.get(), contract::error::accessDenied, error.what());
-        for (const OwnedMessage& refusal : account.refusals)
-            static_cast<void>(sd_bus_send(bus_, refusal.get(), nullptr));
+            held.call.refuse(contract::error::accessDenied, error.what());
+        for (const raw::Message& refusal : account.refusals)
+            refusal.send();
     }
 }
 
@@ -193,7 +158,7 @@ void Intake::forget(const Account& stranger) {
         bytesOfStrangers_ -= held.bytes;
 }
 
-// A user who has nothing here, and may call as often as anybody, needs no account.
+// Who has nothing here and may call as often as anybody needs no account.
 Intake::Account& Intake::accountOf(core::Uid uid) {
     const auto [user, isNew] = users_.try_emplace(uid);
     if (isNew) {
@@ -215,20 +180,16 @@ void Intake::takeOfUser(core::Uid uid, Held held) {
         return;
     }
     tellOfFlood(uid);
-    refuseLater(account, held.call.get(),
+    refuseLater(account, held.call,
                 fmt::format("{} of your calls wait to be begun already; wait until some are "
                             "answered",
                             account.calls.size()));
 }
 
-// The service keeps the answer and not the call itself, which may be large.
-void Intake::refuseLater(Account& account, sd_bus_message* call, const std::string& text) {
-    if (sd_bus_message_get_expect_reply(call) <= 0)
-        return;
-    const sd_bus_error refusal{contract::error::limitsExceeded, text.c_str(), 0};
-    sd_bus_message* answer = nullptr;
-    require(sd_bus_message_new_method_error(call, &answer, &refusal));
-    account.refusals.emplace_back(answer);
+// Keeps the answer and not the call itself, which may be large.
+void Intake::refuseLater(Account& account, const raw::Message& call, const std::string& text) {
+    if (call.expectsReply())
+        account.refusals.push_back(call.refusal(contract::error::limitsExceeded, text));
 }
 
 void Intake::tellOfFlood(core::Uid uid) {
@@ -241,8 +202,7 @@ void Intake::tellOfFlood(core::Uid uid) {
 }
 
 std::optional<core::BootTime::duration> Intake::untilNext() const {
-    std::uint64_t unsent = 0;
-    if (served_ != nullptr || sd_bus_get_n_queued_write(bus_, &unsent) < 0 || unsent > 0)
+    if (served_ || bus_.unsent() != 0U)
         return std::nullopt;
     std::optional<core::BootTime> next;
     for (const auto& [uid, account] : users_) {
@@ -267,7 +227,7 @@ void Intake::serveNext() {
     serve(account);
 }
 
-// This is the user whose call or refusal comes next.
+// Whose call or refusal it is.
 Intake::Users::iterator Intake::next() {
     const auto isReady = [now = clock_.bootNow()](const auto& user) {
         return !user.second.isEmpty() && user.second.mayGoOn <= now;
@@ -276,7 +236,7 @@ Intake::Users::iterator Intake::next() {
         return sum + user.second.calls.size();
     };
     if (std::accumulate(users_.begin(), users_.end(), std::size_t{0}, addCalls) <= callsInOrder) {
-        const auto first = [&](const auto& user) { // users without a call come last
+        const auto first = [&](const auto& user) { // what has no call to begin comes last
             return !isReady(user) || user.second.calls.empty() ? UINT64_MAX
                                                                : user.second.calls.front().number;
         };
@@ -292,16 +252,16 @@ Intake::Users::iterator Intake::next() {
 
 void Intake::serve(Account& account) {
     for (int i = 0; i < refusalsPerTurn && !account.refusals.empty(); ++i) {
-        static_cast<void>(sd_bus_send(bus_, account.refusals.front().get(), nullptr));
+        account.refusals.front().send();
         account.refusals.pop_front();
     }
     if (account.calls.empty())
         return;
-    const Held next = std::move(account.calls.front());
+    Held next = std::move(account.calls.front());
     account.calls.pop_front();
     account.bytes -= next.bytes;
-    if (sd_bus_enqueue_for_read(bus_, next.call.get()) >= 0)
-        served_ = next.call.get();
+    if (bus_.enqueue(next.call))
+        served_ = std::move(next.call);
 }
 
 void Intake::left(const std::string& busName) {
@@ -313,8 +273,8 @@ void Intake::left(const std::string& busName) {
             bytes -= isGone ? held.bytes : 0;
             return isGone;
         });
-        std::erase_if(account.refusals, [&](const OwnedMessage& refusal) {
-            return sd_bus_message_get_destination(refusal.get()) == busName;
+        std::erase_if(account.refusals, [&](const raw::Message& refusal) {
+            return refusal.destination() == busName;
         });
     }
 }

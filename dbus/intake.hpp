@@ -16,10 +16,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "dbus/callers.hpp"
-#include "dbus/raw_bus.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
-#include <systemd/sd-bus.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,14 +47,14 @@ class Intake {
     /// Lets the next call go on, where one may: the connection processes it next.
     void serveNext();
     /// Whether the connection has yet to process the call that went on last.
-    [[nodiscard]] bool isServing() const { return served_ != nullptr; }
+    [[nodiscard]] bool isServing() const { return served_.has_value(); }
 
     /// A connection is gone, and what it left here with it.
     void left(const std::string& busName);
 
   private:
     struct Held {
-        OwnedMessage call;
+        raw::Message call;
         std::string sender;
         std::size_t bytes = 0;
         std::uint64_t number = 0; ///< in the order in which calls came
@@ -66,29 +63,25 @@ class Intake {
     struct Account {
         std::deque<Held> calls;
         std::size_t bytes = 0;
-        std::deque<OwnedMessage> refusals;
+        std::deque<raw::Message> refusals;
         core::BootTime mayGoOn{}; ///< from when on the next call may be begun
 
         [[nodiscard]] bool isEmpty() const { return calls.empty() && refusals.empty(); }
     };
     using Users = std::map<core::Uid, Account>;
     struct Stranger {
-        Intake* intake = nullptr;
-        std::string name;
         Account account;
-        OwnedSlot question;
+        raw::Slot question;
     };
 
-    static int onMessage(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int onCredentials(sd_bus_message* answer, void* stranger, sd_bus_error* error);
     /// Whether the message goes no further.
-    bool take(sd_bus_message* message);
+    bool take(raw::Message message);
     void takeOfStranger(Held held);
     void takeOfUser(core::Uid uid, Held held);
-    bool ask(Stranger& stranger);
-    void learn(const std::string& name, sd_bus_message* credentials);
+    bool ask(Stranger& stranger, const std::string& name);
+    void learn(const std::string& name, const std::optional<raw::Credentials>& credentials);
     void forget(const Account& stranger);
-    static void refuseLater(Account& account, sd_bus_message* call, const std::string& text);
+    static void refuseLater(Account& account, const raw::Message& call, const std::string& text);
     Account& accountOf(core::Uid uid);
     Users::iterator next();
     void serve(Account& account);
@@ -97,17 +90,17 @@ class Intake {
     Callers& callers_;
     const core::Clock& clock_;
     core::Log& log_;
-    sd_bus* bus_ = nullptr;
+    raw::Bus bus_;
     Users users_;
     core::Uid lastServed_ = 0;
     std::uint64_t lastNumber_ = 0;
     std::map<std::string, Stranger> strangers_; ///< by connection
     std::size_t callsOfStrangers_ = 0;
     std::size_t bytesOfStrangers_ = 0;
-    const sd_bus_message* served_ = nullptr; ///< waits no more and comes back through here
+    std::optional<raw::Message> served_; ///< waits no more and comes back through here
     bool tookLast_ = false;
     std::map<core::Uid, core::BootTime> toldOf_;
-    OwnedSlot slot_; ///< last: nothing comes in once it is gone
+    raw::Slot slot_; ///< last: nothing comes in once it is gone
 };
 
 } // namespace genv::dbus

@@ -5,14 +5,9 @@
 // object manager is left to sd-bus.
 #pragma once
 
-#include "dbus/raw_bus.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <functional>
-#include <string>
-#include <tuple>
-#include <vector>
 
 namespace genv::dbus {
 
@@ -20,63 +15,29 @@ namespace genv::dbus {
 class ManagedObjectsWriter {
   public:
     /// The answer outlives this.
-    explicit ManagedObjectsWriter(sd_bus_message* answer) : answer_(answer) {}
+    explicit ManagedObjectsWriter(raw::Writer& answer) : answer_(answer) {}
 
     /// An object with its one interface, whose properties `Properties` (dbus/properties.hpp) reads.
     template <typename Properties, typename Object>
     void write(const char* interface, Object& object) {
-        open(SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}");
-        writeBasic(SD_BUS_TYPE_OBJECT_PATH, object.getObject().getObjectPath().c_str());
-        open(SD_BUS_TYPE_ARRAY, "{sa{sv}}");
-        open(SD_BUS_TYPE_DICT_ENTRY, "sa{sv}");
-        writeBasic(SD_BUS_TYPE_STRING, interface);
-        open(SD_BUS_TYPE_ARRAY, "{sv}");
-        Properties::visit(object, [this](const char* name, const auto& value) {
-            open(SD_BUS_TYPE_DICT_ENTRY, "sv");
-            writeBasic(SD_BUS_TYPE_STRING, name);
-            open(SD_BUS_TYPE_VARIANT, signatureOf(value).c_str());
-            writeValue(value);
-            close();
-            close();
+        const auto writeProperties = [&] {
+            Properties::visit(object, [this](const char* name, const auto& value) {
+                answer_.property(name, value);
+            });
+        };
+        answer_.entry("oa{sa{sv}}", [&] {
+            answer_.writePath(object.getObject().getObjectPath());
+            answer_.array("{sa{sv}}", [&] {
+                answer_.entry("sa{sv}", [&] {
+                    answer_.write(interface);
+                    answer_.array("{sv}", writeProperties);
+                });
+            });
         });
-        for (int level = 0; level < 4; ++level)
-            close();
     }
 
   private:
-    template <typename Value>
-    static std::string signatureOf(const Value& /*value*/) {
-        return sdbus::signature_of<Value>::str();
-    }
-
-    void writeValue(const std::string& value) { writeBasic(SD_BUS_TYPE_STRING, value.c_str()); }
-    void writeValue(bool value) {
-        const int asInt = value ? 1 : 0; // as sd-bus takes it
-        writeBasic(SD_BUS_TYPE_BOOLEAN, &asInt);
-    }
-    void writeValue(std::uint32_t value) { writeBasic(SD_BUS_TYPE_UINT32, &value); }
-    void writeValue(std::int32_t value) { writeBasic(SD_BUS_TYPE_INT32, &value); }
-    void writeValue(std::uint64_t value) { writeBasic(SD_BUS_TYPE_UINT64, &value); }
-    template <typename Value>
-    void writeValue(const std::vector<Value>& values) {
-        open(SD_BUS_TYPE_ARRAY, sdbus::signature_of<Value>::str().c_str());
-        for (const Value& value : values)
-            writeValue(value);
-        close();
-    }
-    template <typename... Values>
-    void writeValue(const sdbus::Struct<Values...>& row) {
-        open(SD_BUS_TYPE_STRUCT, (sdbus::signature_of<Values>::str() + ...).c_str());
-        const std::tuple<Values...>& values = row;
-        std::apply([this](const Values&... value) { (writeValue(value), ...); }, values);
-        close();
-    }
-
-    void writeBasic(char type, const void* value);
-    void open(char type, const char* contents);
-    void close();
-
-    sd_bus_message* answer_;
+    raw::Writer& answer_;
 };
 
 class ManagedObjects {
@@ -88,11 +49,7 @@ class ManagedObjects {
     ManagedObjects(sdbus::IConnection& connection, WriteAll writeAll);
 
   private:
-    static int onMessage(sd_bus_message* message, void* self, sd_bus_error* error);
-    void answer(sd_bus_message* call) const;
-
-    WriteAll writeAll_;
-    OwnedSlot slot_; ///< last: nothing comes in once it is gone
+    raw::Slot slot_;
 };
 
 } // namespace genv::dbus

@@ -3,9 +3,7 @@
 // and to register them all would be most of a start.
 #pragma once
 
-#include "dbus/raw_bus.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <functional>
 #include <string>
@@ -25,15 +23,8 @@ class ObjectsOnDemand {
                     List list);
 
   private:
-    static int onCall(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int onEnumeration(sd_bus* bus, const char* prefix, void* self, char*** paths,
-                             sd_bus_error* error);
-
-    std::string prefix_;
-    Register register_;
-    List list_;
-    OwnedSlot calls_;
-    OwnedSlot enumerations_; ///< last, like the other: nothing comes in once they are gone
+    raw::Slot calls_;
+    raw::Slot enumerations_;
 };
 
 } // namespace genv::dbus

@@ -7,8 +7,7 @@
 #include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <chrono>
 #include <map>
@@ -32,7 +31,7 @@ class Options {
         if (!value)
             return std::nullopt;
         if (!value->containsValueOfType<Value>())
-            refuseType(name, *value, sdbus::signature_of<Value>::str());
+            refuseType(name, *value, raw::signatureOf<Value>());
         return value->get<Value>();
     }
 

@@ -4,15 +4,14 @@
 
 #include "core/device.hpp"
 #include "core/environment.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <optional>
 #include <string>
 
 namespace genv::dbus {
 
-/// The path of an environment's object: the id escaped as sd_bus_path_encode(3) does.
+/// The path of an environment's object: the id escaped as raw::encodePath() does.
 sdbus::ObjectPath environmentPath(const core::EnvironmentId& id);
 
 /// The id of the environment whose object has a path; nothing for any other path.

@@ -5,7 +5,6 @@
 #include "dbus/contract/names.hpp"
 
 #include <poll.h>
-#include <systemd/sd-bus.h>
 
 #include <algorithm>
 #include <array>
@@ -49,13 +48,6 @@ bool meansUnavailable(std::string_view name) {
     return false;
 }
 
-// sdbus-c++ keeps the sd_bus to itself; a message knows it.
-struct RawMessage : sdbus::Message {
-    static sd_bus_message* of(const sdbus::Message& message) {
-        return static_cast<sd_bus_message*>(message.*(&RawMessage::msg_));
-    }
-};
-
 } // namespace
 
 void throwTranslated(const sdbus::Error& error) {
@@ -88,15 +80,11 @@ sdbus::Slot Connection::addMatch(const std::string& rule, sdbus::message_handler
 }
 
 void Connection::startNoService(const sdbus::MethodCall& message) {
-    sd_bus_message_set_auto_start(RawMessage::of(message), 0);
+    dbus::raw::Message(message).startNoService();
 }
 
 void Connection::allowInteraction(bool allow) {
-    const auto anyProxy = proxy(contract::managerPath);
-    const sdbus::MethodCall message =
-        anyProxy->createMethodCall("org.freedesktop.DBus.Peer", "Ping");
-    sd_bus_set_allow_interactive_authorization(sd_bus_message_get_bus(RawMessage::of(message)),
-                                               allow ? 1 : 0);
+    dbus::raw::Bus(*bus_).allowInteraction(allow);
     interactive_ = allow;
 }
 

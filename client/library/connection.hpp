@@ -3,9 +3,8 @@
 // and the one place where a failure on the bus becomes an Error.
 #pragma once
 
+#include "dbus/contract/sdbus.hpp"
 #include "genv/error.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
 
 #include <chrono>
 #include <functional>

@@ -3,14 +3,10 @@
 
 #include "client/library/proxies.hpp"
 #include "dbus/contract/names.hpp"
-
-#include <systemd/sd-bus.h>
+#include "dbus/contract/sdbus.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <memory>
-#include <new>
 #include <tuple>
 
 namespace genv::client {
@@ -18,11 +14,6 @@ namespace genv::client {
 namespace contract = dbus::contract;
 
 namespace {
-
-struct Freed {
-    void operator()(char* text) const noexcept { std::free(text); }
-};
-using CString = std::unique_ptr<char, Freed>;
 
 template <typename Value>
 Value property(const Dictionary& properties, const char* name) {
@@ -445,17 +436,11 @@ Time toTime(std::uint64_t microseconds) {
 }
 
 std::string environmentPath(const std::string& id) {
-    char* path = nullptr;
-    if (sd_bus_path_encode(contract::environmentPathPrefix, id.c_str(), &path) < 0)
-        throw std::bad_alloc();
-    return CString(path).get();
+    return dbus::raw::encodePath(contract::environmentPathPrefix, id);
 }
 
 std::string environmentId(const std::string& path) {
-    char* id = nullptr;
-    if (sd_bus_path_decode(path.c_str(), contract::environmentPathPrefix, &id) <= 0)
-        return {};
-    return CString(id).get();
+    return dbus::raw::decodePath(contract::environmentPathPrefix, path).value_or("");
 }
 
 } // namespace genv::client

@@ -9,7 +9,7 @@
 
 namespace genv::service {
 
-/// The id escaped as sd_bus_path_encode(3) does: letters, digits and underscores alone.
+/// The id escaped as dbus::raw::encodePath() does: letters, digits and underscores alone.
 std::string labelOf(const core::EnvironmentId& id);
 
 } // namespace genv::service

@@ -3,6 +3,7 @@
 // not cost more than its calls.
 #include "dbus/callers.hpp"
 #include "dbus/contract/names.hpp"
+#include "dbus/contract/sdbus.hpp"
 #include "dbus/intake.hpp"
 #include "service/loop/bus_source.hpp"
 #include "service/loop/system_clock.hpp"
@@ -103,19 +104,18 @@ TEST_F(BusSourceTest, BeginsNoCallWhileTheBusTakesNothing) {
     serveAll(); // and knows alice by now
     send(1);
     signalDaemon("bus", SIGSTOP);
-    sd_bus* bus = dbus::busOf(*connection);
+    const dbus::raw::Bus bus(*connection);
+    const auto object = sdbus::createObject(*connection, sdbus::ObjectPath{managerPath});
     const std::string kibibyte(1024, 'x');
-    std::uint64_t unsent = 0;
     std::size_t kibibytes = 0;
-    while (unsent == 0 && kibibytes < 10'000) {
-        sd_bus_emit_signal(bus, managerPath, "dev.genv.Test", "Filling", "s", kibibyte.c_str());
+    while (bus.unsent() == 0U && kibibytes < 10'000) {
+        object->emitSignal("Filling").onInterface("dev.genv.Test").withArguments(kibibyte);
         ++kibibytes;
-        sd_bus_get_n_queued_write(bus, &unsent);
     }
+    const auto unsent = bus.unsent();
     while (g_main_context_iteration(nullptr, FALSE) != FALSE) {
     }
-    std::uint64_t unsentThen = 0;
-    sd_bus_get_n_queued_write(bus, &unsentThen);
+    const auto unsentThen = bus.unsent();
     signalDaemon("bus", SIGCONT);
     EXPECT_LT(kibibytes, 100U) << "the kernel keeps more than it is to";
     EXPECT_EQ(unsentThen, unsent) << "a call was answered";

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What lies beneath sdbus-c++: handlers that sd-bus calls, messages that are looked at before
+// sdbus-c++ reads them, and messages that are written without it.
+#include "dbus/contract/names.hpp"
+#include "dbus/contract/sdbus.hpp"
+#include "tests/bus/support/client.hpp"
+#include "tests/bus/support/service.hpp"
+#include "tests/fuzz/plain_message.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+namespace genv::tests {
+namespace {
+
+namespace raw = dbus::raw;
+
+constexpr const char* refusalName = "dev.genv.Error.Busy";
+
+class BeneathSdbus : public ::testing::Test {
+  protected:
+    BeneathSdbus() { connection->requestName(dbus::contract::busName); }
+
+    void process() {
+        while (connection->processPendingRequest()) {
+        }
+    }
+    void processUntil(const std::function<bool()>& done) {
+        for (process(); !done(); process()) {
+            const auto data = connection->getEventLoopPollData();
+            pollfd descriptor{data.fd, data.events, 0};
+            ::poll(&descriptor, 1, data.getPollTimeout());
+        }
+    }
+    Answer call(const std::string& path = managerPath,
+                const char* interface = "org.freedesktop.DBus.Peer", const char* member = "Ping") {
+        const auto pending = client.start(path, interface, member);
+        waitUntil(
+            [&] {
+                process();
+                client.ping();
+                return pending->answered;
+            },
+            "the answer");
+        return pending->answer;
+    }
+    struct Told {
+        std::optional<raw::Credentials> credentials;
+        bool isLate = false;
+    };
+    Told askFor(const std::string& name, std::chrono::microseconds timeout) {
+        bool isTold = false;
+        Told told;
+        const raw::Slot question =
+            bus.askFor(name, timeout, [&](const auto& credentials, bool isLate) {
+                told = {credentials, isLate};
+                isTold = true;
+            });
+        processUntil([&] { return isTold; });
+        return told;
+    }
+
+    std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
+    raw::Bus bus{*connection};
+    Client client{alice};
+};
+
+TEST_F(BeneathSdbus, FiltersGetCallsBeforeAnythingElseAsLongAsTheirSlotLives) {
+    int met = 0;
+    raw::Slot slot = bus.addFilter([&](const raw::Message& message) {
+        if (!message.isCall())
+            return false;
+        ++met;
+        EXPECT_TRUE(message.calls("org.freedesktop.DBus.Peer", "Ping", ""));
+        EXPECT_FALSE(message.calls("org.freedesktop.DBus.Peer", "Ping", "s"));
+        EXPECT_FALSE(message.calls("org.freedesktop.DBus.Peer", "GetMachineId", ""));
+        EXPECT_EQ(message.sender(), client.uniqueName());
+        EXPECT_EQ(message.destination(), dbus::contract::busName);
+        EXPECT_EQ(message.path(), managerPath);
+        EXPECT_TRUE(message.expectsReply());
+        message.refuse(refusalName, "100 % busy");
+        return true;
+    });
+    const Answer answer = call();
+    EXPECT_EQ(answer.error, refusalName);
+    EXPECT_EQ(answer.text, "100 % busy") << "a text is no format";
+    slot.reset();
+    EXPECT_TRUE(call().ok());
+    EXPECT_EQ(met, 1);
+}
+
+TEST_F(BeneathSdbus, CallersAreToldWhenAHandlerThrows) {
+    const raw::Slot slot = bus.addFilter([](const raw::Message& message) -> bool {
+        if (message.isCall())
+            throw std::runtime_error("nobody may see this");
+        return false;
+    });
+    const Answer answer = call();
+    EXPECT_EQ(answer.error, "org.freedesktop.DBus.Error.NoMemory");
+    EXPECT_EQ(answer.text.find("nobody may see this"), std::string::npos);
+}
+
+TEST_F(BeneathSdbus, HandlersGoWithTheirSlotsAndNotBeforeTheyReturn) {
+    const auto held = std::make_shared<std::string>("held");
+    raw::Slot slot = bus.addFilter([held](const raw::Message& /*message*/) { return false; });
+    EXPECT_EQ(held.use_count(), 2);
+    slot = bus.addFilter([&slot, held](const raw::Message& /*message*/) {
+        slot.reset();
+        EXPECT_EQ(*held, "held") << "it still runs";
+        return false;
+    });
+    EXPECT_EQ(held.use_count(), 2);
+    EXPECT_TRUE(call().ok());
+    EXPECT_EQ(slot, nullptr);
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST_F(BeneathSdbus, MessagesThatAreKeptMayComeInAgain) {
+    std::optional<raw::Message> kept;
+    bool cameAgain = false;
+    const raw::Slot slot = bus.addFilter([&](raw::Message message) {
+        if (!message.isCall())
+            return false;
+        if (kept) {
+            cameAgain = kept == message;
+            return false;
+        }
+        kept = std::move(message);
+        return true;
+    });
+    const auto pending = client.start(managerPath, "org.freedesktop.DBus.Peer", "Ping");
+    client.ping();
+    waitUntil(
+        [&] {
+            process();
+            return kept.has_value();
+        },
+        "the call");
+    EXPECT_EQ(bus.unsent(), 0U);
+    EXPECT_TRUE(bus.enqueue(*kept));
+    EXPECT_FALSE(cameAgain);
+    process();
+    EXPECT_TRUE(cameAgain);
+    EXPECT_TRUE(client.finish(*pending).ok()) << "and are answered then";
+}
+
+TEST_F(BeneathSdbus, ObjectsBelowAPrefixAnswerAndAreListed) {
+    const raw::Slot calls = bus.addFallback("/dev/genv", [](const raw::Message& message) {
+        if (message.path() != managerPath || !message.calls(managerInterface, "Say", ""))
+            return false;
+        message.reply([](raw::Writer& answer) { answer.write("said"); });
+        return true;
+    });
+    const raw::Slot names = bus.addEnumerator("/dev/genv", [] {
+        return std::vector<std::string>{"/dev/genv/one", "/dev/genv/two"};
+    });
+    EXPECT_EQ(call(managerPath, managerInterface, "Say").readString(), "said");
+    EXPECT_FALSE(call(managerPath, managerInterface, "Sing").ok());
+    const std::string introspected =
+        call("/dev/genv", "org.freedesktop.DBus.Introspectable", "Introspect").readString();
+    EXPECT_NE(introspected.find(R"(<node name="one"/>)"), std::string::npos) << introspected;
+    EXPECT_NE(introspected.find(R"(<node name="two"/>)"), std::string::npos) << introspected;
+}
+
+TEST_F(BeneathSdbus, TheBusTellsWhoIsBehindAConnection) {
+    const Told told = askFor(client.uniqueName(), std::chrono::seconds{30});
+    ASSERT_TRUE(told.credentials.has_value());
+    EXPECT_EQ(told.credentials->uid, alice);
+    EXPECT_EQ(told.credentials->pid, static_cast<std::uint32_t>(::getpid()));
+    EXPECT_FALSE(told.isLate);
+    const Told nobody = askFor(":1.123456", std::chrono::seconds{30});
+    EXPECT_FALSE(nobody.credentials.has_value());
+    EXPECT_FALSE(nobody.isLate) << "it was answered";
+    signalDaemon("bus", SIGSTOP);
+    const Told late = askFor(client.uniqueName(), std::chrono::milliseconds{20});
+    signalDaemon("bus", SIGCONT);
+    EXPECT_FALSE(late.credentials.has_value());
+    EXPECT_TRUE(late.isLate);
+}
+
+TEST_F(BeneathSdbus, CallsAreMeasuredBeforeAnythingIsReadFromThem) {
+    const auto proxy = sdbus::createProxy(*connection, dbus::contract::busName, "/ab");
+    const auto sizeOf = [&](const auto& argument, const raw::CallSize& most) {
+        auto message = proxy->createMethodCall("dev.genv.Manager", "Measured");
+        message << argument;
+        message.seal();
+        const raw::Message call(message);
+        const auto size = call.size(most);
+        const auto again = call.size(most);
+        EXPECT_EQ(size.has_value(), again.has_value());
+        EXPECT_EQ(size.value_or(most).values, again.value_or(most).values)
+            << "it is left as it was";
+        return size.value_or(raw::CallSize{});
+    };
+    const raw::CallSize most{100, 1000};
+    const std::size_t path = 4;
+    EXPECT_EQ(sizeOf(std::string("abc"), most).values, 1U);
+    EXPECT_EQ(sizeOf(std::string("abc"), most).bytes, path + 4);
+    const std::vector<std::uint32_t> numbers(90);
+    EXPECT_EQ(sizeOf(numbers, most).values, 91U) << "an array is a value, too";
+    EXPECT_EQ(sizeOf(numbers, most).bytes, path + 4 * numbers.size());
+    EXPECT_EQ(sizeOf(std::vector<std::uint32_t>(100), most).values, 0U) << "too many";
+    EXPECT_EQ(sizeOf(std::string(1000, 'x'), most).values, 0U) << "too large";
+    const std::map<std::string, sdbus::Variant> options{{"a", sdbus::Variant{true}}};
+    EXPECT_EQ(sizeOf(options, most).values, 5U) << "array, entry, key, variant and value";
+}
+
+TEST(RawWriter, WritesWhatSdbusReads) {
+    const std::vector<std::string> names{"a", "b"};
+    const std::vector<std::uint32_t> none;
+    const std::vector<sdbus::Struct<std::uint32_t, std::string>> rows{{7, "seven"}};
+    sdbus::PlainMessage message = sdbus::createPlainMessage();
+    raw::Writer writer(message);
+    writer.array("{sv}", [&] {
+        writer.property("flag", true);
+        writer.property("signed", std::int32_t{-1});
+        writer.property("unsigned", std::uint32_t{1});
+        writer.property("long", ~std::uint64_t{0});
+        writer.property("text", std::string("text"));
+        writer.property("names", names);
+        writer.property("none", none);
+        writer.property("rows", rows);
+    });
+    writer.writePath("/dev/genv");
+    message.seal();
+    std::map<std::string, sdbus::Variant> read;
+    sdbus::ObjectPath path;
+    message >> read >> path;
+    EXPECT_EQ(read.size(), 8U);
+    EXPECT_TRUE(read["flag"].get<bool>());
+    EXPECT_EQ(read["signed"].get<std::int32_t>(), -1);
+    EXPECT_EQ(read["unsigned"].get<std::uint32_t>(), 1U);
+    EXPECT_EQ(read["long"].get<std::uint64_t>(), ~std::uint64_t{0});
+    EXPECT_EQ(read["text"].get<std::string>(), "text");
+    EXPECT_EQ(read["names"].get<std::vector<std::string>>(), names);
+    EXPECT_EQ(read["none"].get<std::vector<std::uint32_t>>(), none);
+    EXPECT_EQ((read["rows"].get<std::vector<sdbus::Struct<std::uint32_t, std::string>>>()), rows);
+    EXPECT_EQ(path, "/dev/genv");
+}
+
+TEST(RawPaths, EscapeAnyText) {
+    for (const std::string& text :
+         {std::string("20"), std::string("a-b.c"), std::string("ä/\n"), std::string()}) {
+        const std::string path = raw::encodePath("/dev/genv", text);
+        EXPECT_EQ(path.find_first_not_of("/abcdefghijklmnopqrstuvwxyz0123456789_"),
+                  std::string::npos)
+            << path;
+        EXPECT_EQ(raw::decodePath("/dev/genv", path), text);
+    }
+    EXPECT_EQ(raw::decodePath("/dev/genv", "/dev/other/20"), std::nullopt);
+    EXPECT_EQ(raw::decodePath("/dev/genv", "/dev/genvd/20"), std::nullopt);
+}
+
+} // namespace
+} // namespace genv::tests
