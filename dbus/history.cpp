@@ -2,7 +2,6 @@
 #include "dbus/history.hpp"
 
 #include "core/text.hpp"
-#include "dbus/contract/sdbus.hpp"
 
 #include <fmt/ranges.h>
 
@@ -12,16 +11,6 @@
 namespace genv::dbus {
 
 namespace {
-
-void writeRow(raw::Writer& writer, const core::HistoryRow& row) {
-    writer.property("cursor", row.cursor);
-    writer.property("time", core::toMicroseconds(row.time));
-    writer.property("kind", std::string(row.kind));
-    writer.property("message", row.message);
-    for (const auto& [key, value] : row.details)
-        std::visit([&, &key = key](const auto& held) { writer.property(std::string(key), held); },
-                   value);
-}
 
 core::WallTime toTime(const char* what, std::uint64_t microseconds) {
     if (microseconds > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -90,20 +79,6 @@ core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
 }
 
 } // namespace
-
-sdbus::Message& operator<<(sdbus::Message& message, const EventRows& events) {
-    raw::Writer writer(message);
-    writer.array("a{sv}", [&] {
-        for (const core::HistoryRow& row : events.rows)
-            writer.array("{sv}", [&] { writeRow(writer, row); });
-    });
-    return message;
-}
-
-sdbus::Result<EventRows> eventRowsResult(const sdbus::IObject& object) {
-    // While a method is processed it is a call, and copies of a message share it.
-    return {static_cast<const sdbus::MethodCall&>(*object.getCurrentlyProcessedMessage())};
-}
 
 void Histories::list(const Reply<EventRows>& reply, std::uint64_t since, std::uint64_t until,
                      VariantMap filter) {

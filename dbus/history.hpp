@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// ListEvents: what is asked for, who may ask for it, and the events as the bus carries them.
+// ListEvents: what is asked for, and who may ask for it.
 //
 // A history may take many calls to read. Whoever was allowed to read somebody else's goes on
 // reading that one, from where the last answer ended, without being asked for a password each
@@ -7,9 +7,8 @@
 #pragma once
 
 #include "dbus/context.hpp"
+#include "dbus/event_rows.hpp"
 #include "dbus/options.hpp"
-
-#include <sdbus-c++/sdbus-c++.h>
 
 #include <cstdint>
 #include <optional>
@@ -18,16 +17,6 @@
 #include <vector>
 
 namespace genv::dbus {
-
-/// The events of an answer. They go onto the bus as aa{sv} without a variant's object for each
-/// value, since there may be a hundred thousand.
-struct EventRows {
-    std::vector<core::HistoryRow> rows;
-};
-sdbus::Message& operator<<(sdbus::Message& message, const EventRows& events);
-
-/// The result of the call that an object is processing, for events.
-sdbus::Result<EventRows> eventRowsResult(const sdbus::IObject& object);
 
 class Histories {
   public:

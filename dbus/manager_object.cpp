@@ -307,12 +307,11 @@ ManagerObject::ListQueue() {
     });
 }
 
-void ManagerObject::ListEvents(sdbus::Result<std::vector<Variants>>&& /*result*/, uint64_t since,
-                               uint64_t until, Variants filter) {
-    handle<interface, "ListEvents">(context_, getObject(), eventRowsResult(getObject()),
-                                    [&](const Reply<EventRows>& reply) {
-                                        histories_.list(reply, since, until, std::move(filter));
-                                    });
+void ManagerObject::ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
+                               Variants filter) {
+    handle<interface, "ListEvents">(
+        context_, getObject(), std::move(result),
+        [&](const auto& reply) { histories_.list(reply, since, until, std::move(filter)); });
 }
 
 void ManagerObject::Reload(sdbus::Result<>&& result) {

@@ -64,7 +64,7 @@ class ManagerObject
     void TerminateProcess(sdbus::Result<>&& result, uint32_t pid) override;
     std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>
     ListQueue() override;
-    void ListEvents(sdbus::Result<std::vector<Variants>>&& result, uint64_t since, uint64_t until,
+    void ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
                     Variants filter) override;
     void Reload(sdbus::Result<>&& result) override;
 

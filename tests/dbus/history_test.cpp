@@ -2,6 +2,7 @@
 // What may be asked of the history, and that a long read of somebody else's is asked about once.
 #include "dbus/history.hpp"
 #include "tests/dbus/context_fixture.hpp"
+#include "tests/fuzz/plain_message.hpp"
 
 namespace genv::tests {
 namespace {
@@ -180,6 +181,29 @@ TEST_F(HistoryCalls, AllowNothingMoreByReadingOnesOwn) {
     history.answers.back()(pageUntil("s=1"));
     list({{"uid", Variant{std::uint32_t{bob}}}, {"after", string("s=1")}});
     EXPECT_EQ(authorizer.questions.size(), 1U);
+}
+
+TEST(EventRows, AreDictionariesWithValuesOfEveryType) {
+    EXPECT_EQ(dbus::raw::signatureOf<dbus::EventRows>(), "aa{sv}");
+    sdbus::PlainMessage message = sdbus::createPlainMessage();
+    message << dbus::EventRows{pageUntil("s=1").rows};
+    message.seal();
+    std::vector<VariantMap> events;
+    message >> events;
+    ASSERT_EQ(events.size(), 1U);
+    VariantMap& event = events[0];
+    EXPECT_EQ(event.size(), 10U);
+    EXPECT_EQ(event["cursor"].get<std::string>(), "s=1");
+    EXPECT_EQ(event["time"].get<std::uint64_t>(), 0U);
+    EXPECT_EQ(event["kind"].get<std::string>(), "attached");
+    EXPECT_EQ(event["message"].get<std::string>(), "environment 20 was attached to device 0");
+    EXPECT_TRUE(event["ok"].get<bool>());
+    EXPECT_EQ(event["uid"].get<std::uint32_t>(), 1002U);
+    EXPECT_EQ(event["since"].get<std::uint64_t>(), 1'600'000'000U);
+    EXPECT_EQ(event["environment"].get<std::string>(), "20");
+    EXPECT_EQ(event["devices"].get<std::vector<std::uint32_t>>(),
+              (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(event["names"].get<std::vector<std::string>>(), (std::vector<std::string>{"a", "b"}));
 }
 
 } // namespace

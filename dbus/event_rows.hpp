@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The events of an answer to ListEvents. They go onto the bus as aa{sv} without a variant's object
+// for each value, since there may be a hundred thousand. sdbus-c++ takes such a type like its own;
+// sdbus-c++-xml2cpp does not know it, so the build puts it into the adaptor (dbus/CMakeLists.txt).
+#pragma once
+
+#include "core/ports/history.hpp"
+#include "dbus/contract/sdbus.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+struct EventRows {
+    std::vector<core::HistoryRow> rows;
+};
+sdbus::Message& operator<<(sdbus::Message& message, const EventRows& events);
+
+} // namespace genv::dbus
+
+template <>
+struct sdbus::signature_of<genv::dbus::EventRows>
+    : sdbus::signature_of<std::vector<std::map<std::string, sdbus::Variant>>> {};
