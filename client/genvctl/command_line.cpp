@@ -26,7 +26,7 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr const char* footer =
+constexpr const char* programFooter =
     "Set bash or zsh up with: eval \"$(genvctl shell --init)\"\n"
     "and fish with: genvctl shell --init | source\n"
     "Then \"genv activate --gpus 1\" gives it a GPU, and closing it gives the GPU back.\n\n"
@@ -196,7 +196,7 @@ void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words
     addGlobalOptions(app, context, raw);
     addCommands(app, context, words);
     app.set_version_flag("--version", "genv " GENV_VERSION, "Print the version");
-    app.footer(footer); // last, or each command would have it, too
+    app.footer(programFooter); // last, or each command would have it, too
 }
 
 // What is typed already may be about another machine.

@@ -152,7 +152,7 @@ std::vector<const CLI::Option*> optionsOf(const CLI::App& command, bool position
 }
 
 // What the words before the last one leave open.
-struct Place {
+struct CursorPlace {
     const CLI::App* command = nullptr;
     const CLI::Option* pending = nullptr; // its value comes next
     bool onlyPending = false;             // and nothing else may
@@ -181,7 +181,7 @@ const CLI::App* findCommand(const CLI::App& parent, const std::string& word) {
     return nullptr;
 }
 
-void takeOption(Place& place, const std::string& word) {
+void takeOption(CursorPlace& place, const std::string& word) {
     if (word == "--") {
         place.onlyArguments = true;
         return;
@@ -194,7 +194,7 @@ void takeOption(Place& place, const std::string& word) {
     }
 }
 
-void takeWord(Place& place, const std::string& word, std::size_t index) {
+void takeWord(CursorPlace& place, const std::string& word, std::size_t index) {
     const bool isOption =
         !place.onlyArguments && word.size() > 1 && word.starts_with('-') && !place.onlyPending;
     if (isOption) {
@@ -222,7 +222,7 @@ void takeWord(Place& place, const std::string& word, std::size_t index) {
 
 class Collector {
   public:
-    Collector(const Place& place, std::string partial, const LiveValues& live)
+    Collector(const CursorPlace& place, std::string partial, const LiveValues& live)
         : place_(place), partial_(std::move(partial)), live_(live) {}
 
     Completion collect() {
@@ -314,7 +314,7 @@ class Collector {
         }
     }
 
-    const Place& place_;
+    const CursorPlace& place_;
     std::string partial_;
     const LiveValues& live_;
     Completion result_;
@@ -348,7 +348,7 @@ std::optional<ValueSource> valueSource(std::string_view command, const CLI::Opti
 
 Completion complete(const CLI::App& app, const std::vector<std::string>& words,
                     const LiveValues& live) {
-    Place place;
+    CursorPlace place;
     place.command = &app;
     for (std::size_t i = 0; i + 1 < words.size() && !place.foreignCommandAt; ++i)
         takeWord(place, words[i], i);

@@ -29,8 +29,8 @@ constexpr std::array homeFolders{".local/bin", "genv/bin"};
 constexpr std::array condaFolders{"miniconda3", "anaconda3", "miniforge3",
                                   "mambaforge", ".conda",    ".pyenv"};
 constexpr std::array systemFolders{"/usr/local/bin", "/usr/local/sbin", "/usr/local/genv/bin"};
-constexpr std::array startFiles{".bashrc", ".bash_profile", ".bash_login", ".profile",
-                                ".zshrc",  ".zshenv",       ".zprofile"};
+constexpr std::array startFileNames{".bashrc", ".bash_profile", ".bash_login", ".profile",
+                                    ".zshrc",  ".zshenv",       ".zprofile"};
 constexpr std::array systemStartFiles{"/etc/environment", "/etc/profile", "/etc/bash.bashrc",
                                       "/etc/zsh/zshrc", "/etc/zsh/zshenv"};
 
@@ -187,7 +187,7 @@ class Search {
         for (const char* name : condaFolders)
             lookForPythons(home / name);
         lookForPackages(home / ".local/lib");
-        for (const char* file : startFiles)
+        for (const char* file : startFileNames)
             lookForStartFile(home / file, home);
     }
 

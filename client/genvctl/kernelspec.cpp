@@ -158,7 +158,7 @@ bool makeFolder(const fs::path& folder) {
     return isNew;
 }
 
-void write(const fs::path& folder, const Json& document, const Kernelspec& base) {
+void writeKernelspec(const fs::path& folder, const Json& document, const Kernelspec& base) {
     std::vector<fs::path> old = logosIn(folder);
     for (const fs::path& logo : logosIn(base.folder)) {
         replaceFile(folder / logo.filename(), readFile(logo, largestLogo, Links::Refused));
@@ -289,7 +289,7 @@ void installKernelspec(const fs::path& folder, const Json& document, const Kerne
     requireOwn(folder, force);
     const bool isNew = makeFolder(folder);
     try {
-        write(folder, document, base);
+        writeKernelspec(folder, document, base);
     } catch (...) {
         std::error_code none;
         if (isNew)

@@ -29,14 +29,14 @@ struct Column {
     std::string_view number; ///< the same for plain numbers
 };
 
-struct Row {
+struct LimitRow {
     std::string name;
     LimitUnit unit;
     Limit limit;
 };
 
-std::vector<Row> rows(LimitsByName limits) {
-    std::vector<Row> rows;
+std::vector<LimitRow> rows(LimitsByName limits) {
+    std::vector<LimitRow> rows;
     for (const core::LimitDefinition& known : core::limitDefinitions()) {
         if (auto found = limits.extract(std::string(known.key)))
             rows.push_back({found.key(), known.unit(), found.mapped()});

@@ -39,8 +39,8 @@ std::string_view program() {
 std::optional<std::size_t> widthOf(int descriptor) {
     if (isatty(descriptor) != 1)
         return std::nullopt;
-    if (const char* told = std::getenv("COLUMNS")) {
-        const auto number = parseNumber(told);
+    if (const char* columns = std::getenv("COLUMNS")) {
+        const auto number = parseNumber(columns);
         if (number && *number > 0)
             return *number;
     }

@@ -108,6 +108,10 @@ std::string shortened(std::string_view text, std::size_t width) {
     return std::string(text.substr(0, kept)) + std::string(width > 0 ? ellipsis : "");
 }
 
+std::string spanText(std::chrono::microseconds span) {
+    return core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(span));
+}
+
 std::string amount(std::uint64_t bytes) {
     return core::formatBytes({bytes});
 }

@@ -4,6 +4,7 @@
 
 #include "genv/types.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,8 @@ std::string shortened(std::string_view text, std::size_t width);
 /// A moment in the machine's time zone, as `%d/%m/%Y %H:%M:%S`.
 std::string timestamp(Time time);
 
+/// A time span as people type it, to the millisecond, such as "1h 30min".
+std::string spanText(std::chrono::microseconds span);
 /// An amount of memory as people type it, such as "4g".
 std::string amount(std::uint64_t bytes);
 

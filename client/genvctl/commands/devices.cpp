@@ -86,7 +86,7 @@ void sayWhyThereAreNone(const Context& context) {
     tellAside(fmt::format("there are no GPUs: {}", why.found));
 }
 
-void list(Context& context, const ListingOptions& options) {
+void printDevices(Context& context, const ListingOptions& options) {
     const auto held = heldDevices(context.client());
     // For programs that read the table nothing is said beside the time.
     const Lingering lingering =
@@ -122,7 +122,7 @@ std::string attachmentCell(const Attachment& attachment) {
                        attachment.shareBytes ? amount(*attachment.shareBytes) : "", time);
 }
 
-std::string queriedCell(const HeldDevice& held, const std::string& name) {
+std::string deviceCell(const HeldDevice& held, const std::string& name) {
     if (name == "index")
         return std::to_string(held.device.index);
     if (name == "total_memory")
@@ -141,7 +141,7 @@ void printIndices(Context& context, const std::vector<std::uint32_t>& devices) {
 }
 
 // Programs of genv 1 ask about environments that may be none, and take a failure for a defect.
-void find(Context& context, const std::string& id) {
+void findDevices(Context& context, const std::string& id) {
     const auto found = foundOrNothing([&] { return context.client().environment(id); });
     printIndices(context, found ? found->devices : std::vector<std::uint32_t>{});
 }
@@ -161,22 +161,23 @@ void detachEverybody(Context& context) {
     }
 }
 
-void addFind(CLI::App& devices, Context& context) {
+void addFindDevices(CLI::App& devices, Context& context) {
     CLI::App* command =
         devices.add_subcommand("find", "Print the devices that an environment holds");
     const auto id = std::make_shared<std::string>();
     command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
-    command->callback([&context, id] { context.command = [&context, id] { find(context, *id); }; });
+    command->callback(
+        [&context, id] { context.command = [&context, id] { findDevices(context, *id); }; });
 }
 
-void addQuery(CLI::App& devices, Context& context) {
+void addQueryDevices(CLI::App& devices, Context& context) {
     CLI::App* command =
         devices.add_subcommand("query", "Print what is asked for, a line for each device");
     const auto query = std::make_shared<QueryOption>();
     query->addTo(*command, {"index", "eids", "total_memory", "attachments"});
     command->callback([&context, query] {
         context.command = [&context, query] {
-            query->print(heldDevices(context.client()), queriedCell);
+            query->print(heldDevices(context.client()), deviceCell);
         };
     });
 }
@@ -247,8 +248,8 @@ void addDevices(CLI::App& app, Context& context) {
 
     CLI::App* table = devices->add_subcommand("ps", "The same as without a subcommand");
     options->addTo(*table);
-    addQuery(*devices, context);
-    addFind(*devices, context);
+    addQueryDevices(*devices, context);
+    addFindDevices(*devices, context);
     addAdministrativeAttach(*devices, context);
     addAdministrativeDetach(*devices, context);
 
@@ -258,7 +259,7 @@ void addDevices(CLI::App& app, Context& context) {
             if (*reset)
                 detachEverybody(context);
             else
-                list(context, *options);
+                printDevices(context, *options);
         };
     });
 }

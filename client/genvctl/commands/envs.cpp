@@ -77,7 +77,7 @@ Table environmentTable(bool withKernels) {
     return Table(std::move(columns));
 }
 
-void list(Context& context, const ListingOptions& options) {
+void printEnvironments(Context& context, const ListingOptions& options) {
     if (context.options.json != JsonMode::Off) {
         context.printJson(environmentsJson(context.client().environmentDetails()));
         return;
@@ -98,7 +98,7 @@ void list(Context& context, const ListingOptions& options) {
     options.print(context, table);
 }
 
-std::string queriedCell(const Environment& environment, const std::string& name) {
+std::string environmentCell(const Environment& environment, const std::string& name) {
     const auto field = [&](Field which) {
         return fieldText(environment.configuration, which).value_or("");
     };
@@ -132,8 +132,8 @@ std::optional<std::string> environmentOfKernel(Context& context, const std::stri
 
 // Programs of genv 1 ask about processes and kernels that may be in no environment, and take a
 // failure for a defect.
-void find(Context& context, std::optional<std::uint32_t> pid,
-          const std::optional<std::string>& kernel) {
+void findEnvironment(Context& context, std::optional<std::uint32_t> pid,
+                     const std::optional<std::string>& kernel) {
     const auto found =
         pid ? foundOrNothing([&] { return context.client().environmentOfProcess(*pid); })
             : environmentOfKernel(context, *kernel);
@@ -157,7 +157,7 @@ void deactivateEverybody(Context& context) {
     }
 }
 
-void addQuery(CLI::App& envs, Context& context) {
+void addQueryEnvironments(CLI::App& envs, Context& context) {
     CLI::App* command =
         envs.add_subcommand("query", "Print what is asked for, a line for each environment");
     const auto id = std::make_shared<std::optional<std::string>>();
@@ -167,12 +167,12 @@ void addQuery(CLI::App& envs, Context& context) {
                             "config.gpu_memory", "pids", "kernel_ids"});
     command->callback([&context, id, query] {
         context.command = [&context, id, query] {
-            query->print(queried(context, *id), queriedCell);
+            query->print(queried(context, *id), environmentCell);
         };
     });
 }
 
-void addFind(CLI::App& envs, Context& context) {
+void addFindEnvironment(CLI::App& envs, Context& context) {
     CLI::App* command =
         envs.add_subcommand("find", "Print the environment that a process or kernel belongs to");
     const auto pid = std::make_shared<std::optional<std::uint32_t>>();
@@ -184,7 +184,7 @@ void addFind(CLI::App& envs, Context& context) {
     command->callback([&context, pid, kernel] {
         if (!*pid && !*kernel)
             throw CLI::RequiredError("--pid or --kernel-id");
-        context.command = [&context, pid, kernel] { find(context, *pid, *kernel); };
+        context.command = [&context, pid, kernel] { findEnvironment(context, *pid, *kernel); };
     });
 }
 
@@ -303,8 +303,8 @@ void addEnvs(CLI::App& app, Context& context) {
 
     CLI::App* table = envs->add_subcommand("ps", "The same as without a subcommand");
     options->addTo(*table);
-    addQuery(*envs, context);
-    addFind(*envs, context);
+    addQueryEnvironments(*envs, context);
+    addFindEnvironment(*envs, context);
     addAdministrativeActivate(*envs, context);
     addAdministrativeDeactivate(*envs, context);
     addConfigure(*envs, context);
@@ -315,7 +315,7 @@ void addEnvs(CLI::App& app, Context& context) {
             if (*reset)
                 deactivateEverybody(context);
             else
-                list(context, *options);
+                printEnvironments(context, *options);
         };
     });
 }

@@ -5,7 +5,6 @@
 #include "client/genvctl/commands/listing_options.hpp"
 #include "client/genvctl/context.hpp"
 #include "client/genvctl/text.hpp"
-#include "core/duration.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ namespace genv::ctl {
 
 namespace {
 
-struct Arguments {
+struct HistoryArguments {
     HistoryOptions history;
     ListingOptions listing;
     std::string environment;
@@ -43,7 +42,7 @@ std::string deviceUuid(Client& client, const std::string& given) {
                   "\"genvctl devices\" lists the devices; one that is gone is named by its UUID.");
 }
 
-std::deque<HistoryEvent> wantedEvents(Context& context, const Arguments& arguments) {
+std::deque<HistoryEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
     HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
     if (!arguments.environment.empty())
         query.environment = arguments.environment;
@@ -62,10 +61,6 @@ std::deque<HistoryEvent> wantedEvents(Context& context, const Arguments& argumen
     if (arguments.reverse)
         std::reverse(events.begin(), events.end());
     return events;
-}
-
-std::string spanText(std::chrono::microseconds span) {
-    return core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(span));
 }
 
 std::string_view lastPart(std::string_view name) {
@@ -211,7 +206,7 @@ Table tableFor(const std::vector<std::vector<std::string>>& rows) {
     return Table(std::move(columns));
 }
 
-void history(Context& context, const Arguments& arguments) {
+void history(Context& context, const HistoryArguments& arguments) {
     const auto events = wantedEvents(context, arguments);
     if (context.options.json != JsonMode::Off) {
         for (const HistoryEvent& event : events)
@@ -234,7 +229,7 @@ void history(Context& context, const Arguments& arguments) {
 
 void addHistory(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("history", "Show what has happened");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<HistoryArguments>();
     arguments->history.addTo(*command, "a day ago");
     arguments->listing.addFormatTo(*command);
     command->add_option("--environment", arguments->environment, "Only of this environment")

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds jupytersPatience{60};
 
 // Which of Jupyter's folders.
-struct Place {
+struct KernelPlace {
     bool user = false;
     bool active = false;
     std::optional<std::string> prefix;
@@ -62,7 +62,7 @@ struct InstallArguments {
     std::optional<std::string> displayName;
     std::string kernel = "python3";
     std::optional<std::string> from;
-    Place place;
+    KernelPlace place;
     bool force = false;
 };
 
@@ -141,7 +141,7 @@ void install(Context& context, const InstallArguments& arguments) {
                       shown(shownName), shown(folder.native()), name, name));
 }
 
-void uninstall(const std::string& given, const Place& place) {
+void uninstall(const std::string& given, const KernelPlace& place) {
     const std::string name = kernelspecName(given);
     const auto chosen = place.folder();
     const fs::path folder = chosen ? *chosen / name : findKernelspec(name);
@@ -181,7 +181,7 @@ void addUninstall(CLI::App& jupyter, Context& context) {
     CLI::App* command =
         jupyter.add_subcommand("uninstall", "Remove a kernel that \"install\" added");
     const auto name = std::make_shared<std::string>();
-    const auto place = std::make_shared<Place>();
+    const auto place = std::make_shared<KernelPlace>();
     command->add_option("NAME", *name, "The kernelspec's name")->required()->type_name("");
     place->addTo(*command);
     command->callback(

@@ -18,7 +18,7 @@ namespace genv::ctl {
 namespace {
 
 template <typename Parse>
-auto read(const char* option, const std::string& text, Parse parse) {
+auto parsed(const char* option, const std::string& text, Parse parse) {
     try {
         return parse(text);
     } catch (const core::Error& error) {
@@ -29,7 +29,7 @@ auto read(const char* option, const std::string& text, Parse parse) {
 } // namespace
 
 std::chrono::seconds readTime(const char* option, const std::string& text) {
-    const auto span = read(option, text, core::parseDuration);
+    const auto span = parsed(option, text, core::parseDuration);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
     if (seconds != span)
         throw Failure(ExitStatus::Usage,
@@ -44,12 +44,13 @@ std::optional<std::chrono::seconds> readTime(const char* option,
 
 std::optional<std::uint64_t> readMemory(const char* option,
                                         const std::optional<std::string>& text) {
-    return text ? std::optional(read(option, *text, core::parseBytes).count) : std::nullopt;
+    return text ? std::optional(parsed(option, *text, core::parseBytes).count) : std::nullopt;
 }
 
 Time readMoment(const char* option, const std::string& text) {
-    return read(option, text,
-                [](const std::string& moment) { return core::parseMoment(moment, currentTime()); });
+    return parsed(option, text, [](const std::string& moment) {
+        return core::parseMoment(moment, currentTime());
+    });
 }
 
 std::uint32_t uidOf(const std::string& user) {

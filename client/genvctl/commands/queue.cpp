@@ -14,7 +14,7 @@ namespace genv::ctl {
 
 namespace {
 
-void list(Context& context, const ListingOptions& options) {
+void printQueue(Context& context, const ListingOptions& options) {
     const auto queue = context.client().queue();
     std::map<std::string, std::string> users;
     for (const EnvironmentEntry& entry : context.client().environments())
@@ -50,7 +50,7 @@ void addQueue(CLI::App& app, Context& context) {
     options->addTo(*command);
     command->footer("GPUS is how many more the request waits for.");
     command->callback([&context, options] {
-        context.command = [&context, options] { list(context, *options); };
+        context.command = [&context, options] { printQueue(context, *options); };
     });
 }
 

@@ -7,7 +7,6 @@
 #include "client/genvctl/terminal.hpp"
 #include "client/genvctl/text.hpp"
 #include "client/genvctl/usage_report.hpp"
-#include "core/duration.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ namespace genv::ctl {
 
 namespace {
 
-struct Arguments {
+struct ReportArguments {
     HistoryOptions history;
     ListingOptions listing;
     std::string by = "both";
@@ -91,21 +90,21 @@ UsageInput gather(Context& context, const HistoryOptions& options) {
 }
 
 // A row of either table: what it is about, for people and exactly, and what was had of it.
-struct Row {
+struct UsageRow {
     std::string name;
     std::string id;
     const Usage* usage = nullptr;
 };
 
-std::vector<Row> userRows(const UsageReport& report) {
-    std::vector<Row> rows;
+std::vector<UsageRow> userRows(const UsageReport& report) {
+    std::vector<UsageRow> rows;
     for (const UserUsage& user : report.users)
         rows.push_back({user.user, std::to_string(user.uid), &user.usage});
     return rows;
 }
 
-std::vector<Row> deviceRows(const UsageReport& report) {
-    std::vector<Row> rows;
+std::vector<UsageRow> deviceRows(const UsageReport& report) {
+    std::vector<UsageRow> rows;
     for (const DeviceUsage& device : report.devices)
         rows.push_back({device.index ? std::to_string(*device.index) : device.uuid, device.uuid,
                         &device.usage});
@@ -130,10 +129,6 @@ struct Hours {
     std::int64_t used;
     std::int64_t unknown;
 };
-
-std::string spanText(std::chrono::microseconds span) {
-    return core::formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(span));
-}
 
 // For programs: seconds, to the millisecond.
 std::string secondsText(std::chrono::milliseconds span) {
@@ -196,9 +191,9 @@ std::string bar(const Usage& usage, std::chrono::microseconds most, std::size_t 
 }
 
 void printTable(Context& context, const ListingOptions& options, const std::string& title,
-                const std::vector<Row>& rows) {
+                const std::vector<UsageRow>& rows) {
     std::vector<std::vector<std::string>> lines;
-    for (const Row& row : rows) {
+    for (const UsageRow& row : rows) {
         lines.push_back({row.name});
         for (std::string& cell : cellsOf(*row.usage))
             lines.back().push_back(std::move(cell));
@@ -219,7 +214,7 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
     const std::size_t width = terminalWidth().value_or(0);
     const bool hasBar = width >= taken + shortestBar;
     std::chrono::microseconds most{0};
-    for (const Row& row : rows)
+    for (const UsageRow& row : rows)
         most = std::max(most, row.usage->held);
     if (hasBar)
         columns.push_back({"", 0});
@@ -234,7 +229,7 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
     options.print(context, std::move(table));
 }
 
-Table csvTable(const std::vector<Row>& users, const std::vector<Row>& devices) {
+Table csvTable(const std::vector<UsageRow>& users, const std::vector<UsageRow>& devices) {
     Table table({{"BY"},
                  {"NAME"},
                  {"ID"},
@@ -247,8 +242,8 @@ Table csvTable(const std::vector<Row>& users, const std::vector<Row>& devices) {
                  {"MEAN_WAIT_SECONDS"},
                  {"LONGEST_WAIT_SECONDS"},
                  {"REFUSED"}});
-    const auto add = [&](const char* by, const std::vector<Row>& rows) {
-        for (const Row& row : rows) {
+    const auto add = [&](const char* by, const std::vector<UsageRow>& rows) {
+        for (const UsageRow& row : rows) {
             std::vector<std::string> line{by, row.name, row.id};
             for (std::string& cell : exactCellsOf(*row.usage))
                 line.push_back(std::move(cell));
@@ -292,13 +287,13 @@ Json reportJson(const Period& period, const UsageReport& report, const std::stri
     return json;
 }
 
-void report(Context& context, const Arguments& arguments) {
+void report(Context& context, const ReportArguments& arguments) {
     const UsageInput input = gather(context, arguments.history);
     const UsageReport report = usageReport(input);
     if (context.printJson(reportJson(input.period, report, arguments.by)))
         return;
-    const auto users = arguments.by != "device" ? userRows(report) : std::vector<Row>{};
-    const auto devices = arguments.by != "user" ? deviceRows(report) : std::vector<Row>{};
+    const auto users = arguments.by != "device" ? userRows(report) : std::vector<UsageRow>{};
+    const auto devices = arguments.by != "user" ? deviceRows(report) : std::vector<UsageRow>{};
     if (arguments.listing.format == "csv") {
         arguments.listing.print(context, csvTable(users, devices));
         return;
@@ -315,7 +310,7 @@ void report(Context& context, const Arguments& arguments) {
 
 void addReport(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("report", "Sum up who had how much of which GPU");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ReportArguments>();
     arguments->history.addTo(*command, "a week ago");
     arguments->listing.addFormatTo(*command);
     command->add_option("--by", arguments->by, "A row for each: user, device or both")

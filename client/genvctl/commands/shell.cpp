@@ -32,7 +32,7 @@ struct ShellArguments {
     bool exiting = false;
 };
 
-constexpr const char* footer =
+constexpr const char* shellFooter =
     "Set your shell up, once or in its start file:\n"
     "  bash  eval \"$(genvctl shell --init)\"     ~/.bashrc\n"
     "  zsh   eval \"$(genvctl shell --init)\"     ~/.zshrc\n"
@@ -160,7 +160,7 @@ void addShell(CLI::App& app, Context& context) {
     command
         ->add_option("SHELL", arguments->shell, "bash, zsh or fish (default: the shell that asks)")
         ->type_name("");
-    command->footer(footer);
+    command->footer(shellFooter);
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { shell(context, *arguments); };
     });

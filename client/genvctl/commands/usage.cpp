@@ -25,7 +25,7 @@ void snapshot(Context& context, const std::string& type) {
     print(jsonText(json, context.options.json == JsonMode::Pretty));
 }
 
-void execute(Context& context) {
+void executeReport(Context& context) {
     const std::string report = reportToSend(readReport(STDIN_FILENO), mayTerminateProcesses());
     printActions(context,
                  context.authorised([&](Client& client) { return client.execute(report); }));
@@ -52,7 +52,7 @@ void addExecute(CLI::App& usage, Context& context) {
         "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}.\n"
         "What has changed since the snapshot is left alone. With\n"
         "GENV_TERMINATE_PROCESSES=0 in the environment, no process is signalled.");
-    command->callback([&context] { context.command = [&context] { execute(context); }; });
+    command->callback([&context] { context.command = [&context] { executeReport(context); }; });
 }
 
 } // namespace

@@ -67,7 +67,7 @@ Json attachmentsJson(const HostState& state, const Device& device) {
     return attachments;
 }
 
-Json devicesJson(const HostState& state) {
+Json stateDevicesJson(const HostState& state) {
     Json devices = Json::array();
     for (const Device& device : state.devices)
         devices.push_back({{"index", device.index},
@@ -78,7 +78,7 @@ Json devicesJson(const HostState& state) {
     return devices;
 }
 
-Json environmentsJson(const std::vector<EnvironmentEntry>& entries) {
+Json entriesJson(const std::vector<EnvironmentEntry>& entries) {
     Json environments = Json::array();
     for (const EnvironmentEntry& entry : entries)
         environments.push_back({{"id", entry.id},
@@ -122,7 +122,7 @@ States listed(Context& context, const HostOptions& options, const char* key,
 }
 
 void listDevices(Context& context, const HostOptions& options, const RemoteListing& listing) {
-    const States states = listed(context, options, "devices", devicesJson);
+    const States states = listed(context, options, "devices", stateDevicesJson);
     Table table({{"HOST", 25}, {"TOTAL", 9}, {"AVAILABLE", 0}});
     std::size_t total = 0;
     std::size_t available = 0;
@@ -142,7 +142,7 @@ void listDevices(Context& context, const HostOptions& options, const RemoteListi
 
 void listEnvironments(Context& context, const HostOptions& options, const RemoteListing& listing) {
     const States states = listed(context, options, "environments", [](const HostState& state) {
-        return environmentsJson(state.environments);
+        return entriesJson(state.environments);
     });
     Table table({{"HOST", 25}, {"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 0}});
     std::size_t total = 0;
@@ -179,7 +179,7 @@ std::vector<EnvironmentEntry> ofName(const HostState& state, const std::string& 
 void query(Context& context, const HostOptions& options, const std::string& name,
            const QueryOption& what) {
     const States states = listed(context, options, "environments", [&](const HostState& state) {
-        return environmentsJson(ofName(state, name));
+        return entriesJson(ofName(state, name));
     });
     std::vector<FarEnvironment> found;
     for (const auto& [host, state, failure] : states) {
