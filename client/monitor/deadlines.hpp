@@ -3,7 +3,7 @@
 // looks at the clock for all hosts.
 #pragma once
 
-#include "client/remote/ssh.hpp"
+#include "client/remote/ssh/ssh.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -4,8 +4,8 @@
 #include "client/monitor/foreign.hpp"
 #include "client/monitor/nvidia_smi.hpp"
 #include "client/monitor/old_genv.hpp"
-#include "client/remote/command.hpp"
-#include "client/remote/old_genv.hpp"
+#include "client/remote/fleet/old_genv.hpp"
+#include "client/remote/ssh/command.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "client/monitor/deadlines.hpp"
 #include "client/monitor/watch.hpp"
-#include "client/remote/session.hpp"
+#include "client/remote/ssh/session.hpp"
 
 #include <functional>
 #include <optional>

@@ -9,7 +9,7 @@
 #include "client/monitor/options.hpp"
 #include "client/monitor/server.hpp"
 #include "client/monitor/watch.hpp"
-#include "client/remote/ssh.hpp"
+#include "client/remote/ssh/ssh.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/old_genv.hpp"
 
-#include "client/remote/old_genv.hpp"
-#include "client/remote/snapshot.hpp"
+#include "client/remote/fleet/old_genv.hpp"
+#include "client/remote/fleet/snapshot.hpp"
 
 #include <algorithm>
 #include <map>

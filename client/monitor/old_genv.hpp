@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/monitor/sample.hpp"
-#include "client/remote/session.hpp"
+#include "client/remote/ssh/session.hpp"
 
 #include <optional>
 #include <vector>

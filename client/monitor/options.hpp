@@ -3,7 +3,7 @@
 #pragma once
 
 #include "client/monitor/metrics.hpp"
-#include "client/remote/host.hpp"
+#include "client/remote/ssh/host.hpp"
 
 #include <chrono>
 #include <cstdint>

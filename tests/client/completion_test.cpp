@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/command_line.hpp"
-#include "client/genvctl/completion.hpp"
+#include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/doctor/checks.hpp"
 
 #include <CLI/CLI.hpp>
@@ -136,7 +136,7 @@ void expectKnown(const CLI::App& command) {
         if (takesValue && !option->get_group().empty()) {
             EXPECT_TRUE(valueSource(path, *option).has_value())
                 << path << " " << option->get_name(true, true)
-                << " has no row in the table of client/genvctl/completion.cpp";
+                << " has no row in the table of client/genvctl/completion/completion.cpp";
         }
     }
     for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/common/exit_status.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <gtest/gtest.h>

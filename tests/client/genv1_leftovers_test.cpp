@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/genv1_leftovers.hpp"
+#include "client/genvctl/doctor/genv1_leftovers.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/genv1.hpp"
+#include "client/genvctl/shell/genv1.hpp"
 
 #include <gtest/gtest.h>
 

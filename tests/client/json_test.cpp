@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/json.hpp"
+#include "client/genvctl/terminal/json.hpp"
 
 #include <gtest/gtest.h>
 

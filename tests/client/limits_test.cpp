@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/limits.hpp"
+#include "client/genvctl/reports/limits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/project.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/options/project.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

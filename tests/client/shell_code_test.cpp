@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/shell_code.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/shell/shell_code.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/table.hpp"
+#include "client/genvctl/terminal/table.hpp"
 
 #include <gtest/gtest.h>
 

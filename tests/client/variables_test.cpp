@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/status_file.hpp"
-#include "client/genvctl/variables.hpp"
+#include "client/genvctl/shell/status_file.hpp"
+#include "client/genvctl/shell/variables.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

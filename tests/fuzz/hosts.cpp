@@ -2,8 +2,8 @@
 // Names of machines, from command lines and files: what is read here becomes words of ssh's
 // command line.
 #include "client/genvctl/remote/known_hosts.hpp"
-#include "client/remote/host.hpp"
-#include "client/remote/ssh.hpp"
+#include "client/remote/ssh/host.hpp"
+#include "client/remote/ssh/ssh.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A folder `.genv`, which may come with somebody else's project: the name, the number of GPUs and
 // the memory, a line each. And the words by which Jupyter starts a kernel.
-#include "client/genvctl/project.hpp"
+#include "client/genvctl/options/project.hpp"
 
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/kernelspec.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/jupyter/kernelspec.hpp"
 #include "core/text.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What other machines answer over SSH: snapshots, a line each, from one host after another; and
 // the rules over all of them. A snapshot is refused as a whole or is one that rules can work on.
-#include "client/remote/fleet_rules.hpp"
-#include "client/remote/old_genv.hpp"
+#include "client/remote/fleet/fleet_rules.hpp"
+#include "client/remote/fleet/old_genv.hpp"
 #include "core/error.hpp"
 #include "core/rules/report.hpp"
 #include "tests/fuzz/target.hpp"

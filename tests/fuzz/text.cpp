@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Foreign text on its way to a terminal, a log or a file name.
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
-#include "client/genvctl/table.hpp"
+#include "client/genvctl/terminal/table.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "shims/printable.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The sums of the report, one rule each. tests/history/history-test has an hour of life.
-#include "client/genvctl/usage_report.hpp"
+#include "client/genvctl/reports/usage_report.hpp"
 
 #include <gtest/gtest.h>
 

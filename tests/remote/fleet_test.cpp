@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What rules decide over many hosts, from their snapshots alone.
-#include "client/remote/fleet_host.hpp"
+#include "client/remote/fleet/fleet_host.hpp"
 #include "core/rules/report.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Nothing here takes a fixed time: what waits does so for something that must come, and the limit
 // on it only keeps a fault from hanging the test.
-#include "client/remote/gathering.hpp"
+#include "client/remote/fleet/gathering.hpp"
 
 #include <gtest/gtest.h>
 

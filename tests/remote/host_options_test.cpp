@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The options of "genvctl remote", and how a command ends by what came of its hosts. No ssh runs.
-#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/remote/hosts.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A host's state where its bus has no service, with a program in the place of ssh: what the old
 // genv prints, and what it means when it prints none.
-#include "client/remote/host_state.hpp"
+#include "client/remote/fleet/host_state.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/remote/host.hpp"
+#include "client/remote/ssh/host.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

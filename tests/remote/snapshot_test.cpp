@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Snapshots of other machines: what is read of one, and that one that makes no sense is refused
 // whatever is wrong with it.
-#include "client/remote/snapshot.hpp"
+#include "client/remote/fleet/snapshot.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

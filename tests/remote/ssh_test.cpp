@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // An ssh that is to accept its connection from here does so, whatever ends it meanwhile: one that
 // cannot be made is lost to sdbus-c++ 1.2, with its memory.
-#include "client/remote/ssh.hpp"
+#include "client/remote/ssh/ssh.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

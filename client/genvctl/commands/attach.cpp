@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // attach and detach: which devices the environment of this shell holds.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/configuration_options.hpp"
-#include "client/genvctl/commands/requests.hpp"
-#include "client/genvctl/commands/waiting_options.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/status_file.hpp"
-#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/requests.hpp"
+#include "client/genvctl/options/configuration_options.hpp"
+#include "client/genvctl/options/waiting_options.hpp"
+#include "client/genvctl/shell/status_file.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>

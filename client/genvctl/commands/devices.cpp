@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // devices: who holds which device, for everybody; and changing that, for owners and administrators.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/listing_options.hpp"
-#include "client/genvctl/context.hpp"
+#include "client/genvctl/common/found.hpp"
+#include "client/genvctl/context/context.hpp"
 #include "client/genvctl/doctor/driver.hpp"
-#include "client/genvctl/found.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 #include "core/bytes.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // enforce: runs rules over what everybody holds and uses, once or until told to stop.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/enforce_options.hpp"
-#include "client/genvctl/commands/option_values.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/enforcement.hpp"
-#include "client/genvctl/stop_signals.hpp"
+#include "client/genvctl/common/stop_signals.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/enforce_options.hpp"
+#include "client/genvctl/options/option_values.hpp"
+#include "client/genvctl/reports/enforcement.hpp"
 #include "core/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>

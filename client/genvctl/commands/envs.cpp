@@ -2,14 +2,14 @@
 // envs: who runs which environment, for everybody; and changing that, for owners and
 // administrators.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/listing_options.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/found.hpp"
-#include "client/genvctl/lingering.hpp"
-#include "client/genvctl/project.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/found.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/lingering.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/options/project.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

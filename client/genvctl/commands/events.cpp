@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // events: what the service tells, as it tells it.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/stop_signals.hpp"
-#include "client/genvctl/table.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/common/stop_signals.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/terminal/table.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

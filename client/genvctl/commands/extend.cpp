@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // extend: more time for an environment.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/waiting_options.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/waiting_options.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // history: what has happened, from the service's journal.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/history_options.hpp"
-#include "client/genvctl/commands/listing_options.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/history_options.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -4,13 +4,13 @@
 // same process, so that interrupting, restarting and ending it work as ever and the environment
 // ends with it.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/own_environment.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/execution.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/kernelspec.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/own_environment.hpp"
+#include "client/genvctl/jupyter/kernelspec.hpp"
+#include "client/genvctl/shell/execution.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

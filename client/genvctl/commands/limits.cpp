@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // limits: what a user, or each, may have and has.
-#include "client/genvctl/limits.hpp"
+#include "client/genvctl/reports/limits.hpp"
 
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/listing_options.hpp"
-#include "client/genvctl/commands/option_values.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/options/option_values.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

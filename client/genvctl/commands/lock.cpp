@@ -3,10 +3,10 @@
 // command takes the place of genvctl and inherits the lock's descriptor: so the lock lasts exactly
 // as long as the command, however it ends, and as what it leaves running with that descriptor open.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/execution.hpp"
-#include "client/genvctl/text.hpp"
-#include "client/genvctl/turn.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/turn.hpp"
+#include "client/genvctl/shell/execution.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>

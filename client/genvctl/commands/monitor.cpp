@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // monitor: serves metrics to Prometheus.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/monitor_options.hpp"
-#include "client/genvctl/context.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/monitor_options.hpp"
 #include "client/genvctl/remote/hosts.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // policy: whether a configuration of the service makes sense, as the service itself reads it.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/service_program.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/service_program.hpp"
+#include "client/genvctl/context/context.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // queue: who waits for devices, and in which order.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/listing_options.hpp"
-#include "client/genvctl/context.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/listing_options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // report: who had how much of which device in a time, from the history.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/history_options.hpp"
-#include "client/genvctl/commands/listing_options.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
-#include "client/genvctl/usage_report.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/history_options.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/usage_report.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

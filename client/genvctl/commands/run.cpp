@@ -3,13 +3,13 @@
 // A command or a shell takes the place of genvctl in the same process, so that its pid, exit status
 // and signals are its own and the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/commands/holding.hpp"
-#include "client/genvctl/commands/own_environment.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/ending_reporter.hpp"
-#include "client/genvctl/execution.hpp"
-#include "client/genvctl/login_shell.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/ending_reporter.hpp"
+#include "client/genvctl/environment/holding.hpp"
+#include "client/genvctl/environment/own_environment.hpp"
 #include "client/genvctl/remote/placement.hpp"
+#include "client/genvctl/shell/execution.hpp"
+#include "client/genvctl/shell/login_shell.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
@@ -53,9 +53,9 @@ void enter(Context& context, const RunArguments& arguments) {
         id = startOwnEnvironment(context, arguments.wanted);
     }
     if (arguments.login)
-        LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context);
+        LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context.client());
     startEndingReporter(id);
-    setOwnVariables(context, id, arguments.wanted.nvmlFilter);
+    setOwnVariables(context.client(), id, arguments.wanted.nvmlFilter);
 }
 
 void runOnHost(const Context& context, const RunArguments& arguments,

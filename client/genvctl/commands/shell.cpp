@@ -2,12 +2,12 @@
 // shell: what makes a shell know genv, makes it forget genv, and tells it again what it should
 // know.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/genv1.hpp"
-#include "client/genvctl/lingering.hpp"
-#include "client/genvctl/shell_script.hpp"
-#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/lingering.hpp"
+#include "client/genvctl/shell/genv1.hpp"
+#include "client/genvctl/shell/shell_script.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

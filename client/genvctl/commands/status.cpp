@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // status and home: where this shell is.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/project.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/project.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 #include "core/sentences.hpp"
 
 #include <CLI/CLI.hpp>

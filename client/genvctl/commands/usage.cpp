@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // usage: the snapshot that a decision can be made from elsewhere, and carrying one out.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/enforcement.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>

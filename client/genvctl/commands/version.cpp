@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/context.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

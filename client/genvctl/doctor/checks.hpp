@@ -5,7 +5,7 @@
 #pragma once
 
 #include "client/genvctl/doctor/finding.hpp"
-#include "client/genvctl/places.hpp"
+#include "client/genvctl/doctor/places.hpp"
 
 #include <array>
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/doctor/examination.hpp"
 
+#include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/doctor/system_bus.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/json.hpp"
+#include "client/genvctl/terminal/json.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

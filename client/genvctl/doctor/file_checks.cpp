@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The checks that read files: the configuration, what is left of genv 1, and the shell's set-up.
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/service_program.hpp"
 #include "client/genvctl/doctor/checks.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/genv1_leftovers.hpp"
-#include "client/genvctl/service_program.hpp"
-#include "client/genvctl/shell_code.hpp"
+#include "client/genvctl/doctor/genv1_leftovers.hpp"
+#include "client/genvctl/shell/shell_code.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

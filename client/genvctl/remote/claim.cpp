@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/claim.hpp"
 
-#include "client/genvctl/exit_status.hpp"
+#include "client/genvctl/common/exit_status.hpp"
 #include "core/json_extent.hpp"
 #include "core/text.hpp"
 

@@ -3,7 +3,7 @@
 // does: an ssh that runs "genvctl run --hold" there. What it prints is foreign.
 #pragma once
 
-#include "client/remote/session.hpp"
+#include "client/remote/ssh/session.hpp"
 
 #include <chrono>
 #include <cstdint>

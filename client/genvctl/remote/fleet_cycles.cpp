@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/fleet_cycles.hpp"
 
-#include "client/genvctl/terminal.hpp"
-#include "client/remote/fleet_host.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/remote/fleet/fleet_host.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "client/genvctl/remote/hosts.hpp"
-#include "client/remote/fleet_rules.hpp"
+#include "client/remote/fleet/fleet_rules.hpp"
 
 #include <cstddef>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/foreground.hpp"
 
-#include "client/genvctl/execution.hpp"
+#include "client/genvctl/shell/execution.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>

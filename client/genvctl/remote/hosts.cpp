@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/hosts.hpp"
 
-#include "client/genvctl/commands/option_values.hpp"
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/terminal.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/options/option_values.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,23 +13,6 @@
 namespace genv::ctl {
 
 namespace {
-
-using remote::Trouble;
-
-ExitStatus statusOf(Trouble trouble) {
-    switch (trouble) {
-    case Trouble::NotAuthorised:
-        return ExitStatus::NotAuthorised;
-    case Trouble::Unreachable:
-    case Trouble::TimedOut:
-    case Trouble::NoService:
-        return ExitStatus::NoService;
-    case Trouble::Cancelled:
-    case Trouble::Failed:
-        break;
-    }
-    return ExitStatus::Failed;
-}
 
 std::vector<remote::Host> namedHosts(const HostOptions& options, const Context& context) {
     if (options.hosts && options.file)
@@ -112,21 +95,6 @@ void tellTrouble(const HostOptions& options, const remote::Host& host,
                  const remote::HostFailure& failure) {
     if (!options.quiet)
         complain(fmt::format("{}: {}", host.label(), failure.what()), failure.hint());
-}
-
-Failure hostFailed(const remote::Host& host, const remote::HostFailure& failure) {
-    return {statusOf(failure.trouble()), fmt::format("{}: {}", host.label(), failure.what()),
-            failure.hint()};
-}
-
-Failure noHostAnswered(const std::vector<remote::HostFailure>& failures) {
-    ExitStatus status =
-        failures.empty() ? ExitStatus::Failed : statusOf(failures.front().trouble());
-    for (const remote::HostFailure& failure : failures) {
-        if (statusOf(failure.trouble()) != status)
-            status = ExitStatus::Failed;
-    }
-    return {status, failures.size() == 1 ? "" : "No host answered"};
 }
 
 } // namespace genv::ctl

@@ -3,8 +3,9 @@
 // those that fail, and how the command ends then.
 #pragma once
 
-#include "client/genvctl/context.hpp"
-#include "client/remote/gathering.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/context/host_failure.hpp"
+#include "client/remote/fleet/gathering.hpp"
 
 #include <chrono>
 #include <functional>
@@ -58,12 +59,6 @@ class HostProgress {
 /// Says on standard error, by its name, what is wrong with a host; nothing with -q.
 void tellTrouble(const HostOptions& options, const remote::Host& host,
                  const remote::HostFailure& failure);
-
-/// How a command ends that one host's failure ends.
-Failure hostFailed(const remote::Host& host, const remote::HostFailure& failure);
-/// How a command ends where no host answered: with the exit status that the failures have in
-/// common, else 1.
-Failure noHostAnswered(const std::vector<remote::HostFailure>& failures);
 
 /// Asks all hosts, `ask(host, bounds)`, shows how far that is, tells of those that fail, and
 /// returns what came of each, in order. Throws Failure for the first that fails with -e.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/known_hosts.hpp"
 
-#include "client/genvctl/exit_status.hpp"
-#include "client/genvctl/files.hpp"
-#include "client/remote/host.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/files.hpp"
+#include "client/remote/ssh/host.hpp"
 
 #include <strings.h>
 

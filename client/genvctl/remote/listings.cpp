@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // devices, envs and query: what many machines have and who holds it, whichever genv they run. The
 // tables have a row for each host or environment; --json has everything.
-#include "client/genvctl/commands/listing_options.hpp"
+#include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
-#include "client/remote/host_state.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/remote/fleet/host_state.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // remote monitor: one exporter for many machines.
-#include "client/genvctl/commands/monitor_options.hpp"
+#include "client/genvctl/options/monitor_options.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/placement.hpp"
 
-#include "client/genvctl/execution.hpp"
+#include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/remote/claim.hpp"
 #include "client/genvctl/remote/foreground.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 #include "client/genvctl/remote/strategy.hpp"
-#include "client/genvctl/terminal.hpp"
-#include "client/genvctl/text.hpp"
-#include "client/genvctl/turn.hpp"
+#include "client/genvctl/shell/execution.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>

@@ -4,7 +4,7 @@
 // shell or the command then takes the claim over.
 #pragma once
 
-#include "client/genvctl/commands/own_environment.hpp"
+#include "client/genvctl/environment/own_environment.hpp"
 #include "client/genvctl/remote/hosts.hpp"
 
 #include <optional>

@@ -3,7 +3,7 @@
 // which order they are tried. Says nothing of how they are asked.
 #pragma once
 
-#include "client/remote/host_state.hpp"
+#include "client/remote/fleet/host_state.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/common/exit_status.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace genv::ctl {
+
+namespace {
+
+namespace names = dbus::contract::error;
+
+// What the library says where the service does not start because of its configuration.
+constexpr std::string_view wrongConfiguration = "org.freedesktop.DBus.Error.Spawn.ConfigInvalid";
+
+struct Meaning {
+    std::string_view name;
+    ExitStatus status;
+    const char* hint;
+};
+
+constexpr std::array meanings{
+    Meaning{names::noSuchEnvironment, ExitStatus::Failed,
+            "\"genvctl envs\" lists the environments."},
+    Meaning{names::noSuchDevice, ExitStatus::Failed, "\"genvctl devices\" lists the devices."},
+    Meaning{names::noSuchProcess, ExitStatus::Failed, ""},
+    Meaning{names::notAttached, ExitStatus::Failed,
+            "\"genvctl devices\" shows who holds which device."},
+    Meaning{names::alreadyExists, ExitStatus::Failed, ""},
+    Meaning{names::quotaExceeded, ExitStatus::QuotaExceeded,
+            "\"genvctl limits\" shows your limits and what you use of them."},
+    Meaning{names::limitsExceeded, ExitStatus::Failed, ""},
+    Meaning{names::busy, ExitStatus::Failed, "Try again in a moment."},
+    Meaning{names::timeout, ExitStatus::Failed,
+            "Try again; \"systemctl status genvd\" may tell more."},
+    Meaning{names::invalidArgs, ExitStatus::Usage, ""},
+    Meaning{names::accessDenied, ExitStatus::NotAuthorised,
+            "Ask an administrator, or do it as root."},
+    Meaning{names::interactiveAuthorizationRequired, ExitStatus::NotAuthorised,
+            "Do it on a terminal, where you can be asked, or as root."},
+    Meaning{names::deviceUnavailable, ExitStatus::NoDevice,
+            "\"--wait\" waits for your turn; \"genvctl devices\" shows who holds which device."},
+    Meaning{names::notEnoughDevices, ExitStatus::NoDevice,
+            "\"genvctl devices\" lists the devices."},
+};
+
+} // namespace
+
+Failure toFailure(const Error& error) {
+    if (dynamic_cast<const ServiceUnavailable*>(&error) != nullptr)
+        return {ExitStatus::NoService,
+                std::string("The service genvd is not available: ") + error.what(),
+                error.name() == wrongConfiguration
+                    ? "As root, correct the file, then run \"systemctl restart genvd\"."
+                    : "As root, \"systemctl status genvd\" tells why; \"systemctl start genvd\" "
+                      "starts it."};
+    for (const Meaning& meaning : meanings) {
+        if (error.name() == meaning.name)
+            return {meaning.status, error.what(), meaning.hint};
+    }
+    return {ExitStatus::Failed, error.what()};
+}
+
+} // namespace genv::ctl

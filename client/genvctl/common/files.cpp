@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/common/files.hpp"
+
+#include "client/descriptor.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace genv::ctl {
+
+namespace {
+
+[[noreturn]] void failed(const std::filesystem::path& file, const char* why, int error) {
+    throw Failure(ExitStatus::Failed,
+                  fmt::format("{} {}: {}", file.native(), why, std::strerror(error)));
+}
+
+} // namespace
+
+void replaceFile(const std::filesystem::path& file, std::string_view text) {
+    std::string temporary = file.native() + ".XXXXXX";
+    const client::Descriptor descriptor(mkostemp(temporary.data(), O_CLOEXEC));
+    if (descriptor.number() < 0)
+        failed(file, "cannot be saved", errno);
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (!client::writeAll(descriptor.number(), text) ||
+        fchmod(descriptor.number(), 0666 & ~mask) < 0 ||
+        rename(temporary.c_str(), file.c_str()) < 0) {
+        const int error = errno;
+        unlink(temporary.c_str());
+        failed(file, "cannot be saved", error);
+    }
+}
+
+std::string readFile(const std::filesystem::path& file, std::size_t most, Links links) {
+    // A pipe or a terminal in its place must not make this wait.
+    const client::Descriptor descriptor(
+        open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                               (links == Links::Refused ? O_NOFOLLOW : 0)));
+    struct stat status {};
+    if (descriptor.number() < 0 || fstat(descriptor.number(), &status) < 0)
+        failed(file, "cannot be read", errno);
+    if (!S_ISREG(status.st_mode))
+        failed(file, "cannot be read", EINVAL);
+    std::string text(most + 1, '\0');
+    std::size_t length = 0;
+    while (length < text.size()) {
+        const ssize_t count = read(descriptor.number(), text.data() + length, text.size() - length);
+        if (count < 0)
+            failed(file, "cannot be read", errno);
+        if (count == 0)
+            break;
+        length += static_cast<std::size_t>(count);
+    }
+    if (length > most)
+        failed(file, "cannot be read", EFBIG);
+    text.resize(length);
+    return text;
+}
+
+} // namespace genv::ctl

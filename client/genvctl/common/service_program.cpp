@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/common/service_program.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace genv::ctl {
+
+namespace {
+
+constexpr std::size_t maxAnswer = 64 << 10;
+
+class Actions {
+  public:
+    Actions() { posix_spawn_file_actions_init(&actions_); }
+    Actions(const Actions&) = delete;
+    Actions& operator=(const Actions&) = delete;
+    ~Actions() { posix_spawn_file_actions_destroy(&actions_); }
+    posix_spawn_file_actions_t* get() { return &actions_; }
+
+  private:
+    posix_spawn_file_actions_t actions_{};
+};
+
+// To its end, so that the writer never waits; what is too much is dropped.
+std::string readAll(int descriptor) {
+    std::string text;
+    std::array<char, 4096> chunk{};
+    for (;;) {
+        const ssize_t count = read(descriptor, chunk.data(), chunk.size());
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return text;
+        if (text.size() < maxAnswer)
+            text.append(chunk.data(), static_cast<std::size_t>(count));
+    }
+}
+
+} // namespace
+
+std::string serviceProgram() {
+    const char* path = std::getenv("GENVD");
+    return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
+}
+
+FileCheck checkWithService(std::string_view file, bool collect) {
+    std::string program = serviceProgram();
+    std::string option = "--check";
+    std::string path = (file.starts_with('-') ? "./" : "") + std::string(file); // no option
+    const std::array<char*, 4> arguments{program.data(), option.data(), path.data(), nullptr};
+    std::array<int, 2> answer{-1, -1};
+    Actions actions;
+    if (collect && pipe2(answer.data(), O_CLOEXEC) == 0)
+        posix_spawn_file_actions_adddup2(actions.get(), answer[1], STDERR_FILENO);
+    pid_t process = -1;
+    const int error =
+        posix_spawn(&process, program.c_str(), actions.get(), nullptr, arguments.data(), environ);
+    if (answer[1] >= 0)
+        close(answer[1]);
+    FileCheck check;
+    if (answer[0] >= 0) {
+        check.errors = readAll(answer[0]);
+        close(answer[0]);
+    }
+    if (error != 0)
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("{} cannot be run: {}", program, std::strerror(error)),
+                      "Install the service, or name its program in the variable GENVD.");
+    while (waitpid(process, &check.status, 0) < 0 && errno == EINTR) {
+    }
+    return check;
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/completion/completion.hpp"
+
+#include "client/genvctl/terminal/text.hpp"
+#include "core/limit_definitions.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace genv::ctl {
+
+namespace {
+
+struct TableEntry {
+    std::string_view command; // and those below it
+    std::string_view option;
+    ValueSource source;
+};
+
+// The first that fits counts.
+const std::vector<TableEntry>& table() {
+    using enum ValueKind;
+    static const std::vector<TableEntry> entries{
+        {"genvctl", "--json", {Words, {"short", "pretty", "off"}}},
+        {"genvctl", "--host", {Host}},
+        {"genvctl", "--hostfile", {File}},
+        {"genvctl activate", "--id", {OwnEnvironment}},
+        {"genvctl deactivate", "--id", {Environment}},
+        {"genvctl extend", "--id", {Environment}},
+        {"genvctl run", "--id", {OwnEnvironment}},
+        {"genvctl remote", "--strategy", {Words, {"most-free", "least-free", "memory", "order"}}},
+        {"genvctl", "--eid", {Environment}},
+        {"genvctl", "--name", {Free}},
+        {"genvctl", "--gpus", {DeviceCount}},
+        {"genvctl", "--gpu-memory", {Free}},
+        {"genvctl", "--count", {DeviceCount}},
+        {"genvctl detach", "--index", {AttachedDevice}},
+        {"genvctl", "--index", {Device}},
+        {"genvctl", "--model", {Model}},
+        {"genvctl", "--uuid", {DeviceUuid}},
+        {"genvctl", "--wait", {Free}},
+        {"genvctl", "--timeout", {Free}},
+        {"genvctl", "--lifetime", {Free}},
+        {"genvctl usage snapshot", "--format", {Words, {"json"}}},
+        {"genvctl", "--format", {Words, {"tui", "csv"}}},
+        {"genvctl", "--type", {Words, {"devices", "envs", "processes"}}},
+        {"genvctl devices query",
+         "--query",
+         {Words, {"index", "eids", "total_memory", "attachments"}}},
+        {"genvctl envs query",
+         "--query",
+         {Words,
+          {"eid", "creation", "uid", "username", "config.name", "config.gpus", "config.gpu_memory",
+           "pids", "kernel_ids"}}},
+        {"genvctl remote query", "--query", {Words, {"hostname", "eid", "creation"}}},
+        {"genvctl history",
+         "--kind",
+         {Words,
+          {"environment-started", "environment-ended", "lingering", "attached", "detached",
+           "in-use", "idle", "wait-started", "wait-granted", "wait-ended", "process-terminated",
+           "refused", "policy-changed", "lease-ending", "rule-warning", "device-health",
+           "device-added", "device-removed"}}},
+        {"genvctl", "--environment", {Environment}},
+        {"genvctl", "--device", {Device}},
+        {"genvctl", "--since", {Words, {"today", "yesterday", "-1h", "-7d"}}},
+        {"genvctl", "--until", {Words, {"today", "yesterday", "now"}}},
+        {"genvctl", "--user", {User}},
+        {"genvctl", "--lines", {Free}},
+        {"genvctl", "--by", {Words, {"user", "device", "both"}}},
+        {"genvctl", "--uid", {Uid}},
+        {"genvctl", "--username", {User}},
+        {"genvctl envs deactivate", "--pid", {RootProcess}},
+        {"genvctl envs find", "--pid", {RootProcess}},
+        {"genvctl", "--pid", {Free}},
+        {"genvctl", "--kernel-id", {Free}},
+        {"genvctl enforce", "--max-devices-for-user", {UserLimit}},
+        {"genvctl enforce", "--interval", {Free}},
+        {"genvctl remote enforce", "--interval", {Free}},
+        {"genvctl remote enforce", "--max-devices-for-user", {UserLimit}},
+        {"genvctl remote enforce", "--max-hosts-for-user", {UserLimit}},
+        {"genvctl remote enforce", "--max-hosts-per-user", {Free}},
+        {"genvctl config", "FIELD", {Words, {"gpus", "gpu-memory", "name"}}},
+        {"genvctl config", "VALUE", {Free}},
+        {"genvctl extend", "TIME", {Free}},
+        {"genvctl shell", "SHELL", {Words, {"bash", "zsh", "fish"}}},
+        {"genvctl limits", "USER", {User}},
+        {"genvctl doctor",
+         "CHECK",
+         {Words,
+          {"driver", "bus", "service", "polkit", "configuration", "genv-1", "shell", "exporter",
+           "versions"}}},
+        {"genvctl terminate", "PID", {ComputeProcess}},
+        {"genvctl policy check", "FILE", {File}},
+        {"genvctl monitor", "--port", {Free}},
+        {"genvctl monitor", "--listen", {Free}},
+        {"genvctl monitor", "--config-dir", {File}},
+        {"genvctl monitor", "--interval", {Free}},
+        {"genvctl remote monitor", "--port", {Free}},
+        {"genvctl remote monitor", "--listen", {Free}},
+        {"genvctl remote monitor", "--config-dir", {File}},
+        {"genvctl remote monitor", "--interval", {Free}},
+        {"genvctl jupyter", "--kernel", {Free}},
+        {"genvctl jupyter", "--display-name", {Free}},
+        {"genvctl jupyter", "--from", {File}},
+        {"genvctl jupyter", "--prefix", {File}},
+        {"genvctl jupyter uninstall", "NAME", {Free}},
+        {"genvctl", "COMMAND", {Command}},
+    };
+    return entries;
+}
+
+bool isBelow(std::string_view path, std::string_view command) {
+    return path.starts_with(command) &&
+           (path.size() == command.size() || path[command.size()] == ' ');
+}
+
+bool isShown(const CLI::Option& option) {
+    return !option.get_group().empty();
+}
+
+// --x of an option, X of an argument.
+std::vector<std::string> namesOf(const CLI::Option& option) {
+    if (option.get_positional())
+        return {option.get_name(true, false)};
+    std::vector<std::string> names;
+    for (const std::string& name : option.get_lnames())
+        names.push_back("--" + name);
+    return names;
+}
+
+// A value of its own word follows. A flag's comes after "=", and so does one that may be left out.
+bool takesNextWord(const CLI::Option& option) {
+    return option.get_items_expected_min() > 0;
+}
+
+std::vector<const CLI::App*> below(const CLI::App& command, bool named) {
+    return command.get_subcommands(
+        [named](const CLI::App* app) { return app->get_name().empty() != named; });
+}
+
+// With those of its option groups, which are commands without a name.
+std::vector<const CLI::Option*> optionsOf(const CLI::App& command, bool positional) {
+    std::vector<const CLI::Option*> options = command.get_options(
+        [positional](const CLI::Option* o) { return o->get_positional() == positional; });
+    for (const CLI::App* group : below(command, false)) {
+        const auto more = optionsOf(*group, positional);
+        options.insert(options.end(), more.begin(), more.end());
+    }
+    return options;
+}
+
+// What the words before the last one leave open.
+struct CursorPlace {
+    const CLI::App* command = nullptr;
+    const CLI::Option* pending = nullptr; // its value comes next
+    bool onlyPending = false;             // and nothing else may
+    std::size_t arguments = 0;
+    bool onlyArguments = false; // after "--"
+    std::optional<std::size_t> foreignCommandAt;
+};
+
+const CLI::Option* findOption(const CLI::App* command, const std::string& word) {
+    for (; command != nullptr; command = command->get_parent()) {
+        for (const CLI::Option* option : optionsOf(*command, false)) {
+            if (option->check_name(word))
+                return option;
+        }
+        if (!command->get_fallthrough())
+            return nullptr;
+    }
+    return nullptr;
+}
+
+const CLI::App* findCommand(const CLI::App& parent, const std::string& word) {
+    for (const CLI::App* command : below(parent, true)) {
+        if (command->check_name(word))
+            return command;
+    }
+    return nullptr;
+}
+
+void takeOption(CursorPlace& place, const std::string& word) {
+    if (word == "--") {
+        place.onlyArguments = true;
+        return;
+    }
+    const std::size_t equals = word.find('=');
+    const CLI::Option* option = findOption(place.command, word.substr(0, equals));
+    if (option != nullptr && takesNextWord(*option) && equals == std::string::npos) {
+        place.pending = option;
+        place.onlyPending = true;
+    }
+}
+
+void takeWord(CursorPlace& place, const std::string& word, std::size_t index) {
+    const bool isOption =
+        !place.onlyArguments && word.size() > 1 && word.starts_with('-') && !place.onlyPending;
+    if (isOption) {
+        place.pending = nullptr;
+        takeOption(place, word);
+        if (place.onlyArguments && place.command->get_prefix_command())
+            place.foreignCommandAt = index + 1;
+        return;
+    }
+    if (place.pending != nullptr) {
+        // An option with a list goes on taking words, and the next one may also be something else.
+        place.onlyPending = false;
+        if (place.pending->get_items_expected_max() < CLI::detail::expected_max_vector_size)
+            place.pending = nullptr;
+        return;
+    }
+    if (const CLI::App* next = findCommand(*place.command, word)) {
+        place = {next, nullptr, false, 0, false, std::nullopt};
+        return;
+    }
+    if (place.command->get_prefix_command())
+        place.foreignCommandAt = index;
+    ++place.arguments;
+}
+
+class Collector {
+  public:
+    Collector(const CursorPlace& place, std::string partial, const LiveValues& live)
+        : place_(place), partial_(std::move(partial)), live_(live) {}
+
+    Completion collect() {
+        const std::size_t equals = partial_.find('=');
+        if (place_.pending != nullptr)
+            addValues(*place_.pending, "");
+        if (place_.onlyPending)
+            return std::move(result_);
+        const bool isOption = partial_.starts_with('-') && !place_.onlyArguments;
+        if (isOption && equals != std::string::npos) {
+            const CLI::Option* option = findOption(place_.command, partial_.substr(0, equals));
+            if (option != nullptr)
+                addValues(*option, partial_.substr(0, equals + 1));
+        } else if (isOption) {
+            addOptions();
+        } else {
+            addCommands();
+            addArguments();
+            if (result_.candidates.empty() && partial_.empty() && result_.kind == ValueKind::Free &&
+                !place_.onlyArguments)
+                addOptions();
+        }
+        return std::move(result_);
+    }
+
+  private:
+    void add(std::string value, std::string help) {
+        if (value.starts_with(partial_))
+            result_.candidates.push_back({std::move(value), std::move(help)});
+    }
+
+    void addCommands() {
+        for (const CLI::App* command : below(*place_.command, true)) {
+            if (!command->get_group().empty() && place_.arguments == 0)
+                add(command->get_name(), command->get_description());
+        }
+    }
+
+    // The argument that comes next; the last one where it takes many.
+    void addArguments() {
+        std::vector<const CLI::Option*> arguments = optionsOf(*place_.command, true);
+        std::erase_if(arguments, [](const CLI::Option* o) { return !isShown(*o); });
+        if (arguments.empty())
+            return;
+        std::size_t at = place_.arguments;
+        if (at >= arguments.size()) {
+            if (arguments.back()->get_items_expected_max() < CLI::detail::expected_max_vector_size)
+                return;
+            at = arguments.size() - 1;
+        }
+        addValues(*arguments[at], "");
+    }
+
+    void addValues(const CLI::Option& option, const std::string& prefix) {
+        const auto source = valueSource(commandPath(*place_.command), option);
+        if (!source)
+            return;
+        switch (source->kind) {
+        case ValueKind::Free:
+            return;
+        case ValueKind::Words:
+            for (const std::string_view word : source->words)
+                add(prefix + std::string(word), "");
+            return;
+        case ValueKind::File:
+        case ValueKind::Command:
+            result_.kind = source->kind;
+            return;
+        default:
+            for (Candidate& candidate : live_(source->kind))
+                add(prefix + candidate.value, std::move(candidate.help));
+        }
+    }
+
+    void addOptions() {
+        for (const CLI::App* command = place_.command; command != nullptr;
+             command = command->get_fallthrough() ? command->get_parent() : nullptr) {
+            for (const CLI::Option* option : optionsOf(*command, false)) {
+                if (!isShown(*option))
+                    continue;
+                for (const std::string& name : namesOf(*option)) {
+                    const bool isKnown = std::any_of(
+                        result_.candidates.begin(), result_.candidates.end(),
+                        [&](const Candidate& candidate) { return candidate.value == name; });
+                    if (!isKnown) // --help is every command's
+                        add(name, option->get_description());
+                }
+            }
+        }
+    }
+
+    const CursorPlace& place_;
+    std::string partial_;
+    const LiveValues& live_;
+    Completion result_;
+};
+
+// A value that a terminal would not show as it is cannot be typed either.
+bool isPlain(const std::string& text) {
+    return shown(text) == text && !text.empty();
+}
+
+} // namespace
+
+std::string commandPath(const CLI::App& command) {
+    const CLI::App* parent = command.get_parent();
+    return parent != nullptr ? commandPath(*parent) + " " + command.get_name() : "genvctl";
+}
+
+std::optional<ValueSource> valueSource(std::string_view command, const CLI::Option& option) {
+    const std::vector<std::string> names = namesOf(option);
+    for (const TableEntry& entry : table()) {
+        if (isBelow(command, entry.command) &&
+            std::find(names.begin(), names.end(), entry.option) != names.end())
+            return entry.source;
+    }
+    // What a limit allows is anybody's choice.
+    const bool isLimit = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+        return name.starts_with("--") && core::findLimit(name.substr(2)) != nullptr;
+    });
+    return isLimit ? std::optional(ValueSource{ValueKind::Free}) : std::nullopt;
+}
+
+Completion complete(const CLI::App& app, const std::vector<std::string>& words,
+                    const LiveValues& live) {
+    CursorPlace place;
+    place.command = &app;
+    for (std::size_t i = 0; i + 1 < words.size() && !place.foreignCommandAt; ++i)
+        takeWord(place, words[i], i);
+    if (place.foreignCommandAt)
+        return {ValueKind::Command, *place.foreignCommandAt, {}};
+    Completion completion =
+        Collector(place, words.empty() ? std::string() : words.back(), live).collect();
+    if (completion.kind == ValueKind::Command)
+        completion.commandAt = words.empty() ? 0 : words.size() - 1;
+    return completion;
+}
+
+std::string completionText(const Completion& completion) {
+    std::string text = completion.kind == ValueKind::File ? "files\n"
+                       : completion.kind == ValueKind::Command
+                           ? fmt::format("command {}\n", completion.commandAt)
+                           : "values\n";
+    for (const Candidate& candidate : completion.candidates) {
+        if (!isPlain(candidate.value))
+            continue;
+        text += candidate.value;
+        if (!candidate.help.empty())
+            text += '\t' + shown(candidate.help);
+        text += '\n';
+    }
+    return text;
+}
+
+} // namespace genv::ctl

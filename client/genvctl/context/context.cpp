@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/context/context.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/host_failure.hpp"
+#include "client/genvctl/shell/status_file.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/remote/fleet/old_genv.hpp"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace genv::ctl {
+
+namespace {
+
+// Who still uses a device that was attached: "process 12 of bob".
+std::string occupantOf(const Notice& notice) {
+    const auto pid = notice.details.find("pid");
+    const auto owner = notice.details.find("owner");
+    const auto uid = owner != notice.details.end() ? parseNumber(owner->second) : std::nullopt;
+    if (pid == notice.details.end() || !uid)
+        return "a process outside its environments"; // of a service of an earlier version
+    const passwd* person = getpwuid(*uid);
+    return fmt::format("process {} of {}", shown(pid->second),
+                       person != nullptr ? shown(person->pw_name) : fmt::format("uid {}", *uid));
+}
+
+// The uid of a user of this machine, by name or uid.
+std::uint32_t uidHere(const std::string& user) {
+    // A name may be all digits, so the user database comes first.
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> buffer{};
+    getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (found != nullptr)
+        return found->pw_uid;
+    if (const auto uid = parseNumber(user))
+        return *uid;
+    throw Failure(ExitStatus::Failed, fmt::format("There is no user \"{}\"", user),
+                  "\"getent passwd\" lists the users.");
+}
+
+} // namespace
+
+Client& Context::client() {
+    if (client_)
+        return *client_;
+    if (!options.host)
+        return client_.emplace();
+    try {
+        session_ = std::make_unique<remote::Session>(remote::readHost(*options.host));
+    } catch (const remote::InvalidHost& error) {
+        throw Failure(ExitStatus::Usage, fmt::format("-H: {}", error.what()),
+                      "\"genvctl remote\" takes several hosts.");
+    }
+    return client_.emplace(session_->connect());
+}
+
+std::uint32_t Context::uid() {
+    return options.host ? client().uid() : geteuid();
+}
+
+std::uint32_t Context::uidOf(const std::string& user) {
+    if (!options.host)
+        return uidHere(user);
+    if (const auto uid = parseNumber(user))
+        return *uid;
+    // The users of another machine are known here by what they have there.
+    for (const EnvironmentEntry& entry : client().environments()) {
+        if (entry.user == user)
+            return entry.uid;
+    }
+    throw Failure(ExitStatus::Usage,
+                  fmt::format("{} has no environment there that would tell the uid of \"{}\"",
+                              *options.host, user),
+                  "Name the user by uid.");
+}
+
+Failure Context::failureOf(const Error& error) {
+    if (!session_)
+        return toFailure(error);
+    remote::HostFailure failure = session_->explain(error);
+    constexpr std::chrono::seconds patience{5};
+    if (failure.trouble() == remote::Trouble::NoService &&
+        remote::hasOldGenv(session_->host(), {patience, nullptr}))
+        failure = {remote::Trouble::NoService, "it has genv 1, which has no service to ask",
+                   fmt::format("\"genvctl remote -H {0} devices\" and \"remote -H {0} envs\" show "
+                               "what it says; \"ssh {0} genv\" runs it there.",
+                               session_->host().name)};
+    return failure.trouble() == remote::Trouble::Failed ? toFailure(error)
+                                                        : hostFailed(session_->host(), failure);
+}
+
+void Context::requireThisMachine() const {
+    if (options.host)
+        throw Failure(ExitStatus::Usage, "This shell's environment is not on another machine",
+                      "Name one that is there with --id, or leave -H out.");
+}
+
+std::optional<client::NamedEnvironment> Context::namedEnvironment() const {
+    auto named = ctl::namedEnvironment();
+    // Where there is no status file the shell function does not know.
+    if (named && named->created.empty() && shell && statusFile(named->id))
+        named->created = shell->began;
+    return named;
+}
+
+std::optional<Environment> Context::activeEnvironment() {
+    const auto named = namedEnvironment();
+    if (!named)
+        return std::nullopt;
+    auto found = client::identify(client(), *named);
+    return found.standing == client::Standing::Own ? std::move(found.environment) : std::nullopt;
+}
+
+void Context::requireOwn(const std::string& id) {
+    const auto found = client::identify(client(), *namedEnvironment());
+    if (found.standing == client::Standing::Ended)
+        throw endedEnvironment(id);
+    if (found.standing == client::Standing::Anothers) {
+        const std::uint32_t uid = client().uid();
+        const passwd* caller = getpwuid(uid);
+        throw Failure(
+            ExitStatus::NotInEnvironment,
+            fmt::format("environment {} belongs to {} ({}), not to {} ({})", id,
+                        shown(found.environment->user), found.environment->uid,
+                        caller != nullptr ? shown(caller->pw_name) : "you", uid),
+            fmt::format("To act on it all the same, name it: \"genvctl devices attach --eid {0}\", "
+                        "\"genvctl extend --id {0}\".",
+                        id));
+    }
+    if (ctl::namedEnvironment()->created.empty())
+        missingStamp_ = stampVariable(*found.environment);
+}
+
+const ShellLink& Context::requireShell(const std::string& name) {
+    if (!shell)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("\"{}\" changes your shell, which has to be set up for it", name),
+                      setUpHint());
+    return *shell;
+}
+
+void Context::tellShell(const ShellCode& code) {
+    if (!shell)
+        return;
+    ShellCode all = code;
+    if (missingStamp_)
+        all.set({*std::exchange(missingStamp_, std::nullopt)});
+    all.send(shell->kind, shell->descriptor);
+}
+
+bool Context::printJson(const Json& json) {
+    if (options.json == JsonMode::Off)
+        return false;
+    print(jsonText(json, options.json == JsonMode::Pretty));
+    return true;
+}
+
+void Context::warnOfNotices(const std::string& environment) {
+    for (const Notice& notice : client().takeNotices()) {
+        const auto device = notice.details.find("device");
+        if (notice.environment == environment && notice.kind == "device-occupied" &&
+            device != notice.details.end())
+            warn(fmt::format("GPU {} is attached, but {} still uses it", device->second,
+                             occupantOf(notice)));
+    }
+}
+
+std::string Context::currentEnvironment() {
+    if (auto named = ctl::namedEnvironment())
+        return std::move(named->id);
+    throw Failure(ExitStatus::NotInEnvironment, "Not running in an active environment",
+                  "Start one with \"genv activate\".");
+}
+
+Failure Context::endedEnvironment(const std::string& id) {
+    return {
+        ExitStatus::NotInEnvironment, "Not running in an active environment",
+        fmt::format("Environment {} has ended. Clean this shell up with \"genv deactivate\".", id)};
+}
+
+} // namespace genv::ctl

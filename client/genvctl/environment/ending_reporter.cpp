@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/environment/ending_reporter.hpp"
+
+#include "client/descriptor.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/lingering.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/notify/gatherer.hpp"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// glibc 2.36 declares these functions without C linkage.
+extern "C" {
+#include <sys/pidfd.h>
+}
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+namespace genv::ctl {
+
+namespace {
+
+// Where the reporter finds the pidfd of the command: the first descriptor behind the standard ones.
+constexpr int commandDescriptor = STDERR_FILENO + 1;
+
+// How long the last question to the service may take: whoever reads the command's standard error
+// waits for its end meanwhile.
+constexpr unsigned lastQuestionSeconds = 1;
+
+// Notices of one cause come together; this long after the first of them they are written.
+constexpr int gatheringMilliseconds = 200;
+
+// What a person must know of a command that runs; what it was given at its start was said then.
+constexpr std::array told{"ended",    "detached", "process-terminated", "warning",
+                          "expiring", "memory",   "device-health"};
+
+bool isTold(const Notice& notice, const std::string& environment) {
+    return notice.environment == environment &&
+           std::find(told.begin(), told.end(), notice.kind) != told.end();
+}
+
+// In the forked process: nothing of genvctl's may stay open, or its connection to the bus would
+// outlive it.
+[[noreturn]] void becomeReporter(const std::string& environment, int command) {
+    if (setsid() < 0 || fork() != 0)
+        _exit(0); // the command shall have no child that it did not start
+    const int nothing = open("/dev/null", O_RDWR);
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+    if (command == commandDescriptor)
+        fcntl(command, F_SETFD, 0);
+    else
+        dup2(command, commandDescriptor);
+    close_range(commandDescriptor + 1, ~0U, 0);
+    sigset_t none{};
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (chdir("/") == 0)
+        execl("/proc/self/exe", "genvctl", "run", "--id", environment.c_str(), "--report", nullptr);
+    _exit(0);
+}
+
+/// Wakes the reporter: when the command has ended, and when notices have been gathered.
+class Wakeups {
+  public:
+    explicit Wakeups(int command)
+        : command_(command), timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+          epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+        watch(command);
+        watch(timer_.number());
+    }
+
+    [[nodiscard]] int descriptor() const { return epoll_.number(); }
+
+    [[nodiscard]] bool commandHasEnded() const {
+        pollfd ended{command_, POLLIN, 0};
+        return poll(&ended, 1, 0) != 0;
+    }
+
+    void wakeSoon() { setTimer(gatheringMilliseconds * 1'000'000L); }
+    void rest() { setTimer(0); }
+
+  private:
+    void watch(int descriptor) {
+        epoll_event readable{EPOLLIN, {}};
+        if (epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, descriptor, &readable) < 0)
+            throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+    }
+    void setTimer(long nanoseconds) {
+        const itimerspec once{{0, 0}, {0, nanoseconds}};
+        timerfd_settime(timer_.number(), 0, &once, nullptr);
+    }
+
+    int command_;
+    client::Descriptor timer_;
+    client::Descriptor epoll_;
+};
+
+/// What the service told of one environment and is not written yet.
+class EndingReport {
+  public:
+    explicit EndingReport(std::string environment) : environment_(std::move(environment)) {}
+
+    /// Whether the notice is one to be written.
+    bool take(const Notice& notice) {
+        return isTold(notice, environment_) && gatherer_.add(notice, currentTime());
+    }
+
+    void write() {
+        for (const notify::Message& message : gatherer_.take(currentTime())) {
+            std::string text = fmt::format("{}", fmt::join(message.sentences, " "));
+            if (text.ends_with('.'))
+                text.pop_back();
+            complain(text, message.hint);
+        }
+    }
+
+  private:
+    std::string environment_;
+    notify::Gatherer gatherer_{false};
+};
+
+} // namespace
+
+void startEndingReporter(const std::string& environment) {
+    const client::Descriptor command(pidfd_open(getpid(), 0));
+    if (command.number() < 0)
+        return;
+    const pid_t child = fork();
+    if (child == 0)
+        becomeReporter(environment, command.number());
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+void reportEndings(Context& context, const std::string& environment) {
+    std::signal(SIGPIPE, SIG_IGN); // nobody may read the command's standard error any more
+    try {
+        Client& client = context.client();
+        client.listenForNotices(geteuid());
+        Wakeups wakeups(commandDescriptor);
+        EndingReport report(environment);
+        while (!wakeups.commandHasEnded()) {
+            const auto notice = client.nextNotice(wakeups.descriptor());
+            if (notice && report.take(*notice)) {
+                wakeups.wakeSoon();
+            } else if (!notice && !wakeups.commandHasEnded()) {
+                wakeups.rest();
+                report.write();
+            }
+        }
+        // The service tells of a signal before it answers the next call, so nothing is missing
+        // then. A service that does not answer in time ends the reporter by SIGALRM.
+        report.write();
+        alarm(lastQuestionSeconds);
+        static_cast<void>(client.status());
+        for (const Notice& notice : client.takeNotices())
+            report.take(notice);
+        report.write();
+        warnOnceSettled(client, environment); // children of the command may keep its GPUs
+    } catch (const std::exception&) {
+        // What became of the service or the bus is not the command's to say.
+    }
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/environment/own_environment.hpp"
+
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/requests.hpp"
+#include "client/genvctl/shell/variables.hpp"
+#include "core/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace genv::ctl {
+
+namespace {
+
+std::string start(Context& context, const OwnEnvironmentOptions& wanted,
+                  const std::optional<std::string>& kernel) {
+    ActivateOptions options;
+    options.configuration = wanted.configuration.read();
+    wanted.devices.check(options.configuration.gpus.has_value(), "--gpus");
+    if (wanted.devices.model && !options.configuration.gpus)
+        options.configuration.gpus = 1;
+    if (kernel)
+        options.kernel = kernel;
+    else
+        options.pid = static_cast<std::uint32_t>(getpid());
+    options.attach = wanted.devices.areNamed() || options.configuration.gpus.value_or(0) > 0;
+    options.indices = wanted.devices.indices;
+    options.uuids = wanted.devices.uuids;
+    if (*options.attach)
+        options.model = wanted.devices.model;
+    options.overSubscribe = wanted.overSubscribe;
+    wanted.waiting.apply(options);
+    options.wait = options.wait && *options.attach;
+    return requestEnvironment(context, options);
+}
+
+} // namespace
+
+void OwnEnvironmentOptions::addTo(CLI::App& command) {
+    configuration.addNameTo(command);
+    addDevicesTo(command);
+}
+
+void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
+    configuration.addDevicesTo(command);
+    devices.addModelTo(command);
+    command.add_flag("-o,--over-subscribe", overSubscribe, "Take also GPUs that others hold");
+    command.add_flag("--nvml-filter", nvmlFilter,
+                     "Show the environment's GPUs to every program that uses NVML");
+    waiting.addTo(command, "End the environment");
+}
+
+void OwnEnvironmentOptions::check() const {
+    devices.check(configuration.read().gpus.has_value(), "--gpus");
+    ActivateOptions unused;
+    waiting.apply(unused);
+}
+
+std::vector<std::string> OwnEnvironmentOptions::words() const {
+    std::vector<std::string> words;
+    const auto put = [&](const char* option, const std::optional<std::string>& value) {
+        if (value)
+            words.insert(words.end(), {option, *value});
+    };
+    put("--gpus", configuration.gpus);
+    put("--gpu-memory", configuration.gpuMemory);
+    if (!devices.indices.empty())
+        words.insert(words.end(), {"--index", fmt::format("{}", fmt::join(devices.indices, ","))});
+    if (!devices.uuids.empty())
+        words.insert(words.end(), {"--uuid", fmt::format("{}", fmt::join(devices.uuids, ","))});
+    put("--model", devices.model);
+    if (overSubscribe)
+        words.emplace_back("--over-subscribe");
+    if (nvmlFilter)
+        words.emplace_back("--nvml-filter");
+    if (!waiting.wait.empty())
+        words.push_back("--wait=" + waiting.wait);
+    put("--lifetime", waiting.lifetime);
+    return words;
+}
+
+std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                                const std::optional<std::string>& kernel) {
+    if (options.nvmlFilter)
+        static_cast<void>(nvmlFilterVariable()); // first: without it nothing is to be started
+    context.client().listenForNotices(geteuid());
+    std::string id = start(context, options, kernel);
+    context.warnOfNotices(id);
+    return id;
+}
+
+void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                         const std::optional<std::string>& kernel) {
+    const std::string id = startOwnEnvironment(context, options, kernel);
+    setOwnVariables(context.client(), id, options.nvmlFilter);
+}
+
+void joinEnvironment(Context& context, const std::string& id,
+                     std::optional<std::uint32_t> predecessor) {
+    core::requireIdentifier(id, "id");
+    context.authorised(
+        [&](Client& client) { client.addProcess(id, static_cast<std::uint32_t>(getpid())); });
+    if (!predecessor)
+        return;
+    try {
+        context.client().removeProcess(id, *predecessor);
+    } catch (const Error& error) {
+        // It has ended by itself.
+        if (error.name() != dbus::contract::error::noSuchProcess)
+            throw;
+    }
+}
+
+} // namespace genv::ctl

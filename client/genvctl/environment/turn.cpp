@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/environment/turn.hpp"
+
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "core/duration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace genv::ctl {
+
+namespace {
+
+// More holders than this make a line that nobody reads; "genvctl devices" has them all.
+constexpr std::size_t mostHolders = 8;
+
+std::string holdersText(Client& client, const std::vector<EnvironmentEntry>& environments,
+                        bool brief) {
+    std::map<std::string, std::string> users;
+    for (const EnvironmentEntry& entry : environments)
+        users.emplace(entry.id, entry.user);
+    std::vector<std::string> holders;
+    for (const Attachment& attachment : client.attachments()) {
+        const auto user = users.find(attachment.environment);
+        const std::string who = user == users.end()
+                                    ? attachment.environment
+                                    : fmt::format("{} ({})", user->second, attachment.environment);
+        holders.push_back(brief ? fmt::format("GPU {} {} since {}", attachment.device, who,
+                                              shortTimestamp(attachment.since, currentTime()))
+                                : fmt::format("GPU {} is held by {} since {}", attachment.device,
+                                              who, timestamp(attachment.since)));
+    }
+    if (holders.size() > mostHolders) {
+        const std::size_t others = holders.size() - mostHolders;
+        holders.resize(mostHolders);
+        holders.push_back(fmt::format("and {} more", others));
+    }
+    return joined(holders, ", ");
+}
+
+} // namespace
+
+TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting) {
+    return [&client, isWaiting = std::move(isWaiting)](bool brief) -> std::optional<std::string> {
+        const auto queue = client.queue();
+        const auto environments = client.environments();
+        const auto own = std::find_if(queue.begin(), queue.end(), [&](const QueueEntry& entry) {
+            return std::any_of(
+                environments.begin(), environments.end(), [&](const EnvironmentEntry& environment) {
+                    return environment.id == entry.environment && isWaiting(environment);
+                });
+        });
+        if (own == queue.end())
+            return std::nullopt;
+        const std::string holders = holdersText(client, environments, brief);
+        return fmt::format("waiting for {} GPU{}, number {} of {} in the queue{}{}", own->gpus,
+                           own->gpus == 1 ? "" : "s", own - queue.begin() + 1, queue.size(),
+                           holders.empty() ? "" : ": ", holders);
+    };
+}
+
+TurnText lockText(Client& client, const std::string& environment) {
+    return [&client, environment](bool) -> std::optional<std::string> {
+        std::map<std::string, std::vector<std::uint32_t>> locked;
+        const auto attached = client.environment(environment).devices;
+        for (const auto& [device, holder] : client.lockHolders()) {
+            if (holder != environment &&
+                std::find(attached.begin(), attached.end(), device) != attached.end())
+                locked[holder].push_back(device);
+        }
+        if (locked.empty())
+            return fmt::format("waiting for GPU {}, which others asked for first",
+                               joined(attached, ","));
+        std::map<std::string, std::string> users;
+        for (const EnvironmentEntry& entry : client.environments())
+            users.emplace(entry.id, entry.user);
+        std::vector<std::string> parts;
+        for (const auto& [holder, devices] : locked)
+            parts.push_back(fmt::format("GPU {}, locked by {} ({})", joined(devices, ","),
+                                        users[holder], holder));
+        return "waiting for " + joined(parts, ", and for ");
+    };
+}
+
+TurnDisplay::TurnDisplay(TurnText text) : text_(std::move(text)), rewrites_(canRewriteAside()) {}
+
+TurnDisplay::~TurnDisplay() {
+    end();
+}
+
+void TurnDisplay::update() {
+    if (hasWaited_ && !rewrites_)
+        return;
+    std::optional<std::string> text;
+    try {
+        text = text_(rewrites_);
+    } catch (const Error&) {
+        // The wait itself hears of it where it matters.
+    }
+    if (!text)
+        return;
+    hasWaited_ = true;
+    if (!rewrites_) {
+        tellAside(*text);
+        return;
+    }
+    if (*text == shown_)
+        return;
+    shown_ = *text;
+    rewriteAside(*text);
+}
+
+void TurnDisplay::end() noexcept {
+    if (!shown_.empty())
+        clearAside();
+    shown_.clear();
+}
+
+void TurnDisplay::grant(const std::function<std::string()>& what) {
+    end();
+    if (hasWaited_)
+        tellAside(fmt::format("{} after {}", what(), core::formatDuration(waited())));
+}
+
+std::chrono::milliseconds TurnDisplay::waited() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                 began_);
+}
+
+Failure timedOut(std::chrono::seconds timeout) {
+    return {
+        ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
+        "\"genvctl queue\" shows who waits; \"--wait\" alone waits as long as the service allows."};
+}
+
+Failure cutShort(const Error& error) {
+    return {
+        ExitStatus::NoDevice, error.what(),
+        "\"genvctl queue\" shows who waits; the same command waits again, as the last in line."};
+}
+
+} // namespace genv::ctl

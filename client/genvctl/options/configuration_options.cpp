@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/configuration_options.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+void ConfigurationOptions::addTo(CLI::App& command) {
+    addNameTo(command);
+    addDevicesTo(command);
+}
+
+void ConfigurationOptions::addNameTo(CLI::App& command) {
+    command.add_option("--name", name, "The environment's name")->type_name("NAME");
+}
+
+void ConfigurationOptions::addDevicesTo(CLI::App& command) {
+    command.add_option("--gpus", gpus, "How many GPUs to attach")->type_name("N");
+    command
+        .add_option("--gpu-memory", gpuMemory,
+                    "How much of each GPU's memory, such as 4g; without it, all of it")
+        ->type_name("AMOUNT");
+}
+
+Configuration ConfigurationOptions::read() const {
+    Configuration configuration;
+    if (name)
+        setField(configuration, Field::Name, *name);
+    if (gpuMemory)
+        setField(configuration, Field::GpuMemory, *gpuMemory);
+    if (gpus)
+        setField(configuration, Field::Gpus, *gpus);
+    return configuration;
+}
+
+void DeviceOptions::addTo(CLI::App& command) {
+    addNamesTo(command);
+    addModelTo(command);
+}
+
+void DeviceOptions::addNamesTo(CLI::App& command) {
+    // One word for each option: what follows may be the command to run.
+    command.add_option("--index", indices, "Attach the GPUs with these indices, such as 0,2")
+        ->type_name("I,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command.add_option("--uuid", uuids, "Attach the GPUs with these UUIDs")
+        ->type_name("UUID,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+}
+
+void DeviceOptions::addModelTo(CLI::App& command) {
+    command.add_option("--model", model, "Attach only GPUs whose model's name contains NAME")
+        ->type_name("NAME");
+}
+
+void DeviceOptions::check(bool hasCount, const char* countOption) const {
+    if (!indices.empty() && !uuids.empty())
+        throw Failure(ExitStatus::Usage, "--index and --uuid cannot be combined");
+    if (areNamed() && hasCount)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("--index and --uuid cannot be combined with {}", countOption),
+                      "They name the GPUs one by one, so that the number is known.");
+    if (model && areNamed())
+        throw Failure(ExitStatus::Usage, "--model cannot be combined with GPUs that are named",
+                      "Leave --model out.");
+}
+
+Configuration merged(Configuration first, const Configuration& second) {
+    if (!first.name)
+        first.name = second.name;
+    if (!first.gpus)
+        first.gpus = second.gpus;
+    if (!first.gpuMemoryBytes)
+        first.gpuMemoryBytes = second.gpuMemoryBytes;
+    return first;
+}
+
+} // namespace genv::ctl

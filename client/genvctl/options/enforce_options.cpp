@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/enforce_options.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "core/limit_definitions.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace genv::ctl {
+
+namespace {
+
+void addSwitches(CLI::App& command, core::RuleSwitches& switches) {
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (!rule.toggle)
+            continue;
+        bool& isOn = switches.*rule.toggle->member;
+        command
+            .add_flag(fmt::format("--{0},!--no-{0}", rule.name), isOn,
+                      fmt::format("{} ({})", rule.toggle->help, isOn ? "on" : "off"))
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+}
+
+} // namespace
+
+void addEnforceOptions(CLI::App& command, EnforceArguments& arguments) {
+    command
+        .add_option("--interval", arguments.interval,
+                    "How often, until Ctrl-C or SIGTERM (10s); 0: once")
+        ->type_name("TIME");
+    addSwitches(command, arguments.switches);
+    const core::LimitDefinition& devices = *core::findLimit("max-devices-per-user");
+    command
+        .add_option(fmt::format("--{}", devices.name), arguments.maxDevicesPerUser,
+                    std::string(devices.help))
+        ->type_name("N");
+    command
+        .add_option("--max-devices-for-user", arguments.maxDevicesForUser,
+                    "Devices of these users, over the one before")
+        ->type_name("USER=N");
+}
+
+void addDryRun(CLI::App& command, EnforceArguments& arguments) {
+    command.add_flag("--dry-run", arguments.isDryRun,
+                     "Only tell what would be done; free for everybody");
+}
+
+std::map<std::string, std::uint32_t> readUserLimits(const char* option,
+                                                    const std::vector<std::string>& texts) {
+    std::map<std::string, std::uint32_t> limits;
+    for (const std::string& text : texts) {
+        const std::size_t equals = text.rfind('=');
+        const auto number =
+            equals == std::string::npos ? std::nullopt : parseNumber(text.substr(equals + 1));
+        if (!number || equals == 0)
+            throw Failure(ExitStatus::Usage,
+                          fmt::format("{}: \"{}\" is not a user and a number", option, text),
+                          "Write it as user=N, such as alice=2.");
+        limits.insert_or_assign(text.substr(0, equals), *number);
+    }
+    return limits;
+}
+
+} // namespace genv::ctl

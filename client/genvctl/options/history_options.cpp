@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/history_options.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/option_values.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace genv::ctl {
+
+void HistoryOptions::addTo(CLI::App& command, const std::string& sinceWithout) {
+    command.add_option("--since", since, "From then on (" + sinceWithout + ")")->type_name("WHEN");
+    command.add_option("--until", until, "To then (now)")->type_name("WHEN");
+    CLI::Option* everybody = command.add_flag("--all", all, "Everybody's (as root: the default)");
+    command.add_option("--user", user, "That user's, by name or uid (you)")
+        ->type_name("USER")
+        ->excludes(everybody);
+}
+
+HistoryQuery HistoryOptions::query(Context& context, Time sinceWithout) const {
+    HistoryQuery query;
+    query.since = since.empty() ? sinceWithout : readMoment("--since", since);
+    if (!until.empty())
+        query.until = readMoment("--until", until);
+    if (query.since > query.until.value_or(currentTime()))
+        throw Failure(ExitStatus::Usage, "--since is later than --until, or than now");
+    if (!user.empty())
+        query.uid = context.uidOf(user);
+    query.everybody = all || (user.empty() && context.uid() == 0);
+    return query;
+}
+
+} // namespace genv::ctl

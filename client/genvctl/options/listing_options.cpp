@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/listing_options.hpp"
+
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace genv::ctl {
+
+void ListingOptions::addTo(CLI::App& command) {
+    addFormatTo(command);
+    command.add_flag("--timestamp", timestamp, "Show when, not how long ago");
+}
+
+void ListingOptions::addFormatTo(CLI::App& command) {
+    command.add_flag("--no-header", noHeader, "Leave the header out, as --no-legend does");
+    command.add_option("--format", format, "csv or tui")
+        ->check(CLI::IsMember({"csv", "tui"}))
+        ->type_name("FORMAT");
+}
+
+std::string ListingOptions::time(Time time) const {
+    if (timestamp)
+        return ctl::timestamp(time);
+    return relativeTime(time, currentTime());
+}
+
+void ListingOptions::print(const Context& context, Table table) const {
+    const bool header = !noHeader && !context.options.noLegend;
+    if (format == "csv") {
+        ctl::print(table.csv(header));
+        return;
+    }
+    const auto width = terminalWidth();
+    if (width && !context.options.full)
+        table.fit(*width);
+    const Emphasis emphasis = headerEmphasis();
+    ctl::print(table.text(header, emphasis.before, emphasis.after));
+}
+
+void QueryOption::addTo(CLI::App& command, const std::vector<std::string>& known) {
+    const std::string what = CLI::detail::join(known, ", ");
+    command.add_option("--query,--queries", names, "What to print: " + what)
+        ->required()
+        ->check(CLI::IsMember(known))
+        ->type_name("NAME");
+}
+
+void QueryOption::printLine(const std::vector<std::string>& cells) {
+    ctl::print(shown(joined(cells, ",")) + '\n');
+}
+
+} // namespace genv::ctl

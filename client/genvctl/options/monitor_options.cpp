@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/monitor_options.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace genv::ctl {
+
+namespace {
+
+constexpr unsigned highestPort = 65535;
+constexpr unsigned longestInterval = 3600;
+
+// Beside this program, where it is built, or where it is installed.
+std::filesystem::path exporter() {
+    std::error_code error;
+    const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (auto beside = own.parent_path() / "genv-monitor"; access(beside.c_str(), X_OK) == 0)
+        return beside;
+    return GENV_MONITOR_PATH;
+}
+
+// As readHost() takes it.
+std::string spelled(const remote::Host& host) {
+    return host.user ? *host.user + "@" + host.label() : host.label();
+}
+
+void addHosts(std::vector<std::string>& words, const MonitoredHosts& hosts) {
+    for (const remote::Host& host : hosts.hosts)
+        words.push_back("--host=" + spelled(host));
+    if (hosts.timeout)
+        words.push_back(fmt::format("--timeout={}", hosts.timeout->count()));
+    if (hosts.isQuiet)
+        words.emplace_back("--quiet");
+    if (hosts.endsWithOne)
+        words.emplace_back("--exit-on-error");
+}
+
+} // namespace
+
+void MonitorOptions::addTo(CLI::App& command) {
+    command.add_option("-p,--port", port, "Listen there (14368); 0 is one that is free")
+        ->check(CLI::Range(0U, highestPort).description(""))
+        ->type_name("PORT");
+    command.add_option("--listen", address, "On this IPv4 or IPv6 address (127.0.0.1)")
+        ->type_name("ADDRESS");
+    command
+        .add_option("--config-dir", configFolder, "Where to write files for Prometheus and Grafana")
+        ->type_name("FOLDER");
+    command
+        .add_option("-i,--interval", interval, "The oldest sample that is served, in seconds (10)")
+        ->check(CLI::Range(1U, longestInterval).description(""))
+        ->type_name("SECONDS");
+    command.add_flag("--no-process-metrics", noProcesses,
+                     "Leave out the series of single processes");
+    command.add_flag("--no-user-metrics", noUsers, "Leave out the series of single users");
+}
+
+void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) {
+    const std::filesystem::path program = exporter();
+    std::vector<std::string> words{program, fmt::format("--port={}", options.port),
+                                   "--listen=" + options.address,
+                                   fmt::format("--interval={}", options.interval)};
+    if (!options.configFolder.empty())
+        words.push_back("--config-dir=" + options.configFolder);
+    if (options.noProcesses)
+        words.emplace_back("--no-process-metrics");
+    if (options.noUsers)
+        words.emplace_back("--no-user-metrics");
+    addHosts(words, hosts);
+    std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(program.c_str(), arguments.data());
+    throw Failure(ExitStatus::Failed,
+                  fmt::format("The exporter {} cannot be started: {}", program.native(),
+                              std::strerror(errno)),
+                  "Install the package genv-monitor, or genv completely.");
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/option_values.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "core/bytes.hpp"
+#include "core/duration.hpp"
+#include "core/error.hpp"
+#include "core/moment.hpp"
+
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+namespace {
+
+template <typename Parse>
+auto parsed(const char* option, const std::string& text, Parse parse) {
+    try {
+        return parse(text);
+    } catch (const core::Error& error) {
+        throw Failure(ExitStatus::Usage, fmt::format("{}: {}", option, error.what()));
+    }
+}
+
+} // namespace
+
+std::chrono::seconds readTime(const char* option, const std::string& text) {
+    const auto span = parsed(option, text, core::parseDuration);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
+    if (seconds != span)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("{}: \"{}\" is not a whole number of seconds", option, text));
+    return seconds;
+}
+
+std::optional<std::chrono::seconds> readTime(const char* option,
+                                             const std::optional<std::string>& text) {
+    return text ? std::optional(readTime(option, *text)) : std::nullopt;
+}
+
+std::optional<std::uint64_t> readMemory(const char* option,
+                                        const std::optional<std::string>& text) {
+    return text ? std::optional(parsed(option, *text, core::parseBytes).count) : std::nullopt;
+}
+
+Time readMoment(const char* option, const std::string& text) {
+    return parsed(option, text, [](const std::string& moment) {
+        return core::parseMoment(moment, currentTime());
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/waiting_options.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/options/option_values.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+namespace {
+
+// What a --wait without a time stands for.
+constexpr const char* withoutLimit = "infinity";
+
+template <typename Options>
+void put(const WaitingOptions& from, Options& to) {
+    if (!from.wait.empty()) {
+        if (from.wait != withoutLimit)
+            to.timeout = readTime("--wait", from.wait);
+        // Not to wait at all is what happens without the option.
+        to.wait = !to.timeout || to.timeout->count() > 0;
+    }
+    if (from.lifetime)
+        to.lifetime = readLifetime("--lifetime", *from.lifetime);
+}
+
+} // namespace
+
+void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
+    command
+        .add_flag(fmt::format("--wait{{{}}}", withoutLimit), wait,
+                  "Wait until GPUs are free, at most so long, such as 30m")
+        ->type_name("TIME");
+    command.add_option("--lifetime", lifetime, whatEnds + " after this time, such as 2h")
+        ->type_name("TIME");
+}
+
+void WaitingOptions::apply(ActivateOptions& options) const {
+    put(*this, options);
+}
+
+void WaitingOptions::apply(AttachOptions& options) const {
+    put(*this, options);
+}
+
+std::chrono::seconds readLifetime(const char* option, const std::string& text) {
+    const auto lifetime = readTime(option, text);
+    if (lifetime.count() == 0)
+        throw Failure(ExitStatus::Usage, fmt::format("{}: at least one second", option));
+    return lifetime;
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/shell/genv1.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/shell/shell_script.hpp"
+#include "client/genvctl/shell/variables.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace genv::ctl {
+
+namespace {
+
+// genv 1 set only bash up.
+constexpr const char* whatToDo = "To use this genv here, run this first, or put it into ~/.bashrc: "
+                                 "eval \"$(genvctl shell --init)\"";
+
+bool isNumber(const std::string& word) {
+    return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// The options of "remote" itself whose value is a word of its own.
+bool takesValue(std::string_view option) {
+    constexpr std::array options{"-H",         "--host", "--hostfile", "-l",
+                                 "--username", "-t",     "--timeout"};
+    return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+bool isOldSpelling(std::string_view word) {
+    const std::string_view name = word.substr(0, word.find('='));
+    return name == "-host" || name == "-hostfile";
+}
+
+// What the eval of the output returns, and so the function of genv 1.
+std::string withStatus(ExitStatus status) {
+    return fmt::format("{}(exit {})\n", genv1CleanupScript, static_cast<int>(status));
+}
+
+} // namespace
+
+std::optional<int> answerShellOfGenv1(const std::vector<std::string>& words) {
+    if (words.size() < 3 || words[1] != "--shell" || !isNumber(words[2]))
+        return std::nullopt;
+    const bool activates = words[0] == "activate";
+    if (!activates && words[0] != "deactivate")
+        return std::nullopt;
+    const auto old = namedEnvironment();
+    ExitStatus status = ExitStatus::Ok;
+    if (activates) {
+        status = ExitStatus::Usage;
+        complain("this shell was set up by genv 1, and is cleaned up now", whatToDo);
+    } else if (old) {
+        warn(
+            fmt::format("this shell has left environment {} of genv 1, which holds no GPU any more",
+                        old->id),
+            whatToDo);
+    } else {
+        status = ExitStatus::NotInEnvironment;
+        complain("Not running in an active environment", whatToDo);
+    }
+    print(withStatus(status));
+    return static_cast<int>(status);
+}
+
+std::string genv1CleanupWhereNeeded() {
+    return fmt::format(
+        "if [[ -n ${{GENV_ENVS-}} ]] || declare -F _genv_replace_env >/dev/null; then\n"
+        "{}fi\n",
+        genv1CleanupScript);
+}
+
+std::vector<std::string> asSpelledToday(std::vector<std::string> words) {
+    auto word = std::find(words.begin(), words.end(), "remote");
+    while (word != words.end() && ++word != words.end() && word->starts_with('-') &&
+           *word != "--") {
+        if (isOldSpelling(*word))
+            word->insert(0, 1, '-');
+        if (takesValue(*word) && ++word == words.end())
+            break;
+    }
+    return words;
+}
+
+} // namespace genv::ctl

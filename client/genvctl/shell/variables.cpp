@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/shell/variables.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/shell/status_file.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/search_path.hpp"
+#include "core/text.hpp"
+#include "core/visible_devices.hpp"
+#include "genv/client.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace genv::ctl {
+
+namespace {
+
+bool hasProgram(const std::vector<std::string>& folders, const std::string& name) {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+        std::error_code error;
+        const std::string file = folder + '/' + name;
+        return access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, error);
+    });
+}
+
+void setVariables(const std::vector<Variable>& variables) {
+    for (const auto& [name, value] : variables) {
+        if (value)
+            setenv(name.c_str(), value->c_str(), 1);
+        else
+            unsetenv(name.c_str());
+    }
+}
+
+void putShimsFirst() {
+    setenv("PATH", fmt::format("{}:{}", shimsFolder(), client::searchPath()).c_str(), 1);
+}
+
+} // namespace
+
+// shims/CMakeLists.txt makes the folders.
+std::string shimsFolder() {
+    std::string base = GENV_SHIMS_FOLDER;
+    const std::vector<std::string> folders = client::searchFolders();
+    for (const char* kind : {"", "-docker", "-podman", "-plain"}) {
+        if (std::find(folders.begin(), folders.end(), base + kind) != folders.end())
+            return base + kind;
+    }
+    const bool hasDocker = hasProgram(folders, "docker");
+    const bool hasPodman = hasProgram(folders, "podman");
+    if (hasDocker && hasPodman)
+        return base;
+    return base + (hasDocker ? "-docker" : hasPodman ? "-podman" : "-plain");
+}
+
+Variable nvmlFilterVariable() {
+    const std::string filter = shimsFolder() + "/libgenv-nvml-filter.so";
+    if (access(filter.c_str(), R_OK) != 0)
+        throw Failure(ExitStatus::Failed, fmt::format("The NVML filter is not there: {}", filter),
+                      "Install genv completely, or leave --nvml-filter out.");
+    std::string value = filter;
+    const char* before = std::getenv("LD_AUDIT");
+    std::istringstream libraries(before != nullptr ? before : "");
+    for (std::string library; std::getline(libraries, library, ':');) {
+        if (!library.empty() && library != filter)
+            value += ':' + library;
+    }
+    return {"LD_AUDIT", value};
+}
+
+std::optional<client::NamedEnvironment> namedEnvironment() {
+    auto named = client::namedEnvironment();
+    if (named && !core::isIdentifier(named->id))
+        return std::nullopt;
+    return named;
+}
+
+Variable stampVariable(const Environment& environment) {
+    return {"GENV_ENVIRONMENT_CREATED", client::stampOf(environment.created)};
+}
+
+std::string visibleDevices(const std::vector<Device>& machine,
+                           const std::vector<std::uint32_t>& attached) {
+    const bool hasInstances = std::any_of(machine.begin(), machine.end(), [](const Device& device) {
+        return core::isInstanceUuid(device.uuid);
+    });
+    std::vector<core::VisibleDevice> visible;
+    for (const std::uint32_t index : attached) {
+        const auto device = std::find_if(machine.begin(), machine.end(),
+                                         [&](const Device& d) { return d.index == index; });
+        if (device != machine.end())
+            visible.push_back({index, device->uuid});
+        else if (!hasInstances)
+            visible.push_back({index, {}});
+    }
+    return core::visibleDevices(std::move(visible), hasInstances);
+}
+
+std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached) {
+    return visibleDevices(attached.empty() ? std::vector<Device>{} : client.devices(), attached);
+}
+
+std::vector<Variable> configurationVariables(const Configuration& configuration) {
+    std::vector<Variable> variables{
+        {"GENV_ENVIRONMENT_NAME", configuration.name}, {"GENV_GPU_MEMORY", {}}, {"GENV_GPUS", {}}};
+    if (configuration.gpuMemoryBytes)
+        variables[1].value = amount(*configuration.gpuMemoryBytes);
+    if (configuration.gpus)
+        variables[2].value = std::to_string(*configuration.gpus);
+    return variables;
+}
+
+std::vector<Variable> deviceVariables(std::string visible) {
+    // Without the order, CUDA counts by speed and the driver by bus: the same number would be two
+    // devices.
+    return {{"CUDA_VISIBLE_DEVICES", std::move(visible)}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+}
+
+std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
+    std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id},
+                                    stampVariable(environment),
+                                    {"GENV_STATUS_FILE", statusFile(environment.id)}};
+    const auto configuration = configurationVariables(environment.configuration);
+    variables.insert(variables.end(), configuration.begin(), configuration.end());
+    const auto devices = deviceVariables(std::move(visible));
+    variables.insert(variables.end(), devices.begin(), devices.end());
+    return variables;
+}
+
+void setOwnVariables(Client& client, const std::string& id, bool nvmlFilter) {
+    const Environment environment = client.environment(id);
+    setVariables(environmentVariables(environment, visibleDevices(client, environment.devices)));
+    if (nvmlFilter)
+        setVariables({nvmlFilterVariable()});
+    putShimsFirst();
+}
+
+} // namespace genv::ctl

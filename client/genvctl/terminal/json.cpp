@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/terminal/json.hpp"
+
+#include "client/genvctl/terminal/text.hpp"
+
+#include <algorithm>
+
+namespace genv::ctl {
+
+std::string jsonText(const Json& json, bool pretty) {
+    constexpr int indentation = 4;
+    const auto dumped = [&](bool asciiOnly) {
+        return json.dump(pretty ? indentation : -1, ' ', asciiOnly, Json::error_handler_t::replace);
+    };
+    // JSON itself leaves C1 controls and invisible characters as they are; line breaks are the
+    // writer's own.
+    const std::string text = dumped(false);
+    std::string oneLine = text;
+    std::replace(oneLine.begin(), oneLine.end(), '\n', ' ');
+    return (shown(oneLine) == oneLine ? text : dumped(true)) + '\n';
+}
+
+Json toJson(const Configuration& configuration) {
+    return {{"name", orNull(configuration.name)},
+            {"gpus", orNull(configuration.gpus)},
+            {"gpu_memory", orNull(configuration.gpuMemoryBytes)}};
+}
+
+Json toJson(Time time) {
+    return time.time_since_epoch().count();
+}
+
+} // namespace genv::ctl

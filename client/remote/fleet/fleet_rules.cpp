@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/remote/fleet/fleet_rules.hpp"
+
+#include "client/remote/fleet/machine.hpp"
+#include "core/rules/action.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <tuple>
+
+namespace genv::remote {
+
+namespace {
+
+constexpr std::string_view maxHostsRule = "max-hosts-per-user";
+constexpr std::string_view maxDevicesRule = "max-devices-per-user";
+
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
+// A device that a user holds on a host, in whichever of the user's environments.
+struct Held {
+    std::size_t host = 0;
+    core::DeviceUuid device;
+    core::WallTime since; // when the user first got it
+    core::Uid uid = 0;    // the user's there
+    std::vector<const core::Environment*> environments;
+};
+
+// What each user holds that no rule has taken away, by host and device. Root is exempt.
+std::map<std::string, std::vector<Held>> heldByUser(const Machines& machines) {
+    std::map<std::string, std::map<std::pair<std::size_t, core::DeviceUuid>, Held>> users;
+    for (std::size_t host = 0; host < machines.size(); ++host) {
+        for (const auto& [sequence, environment] : machines[host]->ledger().environments()) {
+            for (const core::Attachment& attachment : environment.attachments) {
+                const core::DeviceUuid& device = attachment.device.uuid;
+                if (environment.uid == 0 || machines[host]->state().isDetached(environment, device))
+                    continue;
+                Held& held = users[environment.user][{host, device}];
+                const bool isFirst = held.environments.empty();
+                held = {host, device,
+                        isFirst ? attachment.since : std::min(held.since, attachment.since),
+                        environment.uid, std::move(held.environments)};
+                held.environments.push_back(&environment);
+            }
+        }
+    }
+    std::map<std::string, std::vector<Held>> all;
+    for (auto& [user, devices] : users) {
+        for (auto& [key, held] : devices)
+            all[user].push_back(std::move(held));
+    }
+    return all;
+}
+
+std::size_t countHosts(const std::vector<Held>& held) {
+    std::set<std::size_t> hosts;
+    for (const Held& one : held)
+        hosts.insert(one.host);
+    return hosts.size();
+}
+
+void takeAway(const Machines& machines, std::string_view rule, const std::vector<Held>& taken) {
+    std::set<std::size_t> begun;
+    // By host, so that each has one finding for all of them.
+    for (const Held& first : taken) {
+        if (!begun.insert(first.host).second)
+            continue;
+        Machine& machine = *machines[first.host];
+        machine.beginFleetFinding(rule, first.uid);
+        for (const Held& held : taken) {
+            if (held.host != first.host)
+                continue;
+            for (const core::Environment* environment : held.environments)
+                machine.state().detach(*environment, held.device);
+        }
+    }
+}
+
+FleetFinding fleetFinding(std::string_view rule, const std::string& user, std::string message) {
+    EnforcementAction finding;
+    finding.kind = nameOf(core::EnforcementAction::Kind::Finding);
+    finding.rule = rule;
+    finding.message = std::move(message);
+    finding.user = user;
+    return {std::nullopt, std::move(finding)};
+}
+
+// What a user holds on one host.
+struct OnHost {
+    std::vector<Held> held;
+    core::WallTime since; // when the user came
+};
+
+void findMaxHosts(const Machines& machines, const UserLimits& limits,
+                  std::vector<FleetFinding>& findings) {
+    for (const auto& [user, all] : heldByUser(machines)) {
+        const auto limit = limits.of(user);
+        std::map<std::size_t, OnHost> byHost;
+        for (const Held& held : all) {
+            OnHost& there = byHost[held.host];
+            there.since = there.held.empty() ? held.since : std::min(there.since, held.since);
+            there.held.push_back(held);
+        }
+        if (!limit || byHost.size() <= *limit)
+            continue;
+        const std::size_t surplus = byHost.size() - *limit;
+        findings.push_back(fleetFinding(
+            maxHostsRule, user,
+            fmt::format("User {} is using {} hosts which is {} more than the maximum allowed", user,
+                        byHost.size(), surplus)));
+        std::vector<std::size_t> order;
+        for (const auto& [host, there] : byHost)
+            order.push_back(host);
+        const auto goesBefore = [&](std::size_t a, std::size_t b) {
+            const OnHost& one = byHost.at(a);
+            const OnHost& other = byHost.at(b);
+            return std::tuple(one.held.size(), other.since, b) <
+                   std::tuple(other.held.size(), one.since, a);
+        };
+        std::sort(order.begin(), order.end(), goesBefore);
+        for (std::size_t i = 0; i < surplus; ++i)
+            takeAway(machines, maxHostsRule, byHost.at(order[i]).held);
+    }
+}
+
+void findFleetMaxDevices(const Machines& machines, const UserLimits& limits,
+                         std::vector<FleetFinding>& findings) {
+    for (auto& [user, held] : heldByUser(machines)) {
+        const auto limit = limits.of(user);
+        if (!limit || held.size() <= *limit)
+            continue;
+        const std::size_t surplus = held.size() - *limit;
+        findings.push_back(fleetFinding(
+            maxDevicesRule, user,
+            fmt::format("User {} is using {} devices on {} hosts which is {} more than the maximum "
+                        "allowed",
+                        user, held.size(), countHosts(held), surplus)));
+        auto order = held;
+        std::sort(order.begin(), order.end(), [](const Held& a, const Held& b) {
+            return std::tie(a.since, a.host, a.device) > std::tie(b.since, b.host, b.device);
+        });
+        order.resize(surplus);
+        takeAway(machines, maxDevicesRule, order);
+    }
+}
+
+void addFindings(const Machines& machines, bool memory, std::vector<FleetFinding>& findings) {
+    for (std::size_t host = 0; host < machines.size(); ++host) {
+        for (const core::Finding& found : machines[host]->state().findings) {
+            if (Machine::isOfFleet(found) || (found.rule == core::Rule::EnvMemory) != memory)
+                continue;
+            FleetFinding finding = fleetFinding(
+                nameOf(found.rule), machines[host]->userName(found.user), found.message);
+            finding.host = host;
+            finding.finding.environment = found.environment;
+            findings.push_back(std::move(finding));
+        }
+    }
+}
+
+// Writes a report entry by entry, from the JSON of each.
+class ReportWriter {
+  public:
+    void terminate(const std::string& process) { append(processes_, process); }
+    void detach(core::DeviceIndex device, const std::string& environment) {
+        append(devices_[device], environment);
+    }
+    // Of the old genv, a report has no keys but the two that it knows.
+    [[nodiscard]] std::string text(bool forbidsSignals) const {
+        if (processes_.empty() && devices_.empty())
+            return {};
+        std::string detach;
+        for (const auto& [device, environments] : devices_)
+            append(detach, fmt::format(R"("{}":{{"envs":[{}]}})", device, environments));
+        return fmt::format(R"({{"terminate":{{"processes":[{}]}},"detach":{{{}}}{}}})", processes_,
+                           detach, forbidsSignals ? R"(,"terminate_processes":false)" : "");
+    }
+
+  private:
+    static void append(std::string& list, const std::string& entry) {
+        list += (list.empty() ? "" : ",") + entry;
+    }
+
+    std::string processes_;
+    std::map<core::DeviceIndex, std::string> devices_;
+};
+
+HostOrders ordersFor(const FleetHost& host, Machine& machine, const FleetRules& rules) {
+    const bool terminate = rules.terminate;
+    const core::Mood mood = rules.isDryRun ? core::Mood::Would : core::Mood::Does;
+    HostOrders orders;
+    std::vector<EnforcementAction> detachments;
+    ReportWriter report;
+    std::map<core::Pid, const Snapshot::Process*> processes;
+    for (const Snapshot::Process& process : host.snapshot.processes)
+        processes.emplace(process.pid, &process);
+    std::map<std::string_view, const Snapshot::Environment*> environments;
+    for (const Snapshot::Environment& environment : host.snapshot.environments)
+        environments.emplace(environment.id, &environment);
+    for (const core::Finding& finding : machine.state().findings) {
+        const std::string rule = Machine::ruleOf(finding);
+        for (const core::Ending& ending : finding.endings) {
+            if (!terminate)
+                continue;
+            const core::Pid pid = ending.process.identity.pid;
+            const auto devices = machine.ledger().devices().indicesOf(ending.devices);
+            orders.actions.push_back(
+                {std::string(nameOf(core::EnforcementAction::Kind::Terminate)), rule,
+                 core::sayTerminating(mood, pid, ending.environment, devices),
+                 machine.userName(finding.user), pid, ending.environment, devices});
+            report.terminate(processJson(*processes.at(pid)));
+        }
+        for (const core::Detachment& detachment : finding.detachments) {
+            const Snapshot::Environment* environment = environments.at(detachment.environment);
+            const core::DeviceIndex index = machine.indexOf(detachment.device);
+            detachments.push_back(
+                {std::string(nameOf(core::EnforcementAction::Kind::Detach)),
+                 rule,
+                 core::sayDetaching(mood, environment->id, environment->user, index),
+                 environment->user,
+                 std::nullopt,
+                 environment->id,
+                 {index}});
+            report.detach(index, environmentJson(*environment));
+        }
+    }
+    orders.actions.insert(orders.actions.end(), detachments.begin(), detachments.end());
+    orders.report = report.text(!terminate && host.genv == Genv::Service);
+    return orders;
+}
+
+// The rules that need one machine alone, before or after those over all hosts.
+void findOn(Machine& machine, const core::RuleSwitches& switches, bool isBefore) {
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle && switches.*rule.toggle->member &&
+            (rule.rule < core::Rule::MaxDevicesPerUser) == isBefore)
+            rule.find(machine.state(), {});
+    }
+}
+
+// All that tells a machine from others; empty where nobody holds anything.
+std::string signatureOf(const Snapshot& snapshot) {
+    std::string text;
+    for (const Snapshot::Device& device : snapshot.devices) {
+        for (const Snapshot::Attachment& attachment : device.attachments)
+            text += fmt::format("{} {} {}\n", device.index, core::toMicroseconds(attachment.since),
+                                attachment.environment);
+    }
+    if (text.empty())
+        return text;
+    for (const Snapshot::Environment& environment : snapshot.environments)
+        text += environmentJson(environment);
+    return text;
+}
+
+} // namespace
+
+std::optional<std::uint32_t> UserLimits::of(const std::string& user) const {
+    const auto own = users.find(user);
+    return own != users.end() ? std::optional(own->second) : everybody;
+}
+
+FleetDecision decide(const std::vector<FleetHost>& hosts, const FleetRules& rules) {
+    Machines machines;
+    for (const FleetHost& host : hosts) {
+        Machine& machine = *machines.emplace_back(std::make_unique<Machine>(host));
+        findOn(machine, rules.switches, true);
+    }
+    FleetDecision decision;
+    addFindings(machines, false, decision.findings);
+    findMaxHosts(machines, rules.maxHosts, decision.findings);
+    findFleetMaxDevices(machines, rules.maxDevices, decision.findings);
+    for (const auto& machine : machines)
+        findOn(*machine, rules.switches, false);
+    addFindings(machines, true, decision.findings);
+    for (std::size_t host = 0; host < hosts.size(); ++host)
+        decision.orders.push_back(ordersFor(hosts[host], *machines[host], rules));
+    return decision;
+}
+
+std::vector<std::optional<std::size_t>> sameMachines(const std::vector<FleetHost>& hosts) {
+    std::map<std::string, std::size_t> known;
+    std::vector<std::optional<std::size_t>> same(hosts.size());
+    for (std::size_t host = 0; host < hosts.size(); ++host) {
+        const std::string signature = signatureOf(hosts[host].snapshot);
+        if (signature.empty())
+            continue;
+        const auto [first, isNew] = known.emplace(signature, host);
+        if (!isNew)
+            same[host] = first->second;
+    }
+    return same;
+}
+
+} // namespace genv::remote

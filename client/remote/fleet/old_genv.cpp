@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/remote/fleet/old_genv.hpp"
+
+#include "client/remote/fleet/snapshot.hpp"
+#include "client/remote/ssh/command.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace genv::remote {
+
+HostFailure commandFailed(std::string_view command, const FarOutput& output) {
+    constexpr int noSuchCommand = 127;
+    if (output.status == noSuchCommand)
+        return {Trouble::NoService, "There is no genv",
+                "Install it there, or leave this host out."};
+    const std::string said = lastLine(output.said);
+    // So genvctl ends where there is no service, and it is what "genv" is where both are there.
+    constexpr int noService = 6;
+    return {output.status == noService ? Trouble::NoService : Trouble::Failed,
+            fmt::format("\"{}\" failed there with status {}{}{}", command, output.status,
+                        said.empty() ? "" : ": ", said)};
+}
+
+std::string readOldSnapshot(const Host& host, const SshBounds& bounds) {
+    FarOutput output =
+        runThere(host, {"genv", "usage", "snapshot", "--format", "json"}, "", bounds);
+    if (output.status != 0)
+        throw commandFailed("genv usage snapshot", output);
+    return std::move(output.text);
+}
+
+bool hasOldGenv(const Host& host, const SshBounds& bounds) {
+    // The same words run genv 2 where that is, which is none to be told of.
+    constexpr const char* unlessNew =
+        "command -v genvctl >/dev/null && exit 1; exec genv usage snapshot --format json";
+    try {
+        const FarOutput output = runThere(host, {"sh", "-c", unlessNew}, "", bounds);
+        if (output.status != 0)
+            return false;
+        parseSnapshot(output.text);
+        return true;
+    } catch (const InvalidSnapshot&) { // a program of the same name
+        return false;
+    } catch (const HostFailure&) {
+        return false;
+    }
+}
+
+bool isRootThere(const Host& host, const SshBounds& bounds) {
+    const FarOutput output = runThere(host, {"id", "-u"}, "", bounds);
+    return output.status == 0 && lastLine(output.text) == "0";
+}
+
+} // namespace genv::remote

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/remote/ssh/ssh.hpp"
+
+#include "core/text.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace genv::remote {
+
+namespace {
+
+constexpr std::size_t longestMessages = 4096;
+constexpr std::size_t longestLine = 300;
+constexpr int signalled = 128;
+
+std::vector<std::string> ssh(const Host& host, std::vector<std::string> options,
+                             const std::string& farCommand) {
+    std::vector<std::string> words{"ssh"};
+    words.insert(words.end(), options.begin(), options.end());
+    // A command that the person's configuration has for this host would be one too many.
+    words.insert(words.end(), {"-o", "RemoteCommand=none"});
+    if (host.port)
+        words.insert(words.end(), {"-p", std::to_string(*host.port)});
+    if (host.user)
+        words.insert(words.end(), {"-l", *host.user});
+    words.insert(words.end(), {"--", host.name, farCommand});
+    return words;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+    std::vector<char*> result;
+    result.reserve(words.size() + 1);
+    for (const std::string& word : words)
+        result.push_back(const_cast<char*>(word.c_str())); // exec changes none
+    result.push_back(nullptr);
+    return result;
+}
+
+// Also an ssh that this one starts for a jump host is not to put a question on the screen.
+std::vector<std::string> environmentWithoutQuestions() {
+    std::vector<std::string> variables;
+    constexpr const char* name = "SSH_ASKPASS_REQUIRE=";
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (std::strncmp(*variable, name, std::strlen(name)) != 0)
+            variables.emplace_back(*variable);
+    }
+    variables.push_back(std::string(name) + "never");
+    return variables;
+}
+
+/// What the child needs, made before the fork: after it only what is safe in a signal handler may
+/// be called, since other threads may have held any lock.
+struct Start {
+    std::vector<char*> words;
+    std::vector<char*> variables;
+    int input;
+    int output;
+    int errors;
+    bool accepts;
+    pid_t parent;
+    itimerval deadline;
+};
+
+// Returns once there is a first byte: sd_bus_start(3) has done its part then, and what becomes of
+// this end later is found by reading.
+void awaitFirstByte(int connection) {
+    pollfd first{connection, POLLIN, 0};
+    while (poll(&first, 1, -1) < 0 && errno == EINTR) {
+    }
+}
+
+// The first connection from the parent; whoever else finds the socket is turned away.
+int acceptParent(int listening, pid_t parent) {
+    for (;;) {
+        const int connection = accept(listening, nullptr, nullptr);
+        if (connection < 0) {
+            if (errno == EINTR || errno == ECONNABORTED)
+                continue;
+            return -1;
+        }
+        ucred peer{};
+        socklen_t size = sizeof peer;
+        if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+            peer.pid == parent) {
+            awaitFirstByte(connection);
+            return connection;
+        }
+        close(connection);
+    }
+}
+
+/// Holds back every signal to this thread; what it forks meanwhile begins so, too.
+class HeldSignals {
+  public:
+    HeldSignals() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+    ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_{};
+};
+
+// Begins with all signals held back: what asks it to end waits until it has its connection, or the
+// parent's attempt at that would fail, which makes sdbus-c++ 1.2 forget the sd_bus.
+[[noreturn]] void become(const Start& start) {
+    // It ends with the thread that started it, also where a host that hangs would keep it.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != start.parent)
+        _exit(sshFailed);
+    setsid(); // no terminal to ask on, and Ctrl-C is for the one that started it
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD})
+        ::signal(signal, SIG_DFL);
+    // The kernel ends it at its deadline, whatever anybody waits for.
+    setitimer(ITIMER_REAL, &start.deadline, nullptr);
+    const int input = start.accepts ? acceptParent(start.input, start.parent) : start.input;
+    const int output = start.accepts ? input : start.output;
+    // Copies above the standard ones first: each may be one of these.
+    const int in = fcntl(input, F_DUPFD, STDERR_FILENO + 1);
+    const int out = fcntl(output, F_DUPFD, STDERR_FILENO + 1);
+    const int err = fcntl(start.errors, F_DUPFD, STDERR_FILENO + 1);
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        _exit(sshFailed);
+    for (const int copy : {in, out, err})
+        close(copy);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // so that it takes leave
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execvpe(start.words.front(), start.words.data(), start.variables.data());
+    const char* why = strerrordesc_np(errno);
+    dprintf(STDERR_FILENO, "ssh cannot be run: %s\n", why != nullptr ? why : "");
+    _exit(sshFailed);
+}
+
+pid_t forkToBecome(const Start& start) {
+    const HeldSignals held;
+    const pid_t pid = fork();
+    if (pid == 0)
+        become(start);
+    return pid;
+}
+
+itimerval timer(const std::optional<std::chrono::milliseconds>& deadline) {
+    itimerval value{};
+    if (deadline) {
+        // 0 would mean never.
+        const auto time = std::max(*deadline, std::chrono::milliseconds{1});
+        value.it_value.tv_sec = time.count() / 1000;
+        value.it_value.tv_usec = time.count() % 1000 * 1000;
+    }
+    return value;
+}
+
+[[noreturn]] void throwErrno(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+int sendSignal(int pidfd, int signal) {
+    return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+}
+
+} // namespace
+
+std::string quotedForShell(std::string_view word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:@+%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
+        return std::string(word);
+    std::string quoted = "'";
+    for (const char c : word) {
+        // fish knows an escape within single quotes, the others do not: so neither stands there.
+        if (c == '\'' || c == '\\')
+            quoted += std::string("'\\") + c + "'";
+        else
+            quoted += c;
+    }
+    return quoted + '\'';
+}
+
+std::string commandLine(const std::vector<std::string>& words) {
+    std::string line;
+    for (const std::string& word : words)
+        line += (line.empty() ? "" : " ") + quotedForShell(word);
+    return line;
+}
+
+std::vector<std::string> quietSsh(const Host& host, const std::string& farCommand) {
+    // It may share a connection that is there, and is none that others come to depend on.
+    return ssh(host, {"-x", "-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no"}, farCommand);
+}
+
+std::vector<std::string> terminalSsh(const Host& host, const std::string& farCommand) {
+    return ssh(host, {"-t"}, farCommand);
+}
+
+void Cancellation::cancel() {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    for (const int pidfd : pidfds_)
+        sendSignal(pidfd, SIGTERM);
+}
+
+bool Cancellation::isCancelled() const {
+    const std::lock_guard lock(mutex_);
+    return cancelled_;
+}
+
+void Cancellation::add(int pidfd) {
+    const std::lock_guard lock(mutex_);
+    pidfds_.insert(pidfd);
+    if (cancelled_)
+        sendSignal(pidfd, SIGTERM);
+}
+
+void Cancellation::remove(int pidfd) {
+    const std::lock_guard lock(mutex_);
+    pidfds_.erase(pidfd);
+}
+
+SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began) {
+    SshBounds left = bounds;
+    if (bounds.deadline) {
+        const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::chrono::steady_clock::now() - began);
+        left.deadline = std::max(*bounds.deadline - passed, std::chrono::milliseconds{1});
+    }
+    return left;
+}
+
+SshChild::SshChild(const std::vector<std::string>& words, int input, int output,
+                   const SshBounds& bounds, bool accepts)
+    : cancellation_(bounds.cancellation) {
+    const std::vector<std::string> variables = environmentWithoutQuestions();
+    std::array<int, 2> pipe{};
+    if (pipe2(pipe.data(), O_CLOEXEC) < 0)
+        throwErrno("pipe");
+    const client::Descriptor writeEnd(pipe[1]);
+    errors_ = pipe[0];
+    fcntl(errors_, F_SETFL, O_NONBLOCK);
+    const Start start{pointers(words), pointers(variables),   input,
+                      output,          writeEnd.number(),     accepts,
+                      getpid(),        timer(bounds.deadline)};
+    pid_ = forkToBecome(start);
+    if (pid_ > 0)
+        pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+    if (pidfd_ < 0) {
+        const int error = errno;
+        close(errors_);
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            waitpid(pid_, nullptr, 0);
+        }
+        throw std::system_error(error, std::generic_category(), "ssh cannot be started");
+    }
+    if (cancellation_ != nullptr)
+        cancellation_->add(pidfd_);
+}
+
+SshChild::~SshChild() {
+    if (!status_) {
+        kill();
+        if (!endsWithin(std::chrono::seconds{1}))
+            sendSignal(pidfd_, SIGKILL);
+        wait();
+    }
+    if (cancellation_ != nullptr)
+        cancellation_->remove(pidfd_);
+    close(pidfd_);
+    close(errors_);
+}
+
+int SshChild::wait() {
+    bool speaks = true;
+    while (!status_) {
+        std::array<pollfd, 2> watched{pollfd{pidfd_, POLLIN, 0},
+                                      pollfd{speaks ? errors_ : -1, POLLIN, 0}};
+        poll(watched.data(), watched.size(), -1);
+        drain(); // it could wait for room for what it says
+        speaks = speaks && (watched[1].revents & (POLLHUP | POLLERR)) == 0;
+        if (watched[0].revents != 0)
+            reap();
+    }
+    drain();
+    return *status_;
+}
+
+bool SshChild::endsWithin(std::chrono::milliseconds time) {
+    pollfd watched{pidfd_, POLLIN, 0};
+    return status_ || poll(&watched, 1, static_cast<int>(time.count())) > 0;
+}
+
+void SshChild::reap() {
+    int status = 0;
+    if (waitpid(pid_, &status, 0) != pid_)
+        status = W_EXITCODE(sshFailed, 0);
+    timedOut_ = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    status_ = WIFSIGNALED(status) ? signalled + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+const std::string& SshChild::messages() {
+    drain();
+    return messages_;
+}
+
+void SshChild::kill() {
+    sendSignal(pidfd_, SIGTERM); // so that it takes leave, and ends what it uses for a jump host
+}
+
+void SshChild::drain() {
+    std::array<char, 4096> part{};
+    // As much as a pipe holds: somebody who never stops is not read for ever.
+    for (int parts = 0; parts < 32; ++parts) {
+        const ssize_t count = read(errors_, part.data(), part.size());
+        if (count <= 0)
+            return;
+        messages_.append(part.data(), static_cast<std::size_t>(count));
+        if (messages_.size() > longestMessages)
+            messages_.erase(0, messages_.size() - longestMessages);
+    }
+}
+
+std::string lastLine(std::string_view text) {
+    constexpr std::string_view blank = " \t\r\n";
+    const std::size_t last = text.find_last_not_of(blank);
+    if (last == std::string_view::npos)
+        return {};
+    text = text.substr(0, last + 1);
+    if (const std::size_t end = text.rfind('\n'); end != std::string_view::npos)
+        text.remove_prefix(end + 1);
+    text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+    return core::printable(text.substr(0, longestLine));
+}
+
+} // namespace genv::remote
