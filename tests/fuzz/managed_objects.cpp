@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a service answers, which may be another machine's: objects with any properties, to the
 // library's values or its one exception.
-#include "client/library/conversions.hpp"
+#include "client/libgenv/conversions.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <array>

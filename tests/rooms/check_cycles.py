@@ -13,7 +13,7 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 ROOMS = ("core", "policy", "dbus", "service", "client", "shims")
-SEARCHED = ("", "client/include")
+SEARCHED = ("", "client/libgenv/include")
 
 # A port is an interface of core's own, in a folder so that they are found together.
 SAME = {"core/ports": "core"}

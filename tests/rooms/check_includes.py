@@ -28,7 +28,7 @@ rooms = {
         ["client", "core", "dbus/contract", "genv"],
         [r"fmt/", r"nlohmann/", r"sdbus-c\+\+/", r"systemd/", r"CLI/", r"prometheus/", POSIX],
     ),
-    "client/library": (["client", "core", "dbus/contract", "genv"], [r"fmt/", r"sdbus-c\+\+/", POSIX]),
+    "client/libgenv": (["client", "core", "dbus/contract", "genv"], [r"fmt/", r"sdbus-c\+\+/", POSIX]),
     "shims": (["shims", "client", "genv"], [r"fmt/", POSIX]),
 }
 

@@ -5,8 +5,8 @@
 // new service has taken the name.
 #pragma once
 
-#include "client/library/connection.hpp"
-#include "client/library/conversions.hpp"
+#include "client/libgenv/connection.hpp"
+#include "client/libgenv/conversions.hpp"
 
 #include <deque>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/service_start.hpp"
+#include "client/libgenv/service_start.hpp"
 
 #include "dbus/contract/names.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "genv/client.hpp"
 
-#include "client/library/client_implementation.hpp"
-#include "client/library/conversions.hpp"
-#include "client/library/proxies.hpp"
+#include "client/libgenv/client_implementation.hpp"
+#include "client/libgenv/conversions.hpp"
+#include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fcntl.h>

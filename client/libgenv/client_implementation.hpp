@@ -3,13 +3,13 @@
 // to, and what it listens to.
 #pragma once
 
-#include "client/library/connection.hpp"
-#include "client/library/conversions.hpp"
-#include "client/library/event_stream.hpp"
-#include "client/library/proxies.hpp"
-#include "client/library/repeated_enforcement.hpp"
-#include "client/library/service_signals.hpp"
-#include "client/library/waiting_call.hpp"
+#include "client/libgenv/connection.hpp"
+#include "client/libgenv/conversions.hpp"
+#include "client/libgenv/event_stream.hpp"
+#include "client/libgenv/proxies.hpp"
+#include "client/libgenv/repeated_enforcement.hpp"
+#include "client/libgenv/service_signals.hpp"
+#include "client/libgenv/waiting_call.hpp"
 #include "dbus/contract/names.hpp"
 #include "genv/client.hpp"
 

@@ -4,7 +4,7 @@
 // 25 s and knows no reason. systemd knows it.
 #pragma once
 
-#include "client/library/connection.hpp"
+#include "client/libgenv/connection.hpp"
 
 namespace genv::client {
 

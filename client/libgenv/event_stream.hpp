@@ -4,9 +4,9 @@
 // more.
 #pragma once
 
-#include "client/library/connection.hpp"
-#include "client/library/proxies.hpp"
-#include "client/library/service_signals.hpp"
+#include "client/libgenv/connection.hpp"
+#include "client/libgenv/proxies.hpp"
+#include "client/libgenv/service_signals.hpp"
 #include "genv/types.hpp"
 
 #include <deque>

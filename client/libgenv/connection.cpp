@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/connection.hpp"
+#include "client/libgenv/connection.hpp"
 
-#include "client/library/service_start.hpp"
+#include "client/libgenv/service_start.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <poll.h>

@@ -4,8 +4,8 @@
 // is restarted keeps the place for those who call again.
 #pragma once
 
-#include "client/library/connection.hpp"
-#include "client/library/service_signals.hpp"
+#include "client/libgenv/connection.hpp"
+#include "client/libgenv/service_signals.hpp"
 #include "genv/waiting.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/service_signals.hpp"
+#include "client/libgenv/service_signals.hpp"
 
 #include "dbus/contract/names.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/conversions.hpp"
+#include "client/libgenv/conversions.hpp"
 
-#include "client/library/proxies.hpp"
+#include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/sdbus.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/client_implementation.hpp"
+#include "client/libgenv/client_implementation.hpp"
 
 #include <algorithm>
 

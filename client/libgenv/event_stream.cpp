@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/event_stream.hpp"
+#include "client/libgenv/event_stream.hpp"
 
-#include "client/library/conversions.hpp"
+#include "client/libgenv/conversions.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/library/waiting_call.hpp"
+#include "client/libgenv/waiting_call.hpp"
 
-#include "client/library/proxies.hpp"
+#include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // connection that owns the service's name at that moment, which the bus itself tells.
 #pragma once
 
-#include "client/library/connection.hpp"
+#include "client/libgenv/connection.hpp"
 
 #include <functional>
 #include <string>
