@@ -139,7 +139,7 @@ struct Environment {
     std::optional<Lease> lease;          ///< when it ends by itself
     std::vector<Wait> waits;             ///< earliest first
     std::vector<HeldLock> locks;
-    /// Earliest first. One that was granted stays until its client has been sent the lock.
+    /// The earliest comes first. A granted request stays until its client was sent the lock.
     std::vector<LockWait> lockWaits;
 
     std::optional<PendingEnd> pendingEnd;

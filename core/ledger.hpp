@@ -136,7 +136,7 @@ class Ledger {
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
     /// Ends an environment; one that lingers already goes on when its owner asks.
     void deactivate(const EnvironmentId& id, Uid actor);
-    /// A number for a request for a lock, which is later than those of all requests before it.
+    /// Returns a number for a request for a lock, larger than those of all earlier requests.
     [[nodiscard]] std::uint64_t newTicket() { return ++lastSequence_; }
     /// Locks every device that an environment holds. The lock's number is the request's ticket.
     void lock(const EnvironmentId& id, std::uint64_t ticket);

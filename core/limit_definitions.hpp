@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of limits: which there are, what they are called, and how their use is counted.
-// genvd.conf, GetLimits, Enforce, genvctl's options, tables and completion, and the manuals read
-// it.
+// The table of limits says which limits there are, what they are called, and how their use is
+// counted. genvd.conf, GetLimits, Enforce, genvctl's options, tables and completion, and the
+// manuals read it.
 //
 // A new limit is a member of Limits, a row here, and the rule of the same name that watches it
 // (rule_definitions.hpp).
@@ -24,7 +24,7 @@ class Ledger;
 
 enum class LimitUnit { Count, Memory, Time };
 
-/// Whose use a limit bounds.
+/// What a limit bounds the use of.
 enum class LimitScope {
     User,        ///< all that a user has
     Device,      ///< what a user has of any one device
@@ -32,7 +32,7 @@ enum class LimitScope {
     Attachment,  ///< any one attachment
 };
 
-/// Which requests are refused because of a limit. Rules watch every limit, whatever was asked.
+/// The requests that are refused because of a limit. Rules watch every limit in any case.
 enum class LimitedRequest {
     None,
     Activation, ///< a new environment
@@ -40,7 +40,7 @@ enum class LimitedRequest {
     Lifetime,   ///< a lease
 };
 
-/// What GetLimits counts the use of a limit from.
+/// GetLimits counts the use of limits from these.
 struct LimitUseSources {
     const Ledger& ledger;
     Uid user = 0;
@@ -54,8 +54,7 @@ using CountHeld = std::uint64_t (*)(const Holdings&);
 /// Counts what only observation tells. Times are in seconds.
 using CountObserved = std::uint64_t (*)(const LimitUseSources&);
 
-/// One limit. Texts follow the rules for help texts; `manual` may have several lines, a sentence
-/// each, with the names of keys between asterisks.
+/// A row of the table. `manual` has a sentence on each line, and names of keys between asterisks.
 struct LimitDefinition {
     using Member =
         std::variant<std::optional<std::uint32_t> Limits::*, std::optional<Bytes> Limits::*,
@@ -74,14 +73,14 @@ struct LimitDefinition {
     std::string_view manual; ///< in genvd.conf(5)
 
     [[nodiscard]] LimitUnit unit() const { return static_cast<LimitUnit>(member.index()); }
-    /// What it allows: a number, bytes or whole seconds. Nothing where it is not set.
+    /// Returns what it allows: a number, bytes or whole seconds; nothing where it is not set.
     [[nodiscard]] std::optional<std::uint64_t> allowed(const Limits& limits) const;
 };
 
-/// Every limit, in the order of genvd.conf.
+/// Returns every limit, in the order of genvd.conf.
 std::span<const LimitDefinition> limitDefinitions();
 
-/// The limit of this name ("max-devices-per-user"), or null.
+/// Returns the limit of this name ("max-devices-per-user"), or null.
 const LimitDefinition* findLimit(std::string_view name);
 
 } // namespace genv::core

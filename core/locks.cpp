@@ -100,7 +100,7 @@ std::optional<Locks::Ticket> Locks::abandoned(const Environment& environment, Ui
     return found == waiters_.end() ? std::nullopt : std::optional(found->first);
 }
 
-// Whether somebody before it has or wants one of the devices.
+// Tells whether an earlier request has or wants one of the devices.
 bool Locks::hasToWait(const Environment& asking) const {
     std::set<DeviceUuid> taken = locked();
     for (const auto& [ticket, waiter] : waiters_) {
@@ -161,7 +161,8 @@ std::set<DeviceUuid> Locks::locked() const {
     return devices;
 }
 
-// Null: it ended while the request waited, and may be another of the same name by now.
+// Returns null where the environment ended while the request waited, also if another has its id by
+// now.
 const Environment* Locks::environmentOf(const Waiter& waiter) const {
     const Environment* environment = ledger_.find(waiter.environment);
     return environment != nullptr && environment->sequence == waiter.sequence ? environment

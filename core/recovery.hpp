@@ -13,7 +13,7 @@
 
 namespace genv::core {
 
-/// How long a request that waited, and was found at start, keeps its place for its client.
+/// A waiting request that was found at start keeps its place for its client for this long.
 inline constexpr std::chrono::seconds patienceWithClients{30};
 
 /// A lease that ended while the service was down.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of rules: which there are, in which order they are evaluated, and what switches each
-// on. genvd.conf, Enforce, genvctl's options and completion, the metrics and the manuals read it.
+// The table of rules says which rules there are, in which order they are evaluated, and what
+// switches each on. genvd.conf, Enforce, genvctl's options and completion, the metrics and the
+// manuals read it.
 //
 // A new rule is an enumerator, a function that finds what violates it, and a row. One that watches
 // a limit has the limit's name (limit_definitions.hpp); any other has a member of RuleSwitches.
@@ -17,7 +18,7 @@ namespace genv::core {
 class WorkingState;
 struct RuleSet;
 
-/// The rules, in the order in which they are evaluated: each sees what those before it have found.
+/// The enumerators stand in the order of evaluation: each rule sees what those before it found.
 enum class Rule {
     NonEnvProcesses,
     EnvDevices,
@@ -41,7 +42,7 @@ struct RuleSwitches {
     friend bool operator==(const RuleSwitches&, const RuleSwitches&) = default;
 };
 
-/// How a rule without a limit is switched. `manual` is as in LimitDefinition.
+/// A switch of a rule that watches no limit. `manual` is as in LimitDefinition.
 struct RuleSwitch {
     std::string_view key; ///< in genvd.conf: "EnvDevices"
     bool RuleSwitches::*member;
@@ -49,26 +50,27 @@ struct RuleSwitch {
     std::string_view manual; ///< in genvd.conf(5)
 };
 
-/// One rule.
+/// A row of the table.
 struct RuleDefinition {
     Rule rule;
     std::string_view name; ///< in reasons ("rule:<name>"), messages, and that of its option
-    /// Adds what violates it.
+    /// Adds a finding for each violation.
     void (*find)(WorkingState& state, const RuleSet& rules);
     std::optional<RuleSwitch> toggle; ///< none: it watches the limit of its name
     Reason (*reason)() = nullptr;     ///< why what it found is done; null: "rule:<name>"
 };
 
-/// Every rule, in the order of evaluation.
+/// Returns every rule, in the order of evaluation.
 std::span<const RuleDefinition> ruleDefinitions();
 
-/// A rule's name.
+/// Returns a rule's name.
 std::string_view nameOf(Rule rule);
 
-/// Why something that a rule found is done: "expired" and "idle" for the two that are about time.
+/// Returns the reason for what is done about a finding: "expired" and "idle" for the two rules
+/// about time.
 Reason reasonOf(Rule rule);
 
-// One function a rule; each adds its findings.
+// Each rule has one function, which adds its findings.
 void findNonEnvProcesses(WorkingState& state, const RuleSet& rules);
 void findEnvDevices(WorkingState& state, const RuleSet& rules);
 void findLifetimes(WorkingState& state, const RuleSet& rules);

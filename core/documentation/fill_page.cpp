@@ -19,10 +19,10 @@
 namespace genv::core {
 namespace {
 
-/// A part of a page, whose last line ends.
+/// Writes a part of a page, whose last line ends.
 using Part = std::string (*)();
 
-// As troff reads it: hyphens as they are typed, and what stands between asterisks in bold.
+// troff keeps hyphens as they are typed, and shows in bold what stands between asterisks.
 std::string troff(std::string_view text) {
     std::string result;
     bool isBold = false;
