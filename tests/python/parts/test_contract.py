@@ -67,7 +67,7 @@ class TestContract:
             assert type(error) is kind and isinstance(error, RuntimeError) and str(error) == "a sentence"
 
     def test_who_is_not_there_is_unavailable_as_in_the_library(self):
-        library = source("client", "library", "connection.cpp")
+        library = source("client", "libgenv", "connection.cpp")
         tables = library[library.index("unavailableNames{"):library.index("bool meansUnavailable")]
         for name in re.findall(r'"(org\.[^"]+)"', tables):
             error = errors.error_for(name + ("ExecFailed" if name.endswith(".") else ""), "x")
