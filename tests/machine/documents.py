@@ -29,6 +29,7 @@ EXCEPTIONS = {
     "ctest *": SOURCES,
     "cmake *": SOURCES,
     "DESTDIR=* cmake *": SOURCES,
+    "DEBFULLNAME=* ./dev *": SOURCES,
     "data/packaging/build-packages *": SOURCES,
     "docker run --rm --gpus all nvidia/*": ENGINE,
     "docker run --gpus 3 nvidia/*": ENGINE,
