@@ -15,6 +15,13 @@ namespace genv::core {
 
 namespace {
 
+bool isLimited(LimitedRequest request, const Limits& limits) {
+    const auto all = limitDefinitions();
+    return std::any_of(all.begin(), all.end(), [&](const LimitDefinition& limit) {
+        return limit.refuses == request && limit.allowed(limits);
+    });
+}
+
 // Of several limits that are violated, a request is refused for the one whose rule comes first.
 template <typename Use>
 QuotaViolation firstViolated(LimitedRequest request, const Use& use) {
@@ -77,10 +84,7 @@ QuotaViolation comparePlacement(Holdings ofUser, Holdings ofEnvironment, const L
 // What somebody holds is counted only where it is limited: root's, which never is, may be any
 // number of environments.
 bool areDevicesLimited(const Limits& limits) {
-    const auto all = limitDefinitions();
-    return std::any_of(all.begin(), all.end(), [&](const LimitDefinition& limit) {
-        return limit.refuses == LimitedRequest::Devices && limit.allowed(limits);
-    });
+    return isLimited(LimitedRequest::Devices, limits);
 }
 
 QuotaViolation admitHoldings(const Holdings& ofUser, const Holdings& ofEnvironment,
@@ -92,7 +96,7 @@ QuotaViolation admitHoldings(const Holdings& ofUser, const Holdings& ofEnvironme
 
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
                                const std::optional<Placement>& placement, const KeptForUser& kept) {
-    if (!limits.maxEnvironments && !areDevicesLimited(limits))
+    if (!isLimited(LimitedRequest::Activation, limits) && !areDevicesLimited(limits))
         return std::nullopt;
     Holdings ofUser = holdingsOf(ledger, owner.uid);
     ++ofUser.environments;

@@ -49,9 +49,9 @@ struct LimitUseSources {
     BootTime now;
 };
 
-/// Counts what is held: by a user, or by an environment where that is the limit's scope.
+/// Counts the holdings of a user, or of an environment where that is the limit's scope.
 using CountHeld = std::uint64_t (*)(const Holdings&);
-/// Counts what only observation tells. Times are in seconds.
+/// Counts observed use, with times in seconds.
 using CountObserved = std::uint64_t (*)(const LimitUseSources&);
 
 /// A row of the table. `manual` has a sentence on each line, and names of keys between asterisks.
