@@ -12,26 +12,27 @@ namespace genv::core {
 
 namespace {
 
-struct Unit {
+struct MemoryUnit {
     std::string_view name;
     std::uint64_t size;
 };
 
-constexpr std::array units{
-    Unit{"b", 1},           Unit{"k", 1'000},         Unit{"ki", 1ULL << 10}, Unit{"m", 1'000'000},
-    Unit{"mi", 1ULL << 20}, Unit{"g", 1'000'000'000}, Unit{"gi", 1ULL << 30},
+constexpr std::array memoryUnits{
+    MemoryUnit{"b", 1},           MemoryUnit{"k", 1'000},       MemoryUnit{"ki", 1ULL << 10},
+    MemoryUnit{"m", 1'000'000},   MemoryUnit{"mi", 1ULL << 20}, MemoryUnit{"g", 1'000'000'000},
+    MemoryUnit{"gi", 1ULL << 30},
 };
 
 // D-Bus clients in many languages and JSON readers hold a signed 64-bit number at best.
-constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t largestAmount = std::numeric_limits<std::int64_t>::max();
 
-const Unit* findUnit(std::string_view suffix) {
+const MemoryUnit* findUnit(std::string_view suffix) {
     std::string lower;
     for (const char c : suffix)
         lower += (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c;
     if (lower.empty())
-        return units.data();
-    for (const Unit& unit : units) {
+        return memoryUnits.data();
+    for (const MemoryUnit& unit : memoryUnits) {
         if (unit.name == lower)
             return &unit;
     }
@@ -43,7 +44,7 @@ const Unit* findUnit(std::string_view suffix) {
 Bytes parseBytes(std::string_view text) {
     std::uint64_t number = 0;
     const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const Unit* unit = nullptr;
+    const MemoryUnit* unit = nullptr;
     if (errc == std::errc{})
         unit = findUnit(text.substr(static_cast<std::size_t>(end - text.data())));
     if (unit == nullptr && errc != std::errc::result_out_of_range)
@@ -52,7 +53,7 @@ Bytes parseBytes(std::string_view text) {
              "mi, gi), "
              "such as 4g or 512mi",
              escaped(text));
-    if (errc == std::errc::result_out_of_range || number > largest / unit->size)
+    if (errc == std::errc::result_out_of_range || number > largestAmount / unit->size)
         fail(ErrorCode::InvalidArgs, "\"{}\" is more memory than can be counted", escaped(text));
     if (number == 0)
         fail(ErrorCode::InvalidArgs, "an amount of memory must be at least one byte");
@@ -62,8 +63,8 @@ Bytes parseBytes(std::string_view text) {
 std::string formatBytes(Bytes amount) {
     if (amount.count == 0)
         return "0";
-    Unit best = units.front();
-    for (const Unit& unit : units) {
+    MemoryUnit best = memoryUnits.front();
+    for (const MemoryUnit& unit : memoryUnits) {
         if (amount.count % unit.size == 0 && unit.size > best.size)
             best = unit;
     }

@@ -13,24 +13,39 @@ namespace genv::core {
 
 namespace {
 
-struct Unit {
+struct TimeUnit {
     std::string_view name;
     std::uint64_t milliseconds;
 };
 
-constexpr std::uint64_t second = 1000;
-constexpr std::uint64_t minute = 60 * second;
-constexpr std::uint64_t hour = 60 * minute;
-constexpr std::uint64_t day = 24 * hour;
-constexpr std::uint64_t longest = 100ULL * 366 * day;
+constexpr std::uint64_t oneSecond = 1000;
+constexpr std::uint64_t oneMinute = 60 * oneSecond;
+constexpr std::uint64_t oneHour = 60 * oneMinute;
+constexpr std::uint64_t oneDay = 24 * oneHour;
+constexpr std::uint64_t longestDuration = 100ULL * 366 * oneDay;
 
-constexpr std::array units{
-    Unit{"", second},       Unit{"ms", 1},          Unit{"msec", 1},         Unit{"s", second},
-    Unit{"sec", second},    Unit{"second", second}, Unit{"seconds", second}, Unit{"m", minute},
-    Unit{"min", minute},    Unit{"minute", minute}, Unit{"minutes", minute}, Unit{"h", hour},
-    Unit{"hr", hour},       Unit{"hour", hour},     Unit{"hours", hour},     Unit{"d", day},
-    Unit{"day", day},       Unit{"days", day},      Unit{"w", 7 * day},      Unit{"week", 7 * day},
-    Unit{"weeks", 7 * day},
+constexpr std::array timeUnits{
+    TimeUnit{"", oneSecond},
+    TimeUnit{"ms", 1},
+    TimeUnit{"msec", 1},
+    TimeUnit{"s", oneSecond},
+    TimeUnit{"sec", oneSecond},
+    TimeUnit{"second", oneSecond},
+    TimeUnit{"seconds", oneSecond},
+    TimeUnit{"m", oneMinute},
+    TimeUnit{"min", oneMinute},
+    TimeUnit{"minute", oneMinute},
+    TimeUnit{"minutes", oneMinute},
+    TimeUnit{"h", oneHour},
+    TimeUnit{"hr", oneHour},
+    TimeUnit{"hour", oneHour},
+    TimeUnit{"hours", oneHour},
+    TimeUnit{"d", oneDay},
+    TimeUnit{"day", oneDay},
+    TimeUnit{"days", oneDay},
+    TimeUnit{"w", 7 * oneDay},
+    TimeUnit{"week", 7 * oneDay},
+    TimeUnit{"weeks", 7 * oneDay},
 };
 
 void skipSpaces(std::string_view& text) {
@@ -38,10 +53,10 @@ void skipSpaces(std::string_view& text) {
         text.remove_prefix(1);
 }
 
-const Unit* takeUnit(std::string_view& text) {
+const TimeUnit* takeUnit(std::string_view& text) {
     const std::size_t length = std::min(text.find_first_of(" 0123456789"), text.size());
     const std::string_view name = text.substr(0, length);
-    for (const Unit& unit : units) {
+    for (const TimeUnit& unit : timeUnits) {
         if (unit.name == name) {
             text.remove_prefix(length);
             return &unit;
@@ -65,11 +80,11 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
             break;
         rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
         skipSpaces(rest);
-        const Unit* unit = takeUnit(rest);
-        good = unit != nullptr && number <= longest / unit->milliseconds;
+        const TimeUnit* unit = takeUnit(rest);
+        good = unit != nullptr && number <= longestDuration / unit->milliseconds;
         if (good)
             total += number * unit->milliseconds;
-        good = good && total <= longest;
+        good = good && total <= longestDuration;
         skipSpaces(rest);
     } while (good && !rest.empty());
     if (!good)
@@ -80,12 +95,12 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
 }
 
 std::string formatDuration(std::chrono::milliseconds span) {
-    constexpr std::array written{Unit{"d", day}, Unit{"h", hour}, Unit{"min", minute},
-                                 Unit{"s", second}};
+    constexpr std::array written{TimeUnit{"d", oneDay}, TimeUnit{"h", oneHour},
+                                 TimeUnit{"min", oneMinute}, TimeUnit{"s", oneSecond}};
     auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(span.count(), 0));
     std::string text;
     int places = 0;
-    for (const Unit& unit : written) {
+    for (const TimeUnit& unit : written) {
         const std::uint64_t count = left / unit.milliseconds;
         left %= unit.milliseconds;
         if (count > 0 && places < 2) {

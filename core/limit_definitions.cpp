@@ -62,7 +62,7 @@ std::uint64_t longestIdle(const LimitUseSources& from) {
     return wholeSeconds(idle);
 }
 
-constexpr std::array definitions{
+constexpr std::array limitRows{
     LimitDefinition{
         "MaxDevicesPerUser", "max-devices-per-user", &Limits::maxDevices, LimitScope::User,
         LimitedRequest::Devices, &heldDevices, "device", "DEVICES", "DEVICES", "Devices of a user",
@@ -139,14 +139,14 @@ std::optional<std::uint64_t> LimitDefinition::allowed(const Limits& limits) cons
 }
 
 std::span<const LimitDefinition> limitDefinitions() {
-    return definitions;
+    return limitRows;
 }
 
 const LimitDefinition* findLimit(std::string_view name) {
     const auto found =
-        std::find_if(definitions.begin(), definitions.end(),
+        std::find_if(limitRows.begin(), limitRows.end(),
                      [&](const LimitDefinition& limit) { return limit.name == name; });
-    return found == definitions.end() ? nullptr : &*found;
+    return found == limitRows.end() ? nullptr : &*found;
 }
 
 } // namespace genv::core

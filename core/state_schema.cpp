@@ -117,23 +117,24 @@ const json& field(const json& object, const char* name, json::value_t type) {
 // Clients hold a signed 64-bit number at best, so a larger one is none of this service's.
 constexpr std::uint64_t largestNumber = std::uint64_t{1} << 62U;
 
-std::uint64_t number(const json& object, const char* name, std::uint64_t largest = largestNumber) {
+std::uint64_t requireNumber(const json& object, const char* name,
+                            std::uint64_t largest = largestNumber) {
     const auto value = field(object, name, json::value_t::number_unsigned).get<std::uint64_t>();
     if (value > largest)
         throw StateError(fmt::format("\"{}\" is out of range", name));
     return value;
 }
 
-std::uint32_t number32(const json& object, const char* name) {
+std::uint32_t requireNumber32(const json& object, const char* name) {
     return static_cast<std::uint32_t>(
-        number(object, name, std::numeric_limits<std::uint32_t>::max()));
+        requireNumber(object, name, std::numeric_limits<std::uint32_t>::max()));
 }
 
 const std::string& text(const json& object, const char* name) {
     return field(object, name, json::value_t::string).get_ref<const std::string&>();
 }
 
-const json& list(const json& object, const char* name) {
+const json& requireList(const json& object, const char* name) {
     return field(object, name, json::value_t::array);
 }
 
@@ -147,11 +148,11 @@ bool flagIfAny(const json& object, const char* name) {
 }
 
 json listIfAny(const json& object, const char* name) {
-    return object.contains(name) ? list(object, name) : json::array();
+    return object.contains(name) ? requireList(object, name) : json::array();
 }
 
 BootTime bootTime(const json& object, const char* name) {
-    return BootTime{std::chrono::microseconds{number(object, name)}};
+    return BootTime{std::chrono::microseconds{requireNumber(object, name)}};
 }
 
 void requireObject(const json& value, const char* what) {
@@ -161,10 +162,10 @@ void requireObject(const json& value, const char* what) {
 
 ProcessIdentity decodeIdentity(const json& value) {
     requireObject(value, "a process");
-    const std::uint32_t pid = number32(value, "pid");
+    const std::uint32_t pid = requireNumber32(value, "pid");
     if (pid <= 1)
         throw StateError("a process has an impossible pid");
-    return {pid, number(value, "start_time")};
+    return {pid, requireNumber(value, "start_time")};
 }
 
 RootProcess decodeProcess(const json& value) {
@@ -176,7 +177,7 @@ std::optional<PendingEnd> pendingEndIfAny(const json& object) {
         return std::nullopt;
     const json& value = field(object, "pending_end", json::value_t::object);
     PendingEnd end{flag(value, "by_owner"), {}};
-    for (const json& member : list(value, "members"))
+    for (const json& member : requireList(value, "members"))
         end.members.push_back(decodeIdentity(member));
     return end;
 }
@@ -192,20 +193,20 @@ Attachment decodeAttachment(const json& value) {
     requireObject(value, "an attachment");
     Attachment attachment;
     attachment.device.uuid = text(value, "device");
-    attachment.device.index = number32(value, "index");
+    attachment.device.index = requireNumber32(value, "index");
     const std::string& kind = text(value, "kind");
     if (kind != "gpu" && kind != "mig")
         throw StateError("an attachment is to an unknown kind of device");
     attachment.device.kind = kind == "gpu" ? DeviceKind::Gpu : DeviceKind::MigInstance;
     attachment.device.model = text(value, "model");
-    attachment.device.totalMemory = {number(value, "total_memory")};
-    const Bytes share{number(value, "share")};
+    attachment.device.totalMemory = {requireNumber(value, "total_memory")};
+    const Bytes share{requireNumber(value, "share")};
     if (share.count != 0)
         attachment.share = share;
     attachment.overSubscribed = flag(value, "over_subscribed");
     attachment.exempt = flagIfAny(value, "exempt");
-    attachment.since = fromMicroseconds(number(value, "since"));
-    attachment.sequence = number(value, "sequence");
+    attachment.since = fromMicroseconds(requireNumber(value, "since"));
+    attachment.sequence = requireNumber(value, "sequence");
     attachment.lease = leaseIfAny(value);
     for (const json& ticket : listIfAny(value, "kept_for")) {
         if (!ticket.is_number_unsigned() || ticket.get<std::uint64_t>() > largestNumber)
@@ -218,10 +219,10 @@ Attachment decodeAttachment(const json& value) {
 AttachRequest decodeRequest(const json& value) {
     AttachRequest request;
     if (value.contains("count")) {
-        request.wanted = CountWanted{number32(value, "count"), flagIfAny(value, "exact")};
+        request.wanted = CountWanted{requireNumber32(value, "count"), flagIfAny(value, "exact")};
     } else if (value.contains("indices")) {
         IndicesWanted wanted;
-        for (const json& index : list(value, "indices")) {
+        for (const json& index : requireList(value, "indices")) {
             if (!index.is_number_unsigned() ||
                 index.get<std::uint64_t>() > std::numeric_limits<DeviceIndex>::max())
                 throw StateError("a request has an impossible index");
@@ -230,7 +231,7 @@ AttachRequest decodeRequest(const json& value) {
         request.wanted = std::move(wanted);
     } else if (value.contains("uuids")) {
         UuidsWanted wanted;
-        for (const json& uuid : list(value, "uuids")) {
+        for (const json& uuid : requireList(value, "uuids")) {
             if (!uuid.is_string())
                 throw StateError("a request has an impossible UUID");
             wanted.uuids.push_back(uuid.get<DeviceUuid>());
@@ -242,7 +243,7 @@ AttachRequest decodeRequest(const json& value) {
     if (value.contains("model"))
         request.model = text(value, "model");
     if (value.contains("share"))
-        request.share = Bytes{number(value, "share")};
+        request.share = Bytes{requireNumber(value, "share")};
     request.overSubscribe = flag(value, "over_subscribe");
     return request;
 }
@@ -250,15 +251,15 @@ AttachRequest decodeRequest(const json& value) {
 Wait decodeWait(const json& value) {
     requireObject(value, "a wait");
     Wait wait;
-    wait.ticket = number(value, "ticket");
+    wait.ticket = requireNumber(value, "ticket");
     wait.request = decodeRequest(field(value, "request", json::value_t::object));
-    wait.since = fromMicroseconds(number(value, "since"));
-    wait.actor = number32(value, "actor");
+    wait.since = fromMicroseconds(requireNumber(value, "since"));
+    wait.actor = requireNumber32(value, "actor");
     wait.exempt = flag(value, "exempt");
     wait.startsEnvironment = flag(value, "starts_environment");
     wait.joined = flag(value, "joined");
     if (value.contains("lifetime"))
-        wait.lifetime = std::chrono::seconds{number32(value, "lifetime")};
+        wait.lifetime = std::chrono::seconds{requireNumber32(value, "lifetime")};
     if (value.contains("began"))
         wait.began = bootTime(value, "began");
     return wait;
@@ -266,8 +267,8 @@ Wait decodeWait(const json& value) {
 
 HeldLock decodeLock(const json& value) {
     requireObject(value, "a lock");
-    HeldLock lock{number(value, "number"), {}};
-    for (const json& device : list(value, "devices")) {
+    HeldLock lock{requireNumber(value, "number"), {}};
+    for (const json& device : requireList(value, "devices")) {
         if (!device.is_string())
             throw StateError("a lock is on something that is no device");
         lock.devices.push_back(device.get<std::string>());
@@ -277,7 +278,7 @@ HeldLock decodeLock(const json& value) {
 
 LockWait decodeLockWait(const json& value) {
     requireObject(value, "a wait for a lock");
-    return {number(value, "ticket"), number32(value, "actor")};
+    return {requireNumber(value, "ticket"), requireNumber32(value, "actor")};
 }
 
 Configuration decodeConfiguration(const json& value) {
@@ -288,9 +289,9 @@ Configuration decodeConfiguration(const json& value) {
         requireName(*configuration.name);
     }
     if (value.contains("gpus"))
-        configuration.gpus = number32(value, "gpus");
+        configuration.gpus = requireNumber32(value, "gpus");
     if (value.contains("gpu_memory"))
-        configuration.gpuMemory = Bytes{number(value, "gpu_memory")};
+        configuration.gpuMemory = Bytes{requireNumber(value, "gpu_memory")};
     return configuration;
 }
 
@@ -299,25 +300,25 @@ Environment decodeEnvironment(const json& document) {
     Environment environment;
     environment.id = text(document, "id");
     requireIdentifier(environment.id, "id");
-    environment.uid = number32(document, "uid");
+    environment.uid = requireNumber32(document, "uid");
     environment.user = text(document, "user");
-    environment.created = fromMicroseconds(number(document, "created"));
+    environment.created = fromMicroseconds(requireNumber(document, "created"));
     if (document.contains("created_boot"))
         environment.createdSinceBoot = bootTime(document, "created_boot");
     if (document.contains("began"))
         environment.began = bootTime(document, "began");
     environment.exempt = flagIfAny(document, "exempt");
-    environment.sequence = number(document, "sequence");
+    environment.sequence = requireNumber(document, "sequence");
     environment.configuration =
         decodeConfiguration(field(document, "configuration", json::value_t::object));
-    for (const json& process : list(document, "processes"))
+    for (const json& process : requireList(document, "processes"))
         environment.processes.push_back(decodeProcess(process));
-    for (const json& kernel : list(document, "kernels")) {
+    for (const json& kernel : requireList(document, "kernels")) {
         requireObject(kernel, "a kernel");
         requireIdentifier(text(kernel, "id"), "kernel");
         environment.kernels.push_back({text(kernel, "id"), decodeProcess(kernel)});
     }
-    for (const json& attachment : list(document, "attachments"))
+    for (const json& attachment : requireList(document, "attachments"))
         environment.attachments.push_back(decodeAttachment(attachment));
     environment.lease = leaseIfAny(document);
     environment.pendingEnd = pendingEndIfAny(document);

@@ -11,12 +11,8 @@
 
 namespace genv::policy {
 
-namespace {
-
-using namespace std::chrono_literals;
-
-// What is waited for before a question is asked again; then it has no answer.
-constexpr std::array<std::chrono::milliseconds, 3> pauses{50ms, 200ms, 800ms};
+// Named, since PolkitAuthorizer::Authority has members of these types.
+namespace polkit {
 
 struct Unref {
     void operator()(gpointer object) const { g_object_unref(object); }
@@ -61,6 +57,16 @@ struct Pending {
     }
 };
 using PendingPtr = std::shared_ptr<Pending>;
+
+} // namespace polkit
+
+namespace {
+
+using namespace polkit;
+using namespace std::chrono_literals;
+
+// What is waited for before a question is asked again; then it has no answer.
+constexpr std::array<std::chrono::milliseconds, 3> pauses{50ms, 200ms, 800ms};
 
 // C callbacks carry a shared_ptr through a pointer that the last of them takes back.
 template <typename T>
@@ -167,10 +173,10 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
     // The connection that libpolkit shares, held so that it stays the one that was told not to end
     // the process: a bus that goes away is the main loop's to report, and GDBus's SIGTERM looks
     // like somebody stopped the service.
-    ObjectPtr<GDBusConnection> connection;
-    ObjectPtr<PolkitAuthority> object;
+    polkit::ObjectPtr<GDBusConnection> connection;
+    polkit::ObjectPtr<PolkitAuthority> object;
     bool getting = false;
-    std::vector<std::weak_ptr<Pending>> waiting;
+    std::vector<std::weak_ptr<polkit::Pending>> waiting;
 
     void get() {
         if (!std::exchange(getting, true))

@@ -154,7 +154,7 @@ bool isList(const core::HistoryValue& value) {
            std::holds_alternative<std::vector<std::string>>(value);
 }
 
-std::size_t sizeOf(const core::HistoryValue& value) {
+std::size_t sizeOfValue(const core::HistoryValue& value) {
     if (const auto* text = std::get_if<std::string>(&value))
         return text->size();
     if (const auto* numbers = std::get_if<std::vector<std::uint32_t>>(&value))
@@ -200,7 +200,7 @@ std::size_t sizeOf(const core::HistoryRow& row) {
     constexpr std::size_t ofAnEntry = 24; // the container, the type, lengths and alignment
     std::size_t bytes = row.cursor.size() + row.kind.size() + row.message.size() + 8 * ofAnEntry;
     for (const auto& [key, value] : row.details)
-        bytes += ofAnEntry + key.size() + sizeOf(value);
+        bytes += ofAnEntry + key.size() + sizeOfValue(value);
     return bytes;
 }
 

@@ -26,7 +26,6 @@ constexpr std::size_t mostOfStat = 4096;
 constexpr std::size_t mostOfStatus = 16384;
 constexpr std::size_t mostOfEnvironment = 1 << 20;
 constexpr std::size_t mostOfArguments = 1 << 16;
-constexpr std::size_t mostAncestors = 512;
 
 std::string procPath(core::Pid pid, std::string_view file) {
     return fmt::format("/proc/{}/{}", pid, file);

@@ -36,7 +36,10 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 /// Which process has a pid now; nothing when none has.
 std::optional<core::ProcessIdentity> readIdentity(core::Pid pid);
 
-/// The ancestors of a process, parent first and without pid 1, at most 512 of them.
+/// How many ancestors of a process are read at most: nobody's lineage takes for ever.
+inline constexpr std::size_t mostAncestors = 512;
+
+/// The ancestors of a process, parent first and without pid 1, at most `mostAncestors` of them.
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
 
 /// The two together.

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "service/posix/shortage.hpp"
+#include "service/processes/proc_files.hpp"
 #include "service/processes/proc_text.hpp"
 
 #include <fcntl.h>
@@ -15,8 +16,6 @@
 namespace genv::service {
 
 namespace {
-
-constexpr std::size_t mostAncestors = 512;
 
 // PIDFD_THREAD, of Linux 6.9: which headers need not have, and earlier kernels give to nobody.
 constexpr int threadFlag = O_EXCL;

@@ -17,6 +17,7 @@
 namespace genv::fuzz::nvml_driver {
 
 using namespace service::nvml;
+using service::nvml::Device; // and no other one
 
 // The input that is being played, within one run of the target.
 Bytes* driver = nullptr;

@@ -15,21 +15,21 @@ void heading(int indent, std::string_view key) {
     fmt::print("{:{}}{}\n", "", indent, key);
 }
 
-std::string inMib(std::optional<std::uint64_t> bytes) {
+std::string mibText(std::optional<std::uint64_t> bytes) {
     return bytes ? fmt::format("{} MiB", mib(*bytes)) : "N/A";
 }
 
-std::string reading(std::optional<unsigned> value, const char* unit) {
+std::string readingText(std::optional<unsigned> value, const char* unit) {
     return value ? fmt::format("{} {}", *value, unit) : "N/A";
 }
 
 void memoryText(int indent, const std::optional<Memory>& memory) {
     heading(indent, "FB Memory Usage");
-    line(indent + 4, "Total", memory ? inMib(memory->total) : "N/A");
+    line(indent + 4, "Total", memory ? mibText(memory->total) : "N/A");
     if (memory && memory->reserved)
-        line(indent + 4, "Reserved", inMib(memory->reserved));
-    line(indent + 4, "Used", memory ? inMib(memory->used) : "N/A");
-    line(indent + 4, "Free", memory ? inMib(memory->free) : "N/A");
+        line(indent + 4, "Reserved", mibText(memory->reserved));
+    line(indent + 4, "Used", memory ? mibText(memory->used) : "N/A");
+    line(indent + 4, "Free", memory ? mibText(memory->free) : "N/A");
     heading(indent, "BAR1 Memory Usage");
     line(indent + 4, "Total", "256 MiB");
     line(indent + 4, "Used", "1 MiB");
@@ -59,7 +59,7 @@ void processesText(const Gpu& gpu) {
         line(8, "Process ID", std::to_string(process.pid));
         line(12, "Type", process.type);
         line(12, "Name", process.name);
-        line(12, "Used GPU Memory", inMib(process.used));
+        line(12, "Used GPU Memory", mibText(process.used));
     }
 }
 
@@ -87,11 +87,11 @@ void gpuText(const Gpu& gpu, const std::string& display) {
         memoryText(4, gpu.memory);
     if (shows("UTILIZATION")) {
         heading(4, "Utilization");
-        line(8, "Gpu", reading(gpu.utilization, "%"));
+        line(8, "Gpu", readingText(gpu.utilization, "%"));
     }
     if (shows("TEMPERATURE")) {
         heading(4, "Temperature");
-        line(8, "GPU Current Temp", reading(gpu.temperature, "C"));
+        line(8, "GPU Current Temp", readingText(gpu.temperature, "C"));
     }
     if (shows("PIDS"))
         processesText(gpu);
@@ -101,11 +101,11 @@ void gpuText(const Gpu& gpu, const std::string& display) {
 void memoryXml(int indent, const std::optional<Memory>& memory) {
     const std::string tabs(static_cast<std::size_t>(indent), '\t');
     fmt::print("{}<fb_memory_usage>\n", tabs);
-    fmt::print("{}\t<total>{}</total>\n", tabs, memory ? inMib(memory->total) : "N/A");
+    fmt::print("{}\t<total>{}</total>\n", tabs, memory ? mibText(memory->total) : "N/A");
     if (memory && memory->reserved)
-        fmt::print("{}\t<reserved>{}</reserved>\n", tabs, inMib(memory->reserved));
-    fmt::print("{}\t<used>{}</used>\n", tabs, memory ? inMib(memory->used) : "N/A");
-    fmt::print("{}\t<free>{}</free>\n", tabs, memory ? inMib(memory->free) : "N/A");
+        fmt::print("{}\t<reserved>{}</reserved>\n", tabs, mibText(memory->reserved));
+    fmt::print("{}\t<used>{}</used>\n", tabs, memory ? mibText(memory->used) : "N/A");
+    fmt::print("{}\t<free>{}</free>\n", tabs, memory ? mibText(memory->free) : "N/A");
     fmt::print("{}</fb_memory_usage>\n", tabs);
     fmt::print("{0}<bar1_memory_usage>\n{0}\t<total>256 MiB</total>\n{0}\t<used>1 MiB</used>\n"
                "{0}\t<free>255 MiB</free>\n{0}</bar1_memory_usage>\n",
@@ -121,7 +121,7 @@ void processesXml(const Gpu& gpu) {
                    "\t\t\t\t<process_name>{}</process_name>\n"
                    "\t\t\t\t<used_memory>{}</used_memory>\n\t\t\t</process_info>\n",
                    process.gi, process.ci, process.pid, process.type, process.name,
-                   inMib(process.used));
+                   mibText(process.used));
     }
     fmt::print("\t\t</processes>\n");
 }
@@ -145,7 +145,7 @@ void gpuXml(const Gpu& gpu) {
                gpu.uuid, gpu.index);
     memoryXml(2, gpu.memory);
     fmt::print("\t\t<utilization>\n\t\t\t<gpu_util>{}</gpu_util>\n\t\t</utilization>\n",
-               reading(gpu.utilization, "%"));
+               readingText(gpu.utilization, "%"));
     processesXml(gpu);
     fmt::print("\t\t<accounted_processes>\n\t\t</accounted_processes>\n\t</gpu>\n\n");
 }
