@@ -61,7 +61,7 @@ class Settings {
     }
 
     std::optional<std::string> text(const char* name, std::size_t longest) const {
-        const auto value = variables_(name);
+        auto value = variables_(name);
         if (!value)
             return std::nullopt;
         bool good = !value->empty() && value->size() <= longest;

@@ -36,13 +36,13 @@ Record::Record(const Kind& kind, core::Severity severity, std::string line)
 void Record::nameUser(std::uint32_t uid, std::string_view name) {
     const std::string number = fmt::format("uid {}", uid);
     const std::string both = fmt::format("{} ({})", core::escaped(name), uid);
-    for (std::size_t at = line_.find(number); at != std::string::npos;
-         at = line_.find(number, at)) {
+    std::size_t at = line_.find(number);
+    while (at != std::string::npos) {
         const std::size_t end = at + number.size();
-        const bool isWhole = end == line_.size() || line_[end] < '0' || line_[end] > '9';
+        const bool isWhole = line_.find_first_of("0123456789", end) != end;
         if (isWhole)
             line_.replace(at, number.size(), both);
-        at += isWhole ? both.size() : number.size();
+        at = line_.find(number, at + (isWhole ? both.size() : number.size()));
     }
 }
 

@@ -125,10 +125,9 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
             if (!isLent)
                 continue;
             ++refusedExtensions_;
-            EXPECT_EQ(codeOf([&] {
-                          ledger.configure(environment.id,
-                                           {{}, {}, {}, std::chrono::seconds{longest * 2}},
-                                           environment.uid);
+            EXPECT_EQ(codeOf([&, &held = environment] {
+                          ledger.configure(held.id, {{}, {}, {}, std::chrono::seconds{longest * 2}},
+                                           held.uid);
                       }),
                       core::ErrorCode::DeviceUnavailable);
         }

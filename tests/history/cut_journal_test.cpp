@@ -10,7 +10,9 @@
 #include <systemd/sd-journal.h>
 
 #include <csignal>
+#include <cstdio>
 #include <functional>
+#include <memory>
 
 namespace genv::tests {
 namespace {
@@ -89,9 +91,9 @@ TEST_F(CutJournal, IsSaidToBeUnreadableWhenItIsCutAgain) {
 
 // A file of one page and no byte.
 void readNothing() {
-    FILE* file = ::tmpfile();
+    const std::unique_ptr<FILE, decltype(&std::fclose)> file(std::tmpfile(), &std::fclose);
     const auto* page = static_cast<volatile char*>(
-        ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, ::fileno(file), 0));
+        ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, ::fileno(file.get()), 0));
     static_cast<void>(*page);
 }
 

@@ -98,9 +98,9 @@ class HungReads : public ::testing::Test {
     }
     // One that never answers, of a user.
     const Child& addHung(core::Uid uid, const std::string& file = "stat") {
-        const Child& child = children.emplace_back(Child::Options{.uid = uid});
-        hung.emplace_back(child.pid(), file);
-        return child;
+        children.emplace_back(Child::Options{.uid = uid});
+        hung.emplace_back(children.back().pid(), file);
+        return children.back();
     }
 
     std::vector<std::string> told;
