@@ -93,14 +93,14 @@ class Activation : public std::enable_shared_from_this<Activation> {
     void start() {
         requireOwnerOfId();
         // Whether it is joined or a new one starts is known once its end is decided.
-        if (joined() != nullptr && joined()->pendingEnd && context_.lingering.isSettling() &&
-            !std::exchange(hasSettled_, true)) {
-            context_.lingering.whenSettled(later([this] { start(); }));
+        if (joined() != nullptr && joined()->pendingEnd &&
+            context_.sharing.lingering.isSettling() && !std::exchange(hasSettled_, true)) {
+            context_.sharing.lingering.whenSettled(later([this] { start(); }));
             return;
         }
         if (wanted_.waiting.wait)
-            waits_ = context_.waitingCalls.remember(reply_);
-        reading_ = context_.listCalls.enter(actor());
+            waits_ = context_.calls.waitingCalls.remember(reply_);
+        reading_ = context_.calls.listCalls.enter(actor());
         if (wanted_.kernel)
             findKernel();
         else
@@ -112,7 +112,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     void requireOwnerOfId() const {
         const core::Environment* existing =
-            wanted_.id ? context_.ledger.find(*wanted_.id) : nullptr;
+            wanted_.id ? context_.sharing.ledger.find(*wanted_.id) : nullptr;
         if (existing != nullptr && existing->uid != wanted_.owner)
             core::fail(core::ErrorCode::AlreadyExists,
                        "environment {} exists already and belongs to {}", existing->id,
@@ -120,13 +120,13 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     void findKernel() {
-        context_.kernels.find(
+        context_.machine.kernels.find(
             actor(), wanted_.owner, *wanted_.kernel, reply_.caller().pid,
             later([this](const core::Kernels::Found& found) {
                 const core::ProcessIdentity process = foundKernel(*wanted_.kernel, found);
-                context_.processes.pin(
+                context_.machine.processes.pin(
                     process.pid, actor(), later([this, process](const auto& pinned) {
-                        kernel_ = adoptKernel(context_.processes, *wanted_.kernel, process,
+                        kernel_ = adoptKernel(context_.machine.processes, *wanted_.kernel, process,
                                               pinned.get(), wanted_.owner);
                         learnOwner();
                     }));
@@ -141,33 +141,35 @@ class Activation : public std::enable_shared_from_this<Activation> {
             learnOwner();
         });
         if (wanted_.process) {
-            context_.processes.pinDescriptor(wanted_.process->get(), actor(), std::move(pinned));
+            context_.machine.processes.pinDescriptor(wanted_.process->get(), actor(),
+                                                     std::move(pinned));
             return;
         }
         const core::Pid pid = wanted_.pid.value_or(reply_.caller().pid);
         if (pid == 0)
             core::fail(core::ErrorCode::InvalidArgs,
                        "give pid or process: the bus does not know the caller's");
-        context_.processes.pin(pid, actor(), std::move(pinned));
+        context_.machine.processes.pin(pid, actor(), std::move(pinned));
     }
 
     void learnOwner() {
         reading_.reset();
         resume();
-        context_.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
-                                    owner_ = owner;
-                                    claim();
-                                }));
+        context_.machine.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
+                                            owner_ = owner;
+                                            claim();
+                                        }));
     }
 
     // A service that was started again is asked again; what waited under an id that the service
     // chose goes on under it.
     void resume() {
-        const core::Environment* waiting = wanted_.waiting.wait && !wanted_.id
-                                               ? context_.ledger.environmentOfRoot(rootIdentity())
-                                               : nullptr;
+        const core::Environment* waiting =
+            wanted_.waiting.wait && !wanted_.id
+                ? context_.sharing.ledger.environmentOfRoot(rootIdentity())
+                : nullptr;
         if (waiting != nullptr && waiting->uid == wanted_.owner &&
-            context_.queue.isAbandoned(waiting->id))
+            context_.sharing.queue.isAbandoned(waiting->id))
             wanted_.id = waiting->id;
         resumeKernel();
     }
@@ -181,8 +183,9 @@ class Activation : public std::enable_shared_from_this<Activation> {
                    (known.process.identity == rootIdentity() ||
                     (known.process.pin && known.process.pin->hasExited()));
         };
-        for (const core::EnvironmentId& id : context_.ledger.environmentsOf(wanted_.owner)) {
-            const auto& kernels = context_.ledger.get(id).kernels;
+        for (const core::EnvironmentId& id :
+             context_.sharing.ledger.environmentsOf(wanted_.owner)) {
+            const auto& kernels = context_.sharing.ledger.get(id).kernels;
             if (std::any_of(kernels.begin(), kernels.end(), isIt)) {
                 wanted_.id = id;
                 restarts_ = true;
@@ -193,11 +196,11 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     // The environment that is joined, or null when a new one starts.
     [[nodiscard]] const core::Environment* joined() const {
-        return wanted_.id ? context_.ledger.find(*wanted_.id) : nullptr;
+        return wanted_.id ? context_.sharing.ledger.find(*wanted_.id) : nullptr;
     }
 
     [[nodiscard]] core::EnvironmentId id() const {
-        return wanted_.id ? *wanted_.id : context_.ledger.freeId(rootIdentity().pid);
+        return wanted_.id ? *wanted_.id : context_.sharing.ledger.freeId(rootIdentity().pid);
     }
 
     [[nodiscard]] core::ProcessIdentity rootIdentity() const {
@@ -209,8 +212,8 @@ class Activation : public std::enable_shared_from_this<Activation> {
     template <typename Function>
     auto asIfLeft(Function function) const {
         const core::Supposition supposition(
-            context_.ledger,
-            context_.ledger.leftBy(rootIdentity(), wanted_.owner, wanted_.id.value_or("")));
+            context_.sharing.ledger,
+            context_.sharing.ledger.leftBy(rootIdentity(), wanted_.owner, wanted_.id.value_or("")));
         return function();
     }
 
@@ -223,7 +226,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         };
         claim.stillHolds = [self](const core::Placement& placement) {
             return self->asIfLeft(
-                [&] { return self->context_.queue.stillHolds(placement, self->joined()); });
+                [&] { return self->context_.sharing.queue.stillHolds(placement, self->joined()); });
         };
         claim.quota = [self](const std::optional<core::Placement>& placement) {
             return self->asIfLeft([&] { return self->quota(placement); });
@@ -274,15 +277,15 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     [[nodiscard]] core::QuotaViolation
     quota(const std::optional<core::Placement>& placement) const {
-        const core::Limits limits = context_.settings().limits.of(owner_);
+        const core::Limits limits = context_.settings.current().limits.of(owner_);
         const core::Environment* environment = joined();
         const auto kept = keptFor(context_, wanted_.owner, environment, placement);
         auto violation =
             environment == nullptr
-                ? core::admitActivation(context_.ledger, owner_, limits, placement, kept)
-            : placement
-                ? core::admitAttachment(context_.ledger, *environment, limits, *placement, kept)
-                : std::nullopt;
+                ? core::admitActivation(context_.sharing.ledger, owner_, limits, placement, kept)
+            : placement ? core::admitAttachment(context_.sharing.ledger, *environment, limits,
+                                                *placement, kept)
+                        : std::nullopt;
         if (!violation && wanted_.waiting.lifetime)
             violation =
                 core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
@@ -294,10 +297,10 @@ class Activation : public std::enable_shared_from_this<Activation> {
 
     void apply(const std::optional<core::Placement>& placement, bool exempt) {
         requireOwnerOfId();
-        core::Ledger& ledger = context_.ledger;
+        core::Ledger& ledger = context_.sharing.ledger;
         const core::EnvironmentId id = asIfLeft([&] { return this->id(); });
         const auto abandoned = placement && placement->waitsFor && joined() != nullptr
-                                   ? context_.queue.abandoned(id, *placement->waitsFor)
+                                   ? context_.sharing.queue.abandoned(id, *placement->waitsFor)
                                    : std::nullopt;
         if (joined() == nullptr)
             // What was asked about was worked out for this lifetime.
@@ -311,7 +314,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
             reply_.send(id, environmentPath(id));
             return;
         }
-        awaitDevices(context_.queue, context_.waitingCalls, reply_,
+        awaitDevices(context_.sharing.queue, context_.calls.waitingCalls, reply_,
                      abandoned ? *abandoned : ledger.get(id).waits.back().ticket, owner_,
                      wanted_.waiting.timeout, [self = shared_from_this(), id] {
                          answerOnceWarned(self->context_, self->reply_, id, [self, id] {
@@ -324,7 +327,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     [[nodiscard]] std::optional<std::chrono::seconds> lifetime() const {
         if (wanted_.waiting.lifetime)
             return wanted_.waiting.lifetime;
-        const auto most = context_.settings().limits.of(owner_).maxLifetime;
+        const auto most = context_.settings.current().limits.of(owner_).maxLifetime;
         if (!most)
             return std::nullopt;
         return std::max(std::chrono::floor<std::chrono::seconds>(*most), std::chrono::seconds{1});
@@ -346,10 +349,10 @@ class Activation : public std::enable_shared_from_this<Activation> {
               bool exempt) {
         const core::Terms terms{exempt, wanted_.waiting.lifetime};
         if (kernel_)
-            context_.ledger.addKernel(id, livingKernel(), actor(), placement, terms);
+            context_.sharing.ledger.addKernel(id, livingKernel(), actor(), placement, terms);
         else
-            context_.ledger.addProcess(id, core::adopt(process_, wanted_.owner, actor()), actor(),
-                                       placement, terms);
+            context_.sharing.ledger.addProcess(id, core::adopt(process_, wanted_.owner, actor()),
+                                               actor(), placement, terms);
     }
 
     [[nodiscard]] core::Kernel livingKernel() const {

@@ -24,17 +24,17 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
 
     void start() {
         if (wanted_.waiting.wait)
-            present_ = context_.waitingCalls.remember(reply_);
-        context_.users.describe(owner_.uid,
-                                reply_.later([self = shared_from_this()](const auto& owner) {
-                                    self->owner_ = owner;
-                                    self->claim();
-                                }));
+            present_ = context_.calls.waitingCalls.remember(reply_);
+        context_.machine.users.describe(
+            owner_.uid, reply_.later([self = shared_from_this()](const auto& owner) {
+                self->owner_ = owner;
+                self->claim();
+            }));
     }
 
   private:
     [[nodiscard]] const core::Environment& environment() const {
-        return sameEnvironment(context_.ledger, id_, sequence_);
+        return sameEnvironment(context_.sharing.ledger, id_, sequence_);
     }
 
     void claim() {
@@ -43,7 +43,7 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
         claim.plan = [self] { return self->plan(); };
         claim.target = [self](const auto& placement) { return self->target(*placement); };
         claim.stillHolds = [self](const core::Placement& placement) {
-            return self->context_.queue.stillHolds(placement, &self->environment());
+            return self->context_.sharing.queue.stillHolds(placement, &self->environment());
         };
         claim.quota = [self](const auto& placement) { return self->quota(*placement); };
         claim.apply = [self](const auto& placement, bool exempt) {
@@ -64,9 +64,9 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     }
 
     [[nodiscard]] core::QuotaViolation quota(const core::Placement& placement) const {
-        const core::Limits limits = context_.settings().limits.of(owner_);
+        const core::Limits limits = context_.settings.current().limits.of(owner_);
         if (auto violation =
-                core::admitAttachment(context_.ledger, environment(), limits, placement,
+                core::admitAttachment(context_.sharing.ledger, environment(), limits, placement,
                                       keptFor(context_, owner_.uid, &environment(), placement)))
             return violation;
         if (!wanted_.waiting.lifetime)
@@ -75,15 +75,15 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     }
 
     void apply(const core::Placement& placement, bool exempt) {
-        const auto abandoned = context_.queue.abandoned(id_, wanted_.request);
+        const auto abandoned = context_.sharing.queue.abandoned(id_, wanted_.request);
         if (!abandoned)
-            context_.ledger.attach(environment().id, placement, reply_.caller().uid,
-                                   {exempt, wanted_.waiting.lifetime});
+            context_.sharing.ledger.attach(environment().id, placement, reply_.caller().uid,
+                                           {exempt, wanted_.waiting.lifetime});
         if (!placement.waitsFor) {
             answer();
             return;
         }
-        awaitDevices(context_.queue, context_.waitingCalls, reply_,
+        awaitDevices(context_.sharing.queue, context_.calls.waitingCalls, reply_,
                      abandoned ? *abandoned : environment().waits.back().ticket, owner_,
                      wanted_.waiting.timeout, [self = shared_from_this()] {
                          answerOnceWarned(self->context_, self->reply_, self->id_,

@@ -30,10 +30,11 @@ struct Claim {
 inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
                                  const core::Environment* environment,
                                  const std::optional<core::Placement>& placement) {
-    const auto abandoned = environment != nullptr && placement && placement->waitsFor
-                               ? context.queue.abandoned(environment->id, *placement->waitsFor)
-                               : std::nullopt;
-    return context.queue.keptFor(owner, abandoned);
+    const auto abandoned =
+        environment != nullptr && placement && placement->waitsFor
+            ? context.sharing.queue.abandoned(environment->id, *placement->waitsFor)
+            : std::nullopt;
+    return context.sharing.queue.keptFor(owner, abandoned);
 }
 
 /// What a request gets now or, where it may wait, a placement that waits. A request that waited
@@ -44,11 +45,13 @@ inline std::optional<core::Placement> planFor(const Context& context,
                                               const core::Environment* environment,
                                               std::optional<std::chrono::seconds> lifetime,
                                               bool mayWait, core::Uid owner, core::Uid actor) {
-    core::Placement placement = context.queue.place(request, environment, lifetime, mayWait);
-    if (mayWait && environment != nullptr && context.queue.abandoned(environment->id, request))
+    core::Placement placement =
+        context.sharing.queue.place(request, environment, lifetime, mayWait);
+    if (mayWait && environment != nullptr &&
+        context.sharing.queue.abandoned(environment->id, request))
         placement.waitsFor = request;
     else if (placement.waitsFor)
-        context.queue.requireRoom(owner, actor);
+        context.sharing.queue.requireRoom(owner, actor);
     return placement;
 }
 
@@ -72,14 +75,14 @@ void give(const Context& context, const Reply<Values...>& reply, const Claim& cl
         claim.apply(placement, false);
         return;
     }
-    if (mayWait && context.lingering.isSettling()) {
-        context.lingering.whenSettled(reply.later([&context, reply, claim, placement] {
+    if (mayWait && context.sharing.lingering.isSettling()) {
+        context.sharing.lingering.whenSettled(reply.later([&context, reply, claim, placement] {
             requireUnchanged(claim, placement);
             give(context, reply, claim, placement, false);
         }));
         return;
     }
-    context.gate.passQuota(
+    context.calls.gate.passQuota(
         reply, claim.target(placement), *violation, [claim, placement, violation] {
             requireUnchanged(claim, placement);
             const core::QuotaViolation now = claim.quota(placement);
@@ -93,7 +96,7 @@ void give(const Context& context, const Reply<Values...>& reply, const Claim& cl
 /// free in a moment, since environments that hold some end just now.
 inline std::optional<std::optional<core::Placement>> planUnlessSettling(const Context& context,
                                                                         const Claim& claim) {
-    if (!context.lingering.isSettling())
+    if (!context.sharing.lingering.isSettling())
         return claim.plan();
     try {
         const std::optional<core::Placement> placement = claim.plan();
@@ -119,29 +122,30 @@ void carryOut(const Context& context, const Reply<Values...>& reply, const Claim
               int attempts = mostClaimAttempts, bool isSampled = false) {
     const auto planned = attempts > 1 ? planUnlessSettling(context, claim) : claim.plan();
     if (!planned) {
-        context.lingering.whenSettled(reply.later([&context, reply, claim, attempts, isSampled] {
-            carryOut(context, reply, claim, attempts - 1, isSampled);
-        }));
+        context.sharing.lingering.whenSettled(
+            reply.later([&context, reply, claim, attempts, isSampled] {
+                carryOut(context, reply, claim, attempts - 1, isSampled);
+            }));
         return;
     }
     const std::optional<core::Placement>& placement = *planned;
     if (!isSampled && hasOccupied(placement)) {
-        context.occupancy.sample(reply.later([&context, reply, claim, attempts] {
+        context.sharing.occupancy.sample(reply.later([&context, reply, claim, attempts] {
             carryOut(context, reply, claim, attempts, true);
         }));
         return;
     }
-    context.gate.pass(reply, claim.target(placement),
-                      [&context, reply, claim, placement, attempts] {
-                          if (!placement || claim.stillHolds(*placement)) {
-                              give(context, reply, claim, placement);
-                              return;
-                          }
-                          claim.plan(); // says what is in the way, when something is
-                          if (reply.caller().interactive || attempts <= 1)
-                              requireUnchanged(claim, placement);
-                          carryOut(context, reply, claim, attempts - 1, true);
-                      });
+    context.calls.gate.pass(reply, claim.target(placement),
+                            [&context, reply, claim, placement, attempts] {
+                                if (!placement || claim.stillHolds(*placement)) {
+                                    give(context, reply, claim, placement);
+                                    return;
+                                }
+                                claim.plan(); // says what is in the way, when something is
+                                if (reply.caller().interactive || attempts <= 1)
+                                    requireUnchanged(claim, placement);
+                                carryOut(context, reply, claim, attempts - 1, true);
+                            });
 }
 
 /// Answers a request that waited for its devices: where another's process uses one of them, after
@@ -149,13 +153,13 @@ void carryOut(const Context& context, const Reply<Values...>& reply, const Claim
 template <typename... Values, typename Answer>
 void answerOnceWarned(const Context& context, const Reply<Values...>& reply,
                       const core::EnvironmentId& id, Answer answer) {
-    const auto indices = context.ledger.get(id).deviceIndices();
+    const auto indices = context.sharing.ledger.get(id).deviceIndices();
     const auto isOccupied = [&](core::DeviceIndex index) {
-        const core::Device* device = context.ledger.devices().find(index);
+        const core::Device* device = context.sharing.ledger.devices().find(index);
         return device != nullptr && device->occupied;
     };
     if (std::any_of(indices.begin(), indices.end(), isOccupied))
-        context.occupancy.sample(reply.later(std::move(answer)));
+        context.sharing.occupancy.sample(reply.later(std::move(answer)));
     else
         answer();
 }

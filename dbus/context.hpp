@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the method handlers work with. It owns nothing; whoever wires the service outlives every
-// handler.
+// The assemblies that method handlers work with. Each handler takes the ones that it uses. They own
+// nothing: the parts of service/service.hpp do, and these outlive every handler.
 #pragma once
 
 #include "core/idleness.hpp"
@@ -22,54 +22,72 @@
 #include "core/terminator.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/gate.hpp"
+#include "dbus/list_calls.hpp"
 #include "dbus/refusals.hpp"
 #include "dbus/reply.hpp"
 #include "dbus/waiting_calls.hpp"
 
 #include <functional>
-#include <string>
-#include <unordered_map>
 
 namespace genv::dbus {
 
-/// Counts the calls of each user that wait for a sample, a search of all processes or the history,
-/// and refuses one too many.
-class ListCalls {
-  public:
-    /// Counts a call for as long as the result lives. Throws core::Error(LimitsExceeded).
-    [[nodiscard]] std::shared_ptr<void> enter(core::Uid uid);
-
-  private:
-    std::unordered_map<core::Uid, std::size_t> counts_;
-};
-
-struct Context {
+/// How GPUs are shared: the environments that hold them, and the requests that wait.
+struct Sharing {
     core::Ledger& ledger;
-    core::Processes& processes;
-    core::Observer& observer;
-    core::Lingering& lingering;
-    core::Occupancy& occupancy;
     core::Queue& queue;
     core::Locks& locks;
-    core::Users& users;
-    core::Kernels& kernels;
-    core::History& history;
-    core::Terminator& terminator;
-    core::Enforcer& enforcer;
+    core::Lingering& lingering;
+    core::Occupancy& occupancy;
     const core::Idleness& idleness;
-    const core::Clock& clock;
-    core::Scheduler& scheduler;
-    core::Log& log;
-    Refusals& refusals;
+};
+
+/// The machine outside of the service. It is asked, and answers later, on the loop.
+struct Machine {
+    core::Observer& observer;
+    core::Processes& processes;
+    core::Kernels& kernels;
+    core::Users& users;
+    core::History& history;
+};
+
+/// Ends processes and takes GPUs away, for rules and on request.
+struct Policing {
+    core::Enforcer& enforcer;
+    core::Terminator& terminator;
+};
+
+/// Identifies, counts, authorises and remembers each call on its way to an answer.
+struct Calls {
     Callers& callers;
     Gate& gate;
+    Refusals& refusals;
     ListCalls& listCalls;
     WaitingCalls& waitingCalls;
     const bool& isEnding; ///< once the service ends: calls on their way are answered no more
-    std::function<const core::Settings&()> settings;
-    /// For somebody. Throws core::Error(InvalidArgs) that names file and line.
+};
+
+/// The clock, later turns of the loop, and the log.
+struct Runtime {
+    const core::Clock& clock;
+    core::Scheduler& scheduler;
+    core::Log& log;
+};
+
+/// The settings in force, which a reload replaces.
+struct LiveSettings {
+    std::function<const core::Settings&()> current;
+    /// Reads them again for somebody. Throws core::Error(InvalidArgs) that names file and line.
     std::function<void(core::Uid actor)> reload;
-    std::string version;
+};
+
+/// All assemblies, for the objects on the bus, which pass each handler the ones that it uses.
+struct Context {
+    Sharing sharing;
+    Machine machine;
+    Policing policing;
+    Calls calls;
+    Runtime runtime;
+    LiveSettings settings;
 };
 
 } // namespace genv::dbus

@@ -22,9 +22,10 @@ Number orMaximum(const std::optional<Number>& value) {
 
 } // namespace
 
-DeviceObject::DeviceObject(sdbus::IConnection& connection, const Context& context,
+DeviceObject::DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger, const Calls& calls,
                            core::DeviceIndex index)
-    : AdaptorInterfaces(connection, devicePath(index)), context_(context), index_(index) {
+    : AdaptorInterfaces(connection, devicePath(index)), ledger_(ledger), calls_(calls),
+      index_(index) {
     registerAdaptor();
 }
 
@@ -49,13 +50,13 @@ void DeviceObject::emitChanged(const std::vector<std::string>& properties) {
 }
 
 void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
-    handle<interface, "Detach">(context_, getObject(), std::move(result), [&](const auto& reply) {
+    handle<interface, "Detach">(calls_, getObject(), std::move(result), [&](const auto& reply) {
         policy::Target target;
         target.devices = {index_};
         std::optional<core::EnvironmentId> wanted;
         std::uint64_t sequence = 0;
         if (!id.empty()) {
-            const core::Environment& environment = context_.ledger.get(id);
+            const core::Environment& environment = ledger_.get(id);
             core::requireAttached(environment, {index_});
             wanted = environment.id;
             sequence = environment.sequence;
@@ -65,18 +66,18 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
         }
         // The index may mean another device, and the id another environment, by the time of the
         // answer.
-        context_.gate.pass(reply, target,
-                           [&ledger = context_.ledger, reply, index = index_, wanted, sequence,
-                            uuid = self().facts.uuid] {
-                               if (ledger.device(index).facts.uuid != uuid ||
-                                   (wanted && ledger.get(*wanted).sequence != sequence))
-                                   core::fail(core::ErrorCode::NoSuchDevice,
-                                              "device {} or its environment changed while "
-                                              "authorisation was given; try again",
-                                              index);
-                               ledger.detachDevice(index, wanted, reply.caller().uid);
-                               reply.send();
-                           });
+        calls_.gate.pass(
+            reply, target,
+            [&ledger = ledger_, reply, index = index_, wanted, sequence, uuid = self().facts.uuid] {
+                if (ledger.device(index).facts.uuid != uuid ||
+                    (wanted && ledger.get(*wanted).sequence != sequence))
+                    core::fail(core::ErrorCode::NoSuchDevice,
+                               "device {} or its environment changed while "
+                               "authorisation was given; try again",
+                               index);
+                ledger.detachDevice(index, wanted, reply.caller().uid);
+                reply.send();
+            });
     });
 }
 
@@ -111,7 +112,7 @@ std::string DeviceObject::LockedBy() {
     return readProperty([this]() -> std::string {
         const core::Device& device = self();
         for (const core::Claim& claim : device.claims) {
-            if (context_.ledger.get(claim.environment).hasLocked(device.facts.uuid))
+            if (ledger_.get(claim.environment).hasLocked(device.facts.uuid))
                 return claim.environment;
         }
         return "";

@@ -19,7 +19,9 @@ class DeviceObject
     : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
-    DeviceObject(sdbus::IConnection& connection, const Context& context, core::DeviceIndex index);
+    /// All outlive this.
+    DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger, const Calls& calls,
+                 core::DeviceIndex index);
     virtual ~DeviceObject();
     DeviceObject(const DeviceObject&) = delete;
     DeviceObject& operator=(const DeviceObject&) = delete;
@@ -52,9 +54,10 @@ class DeviceObject
     uint64_t PowerUsage() override;
     uint64_t SampledAt() override;
 
-    [[nodiscard]] const core::Device& self() const { return context_.ledger.device(index_); }
+    [[nodiscard]] const core::Device& self() const { return ledger_.device(index_); }
 
-    const Context& context_;
+    core::Ledger& ledger_;
+    const Calls& calls_;
     const core::DeviceIndex index_;
 };
 

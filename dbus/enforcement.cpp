@@ -104,42 +104,43 @@ void Enforcement::enforce(const EnforcementReply& reply, VariantMap options) {
     const Wanted wanted = read(std::move(options), reply.caller().uid);
     policy::Target target;
     target.dryRun = wanted.options.dryRun;
-    context_.gate.pass(reply, target, [this, reply, wanted] {
-        const auto place = context_.listCalls.enter(reply.caller().uid);
-        const Ticket ticket = wanted.interval.count() > 0 ? remember(reply.caller(), wanted) : 0;
-        const auto answer = [this, reply, ticket, place](const auto* actions,
-                                                         const std::string& failure) {
-            if (actions == nullptr) {
-                repetitions_.erase(ticket);
-                core::fail(core::ErrorCode::Timeout, "{}", driverSilence(failure));
-            }
-            reply.send(toBus(*actions));
-            schedule(ticket);
-        };
-        try {
-            context_.enforcer.run(wanted.rules, wanted.options, reply.later(answer));
-        } catch (const core::Error&) {
+    calls_.gate.pass(reply, target, [this, reply, wanted] { begin(reply, wanted); });
+}
+
+void Enforcement::begin(const EnforcementReply& reply, const Wanted& wanted) {
+    const auto place = calls_.listCalls.enter(reply.caller().uid);
+    const Ticket ticket = wanted.interval.count() > 0 ? remember(reply.caller(), wanted) : 0;
+    const auto answer = [this, reply, ticket, place](const auto* actions,
+                                                     const std::string& failure) {
+        if (actions == nullptr) {
             repetitions_.erase(ticket);
-            throw;
+            core::fail(core::ErrorCode::Timeout, "{}", driverSilence(failure));
         }
-    });
+        reply.send(toBus(*actions));
+        schedule(ticket);
+    };
+    try {
+        enforcer_.run(wanted.rules, wanted.options, reply.later(answer));
+    } catch (const core::Error&) {
+        repetitions_.erase(ticket);
+        throw;
+    }
 }
 
 void Enforcement::execute(const EnforcementReply& reply, const std::string& report) const {
     core::requireReportLength(report);
     // Parsing takes the loop's time, so it is for those who may enforce; its targets are matched
     // against a fresh sample then.
-    context_.gate.pass(reply, {}, [&context = context_, reply, report] {
+    calls_.gate.pass(reply, {}, [&enforcer = enforcer_, reply, report] {
         core::EnforcementOptions options;
         options.actor = reply.caller().uid;
-        context.enforcer.execute(
-            core::parseReport(report), options,
-            reply.later([reply](const std::vector<core::EnforcementAction>* actions,
-                                const std::string& failure) {
-                if (actions == nullptr)
-                    core::fail(core::ErrorCode::Timeout, "{}", driverSilence(failure));
-                reply.send(toBus(*actions));
-            }));
+        enforcer.execute(core::parseReport(report), options,
+                         reply.later([reply](const std::vector<core::EnforcementAction>* actions,
+                                             const std::string& failure) {
+                             if (actions == nullptr)
+                                 core::fail(core::ErrorCode::Timeout, "{}", driverSilence(failure));
+                             reply.send(toBus(*actions));
+                         }));
     });
 }
 
@@ -161,17 +162,17 @@ void Enforcement::schedule(Ticket ticket) {
     if (found == repetitions_.end())
         return; // asked for once, or the caller left
     found->second.timer =
-        context_.scheduler.after(found->second.wanted.interval, [this, ticket] { repeat(ticket); });
+        runtime_.scheduler.after(found->second.wanted.interval, [this, ticket] { repeat(ticket); });
 }
 
 void Enforcement::repeat(Ticket ticket) {
     const Wanted wanted = repetitions_.at(ticket).wanted;
     try {
-        context_.enforcer.run(wanted.rules, wanted.options,
-                              [this, ticket](const auto* actions, const std::string& failure) {
-                                  tell(ticket, actions != nullptr ? toBus(*actions)
-                                                                  : failed(driverSilence(failure)));
-                              });
+        enforcer_.run(wanted.rules, wanted.options,
+                      [this, ticket](const auto* actions, const std::string& failure) {
+                          tell(ticket, actions != nullptr ? toBus(*actions)
+                                                          : failed(driverSilence(failure)));
+                      });
     } catch (const core::Error& error) {
         tell(ticket, failed(error.what()));
     }
@@ -187,7 +188,7 @@ void Enforcement::tell(Ticket ticket, const Actions& actions) {
         signal << actions;
         manager_.emitSignal(signal);
     } catch (const sdbus::Error& error) {
-        context_.log.error("an enforcement could not be told on the bus: {}",
+        runtime_.log.error("an enforcement could not be told on the bus: {}",
                            core::escaped(error.getName()));
     }
     schedule(ticket);

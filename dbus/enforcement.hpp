@@ -22,9 +22,10 @@ using EnforcementReply = Reply<Actions>;
 
 class Enforcement {
   public:
-    /// `manager` sends the signals; both outlive this, and so does the loop's last turn.
-    Enforcement(const Context& context, sdbus::IObject& manager)
-        : context_(context), manager_(manager) {}
+    /// `manager` sends the signals; all outlive this, and so does the loop's last turn.
+    Enforcement(core::Enforcer& enforcer, const Calls& calls, const Runtime& runtime,
+                sdbus::IObject& manager)
+        : enforcer_(enforcer), calls_(calls), runtime_(runtime), manager_(manager) {}
 
     /// Carries out a call of Enforce. Throws core::Error for what is wrong at once.
     void enforce(const EnforcementReply& reply, VariantMap options);
@@ -48,12 +49,15 @@ class Enforcement {
     using Ticket = std::uint64_t;
 
     static Wanted read(VariantMap values, core::Uid caller);
+    void begin(const EnforcementReply& reply, const Wanted& wanted);
     Ticket remember(const Caller& caller, const Wanted& wanted);
     void schedule(Ticket ticket);
     void repeat(Ticket ticket);
     void tell(Ticket ticket, const Actions& actions);
 
-    const Context& context_;
+    core::Enforcer& enforcer_;
+    const Calls& calls_;
+    const Runtime& runtime_;
     sdbus::IObject& manager_;
     std::map<Ticket, Repetition> repetitions_;
     Ticket lastTicket_ = 0;

@@ -22,9 +22,9 @@ constexpr Literal interface { "dev.genv.Environment" };
 // Answers once it is known whether an environment that may have just lost its last process has
 // ended, so that its devices are free for what the caller does next.
 void sendWhenSettled(const Context& context, const Reply<>& reply, const core::EnvironmentId& id) {
-    const core::Environment* environment = context.ledger.find(id);
+    const core::Environment* environment = context.sharing.ledger.find(id);
     if (environment != nullptr && environment->pendingEnd)
-        context.lingering.whenSettled(reply.later([reply] { reply.send(); }));
+        context.sharing.lingering.whenSettled(reply.later([reply] { reply.send(); }));
     else
         reply.send();
 }
@@ -34,20 +34,21 @@ void configure(const Context& context, const Reply<>& reply,
                const core::ConfigurationChange& change, const core::Environment& environment) {
     const auto carryOut = [&context, reply, change, id = environment.id,
                            sequence = environment.sequence](bool exempt) {
-        context.ledger.configure(sameEnvironment(context.ledger, id, sequence).id, change,
-                                 reply.caller().uid, exempt);
+        context.sharing.ledger.configure(sameEnvironment(context.sharing.ledger, id, sequence).id,
+                                         change, reply.caller().uid, exempt);
         reply.send();
     };
-    context.users.describe(
+    context.machine.users.describe(
         environment.uid, reply.later([&context, reply, change, carryOut, began = environment.began,
                                       target = targetOf(environment)](const core::UserInfo& owner) {
-            const core::Limits limits = context.settings().limits.of(owner);
+            const core::Limits limits = context.settings.current().limits.of(owner);
             auto violation = core::admitConfiguration(limits, change);
             if (!violation && change.lifetime)
-                violation =
-                    core::admitLifetime(limits, context.clock.bootNow() - began, *change.lifetime);
+                violation = core::admitLifetime(limits, context.runtime.clock.bootNow() - began,
+                                                *change.lifetime);
             if (violation)
-                context.gate.passQuota(reply, target, *violation, [carryOut] { carryOut(true); });
+                context.calls.gate.passQuota(reply, target, *violation,
+                                             [carryOut] { carryOut(true); });
             else
                 carryOut(false);
         }));
@@ -69,9 +70,9 @@ void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
                const core::Environment& environment) {
     // The ticket is known only after the answer was given away.
     const auto ticket = std::make_shared<core::Locks::Ticket>();
-    const auto remembered =
-        context.waitingCalls.remember(reply, [&context, ticket] { context.locks.cancel(*ticket); });
-    *ticket = context.locks.request(
+    const auto remembered = context.calls.waitingCalls.remember(
+        reply, [&context, ticket] { context.sharing.locks.cancel(*ticket); });
+    *ticket = context.sharing.locks.request(
         environment.id, reply.caller().uid,
         reply.later([reply, remembered](const core::LockEnd* lock, const core::Error* refusal) {
             if (refusal != nullptr)
@@ -85,12 +86,12 @@ void addProcess(const Context& context, const Reply<>& reply, const core::Enviro
                 const core::PinnedProcess& process) {
     static_cast<void>(core::adopt(process, environment.uid,
                                   reply.caller().uid)); // refused before anybody is asked
-    context.gate.pass(
+    context.calls.gate.pass(
         reply, targetOf(environment),
         [&context, reply, process, id = environment.id, sequence = environment.sequence] {
-            const core::Environment& now = sameEnvironment(context.ledger, id, sequence);
+            const core::Environment& now = sameEnvironment(context.sharing.ledger, id, sequence);
             const core::Uid actor = reply.caller().uid;
-            context.ledger.addProcess(id, core::adopt(process, now.uid, actor), actor);
+            context.sharing.ledger.addProcess(id, core::adopt(process, now.uid, actor), actor);
             reply.send();
         });
 }
@@ -100,7 +101,7 @@ void addProcess(const Context& context, const Reply<>& reply, const core::Enviro
 EnvironmentObject::EnvironmentObject(sdbus::IConnection& connection, const Context& context,
                                      core::EnvironmentId id)
     : AdaptorInterfaces(connection, environmentPath(id)), context_(context), id_(std::move(id)),
-      seen_(&context.ledger.get(id_)) {}
+      seen_(&context.sharing.ledger.get(id_)) {}
 
 EnvironmentObject::~EnvironmentObject() {
     unregisterAdaptor();
@@ -142,42 +143,44 @@ void EnvironmentObject::manage(const Reply<Values...>& reply,
     const core::Environment& environment = self();
     policy::Target target = targetOf(environment);
     target.devices = std::move(devices);
-    context_.gate.pass(
+    context_.calls.gate.pass(
         reply, target,
         [&context = context_, id = id_, sequence = environment.sequence, act = std::move(act)] {
-            act(sameEnvironment(context.ledger, id, sequence));
+            act(sameEnvironment(context.sharing.ledger, id, sequence));
         });
 }
 
 void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::map<std::string, sdbus::Variant> options) {
-    handle<interface, "Attach">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        attach(context_, reply, self(), std::move(options));
-    });
+    handle<interface, "Attach">(
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { attach(context_, reply, self(), std::move(options)); });
 }
 
 void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::vector<uint32_t> indices) {
-    handle<interface, "Detach">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        core::requireAttached(self(), indices);
-        const auto devices = indices.empty() ? self().deviceIndices() : indices;
-        manage(reply, devices,
-               [&ledger = context_.ledger, reply, indices](const core::Environment& environment) {
-                   const core::EnvironmentId id = environment.id;
-                   ledger.detach(id, indices, reply.caller().uid);
-                   // One that only lingered ends with its last device.
-                   const core::Environment* left = ledger.find(id);
-                   reply.send(left != nullptr ? left->deviceIndices()
-                                              : std::vector<core::DeviceIndex>{});
-               });
-    });
+    handle<interface, "Detach">(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            core::requireAttached(self(), indices);
+            const auto devices = indices.empty() ? self().deviceIndices() : indices;
+            manage(reply, devices,
+                   [&ledger = context_.sharing.ledger, reply,
+                    indices](const core::Environment& environment) {
+                       const core::EnvironmentId id = environment.id;
+                       ledger.detach(id, indices, reply.caller().uid);
+                       // One that only lingered ends with its last device.
+                       const core::Environment* left = ledger.find(id);
+                       reply.send(left != nullptr ? left->deviceIndices()
+                                                  : std::vector<core::DeviceIndex>{});
+                   });
+        });
 }
 
 void EnvironmentObject::Configure(sdbus::Result<>&& result,
                                   std::map<std::string, sdbus::Variant> set,
                                   std::vector<std::string> unset) {
     handle<interface, "Configure">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const core::ConfigurationChange change = readConfigurationChange(std::move(set), unset);
             if (change.lifetime && *change.lifetime)
                 core::requireLease(self()); // refused before anybody is asked
@@ -190,22 +193,22 @@ void EnvironmentObject::Configure(sdbus::Result<>&& result,
 
 void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<interface, "AddProcess">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const core::Uid actor = reply.caller().uid;
-            context_.processes.pin(
+            context_.machine.processes.pin(
                 pid, actor,
                 reply.later([&context = context_, reply, id = id_, sequence = self().sequence,
-                             place = context_.listCalls.enter(actor)](
+                             place = context_.calls.listCalls.enter(actor)](
                                 const core::ProcessRead<core::PinnedProcess>& read) {
-                    addProcess(context, reply, sameEnvironment(context.ledger, id, sequence),
-                               read.get());
+                    addProcess(context, reply,
+                               sameEnvironment(context.sharing.ledger, id, sequence), read.get());
                 }));
         });
 }
 
 void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<interface, "RemoveProcess">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const auto& processes = self().processes;
             if (std::none_of(
                     processes.begin(), processes.end(),
@@ -215,7 +218,7 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
             manage(reply, {},
                    [&context = context_, reply, pid](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       context.ledger.removeProcess(id, pid, reply.caller().uid);
+                       context.sharing.ledger.removeProcess(id, pid, reply.caller().uid);
                        sendWhenSettled(context, reply, id);
                    });
         });
@@ -223,41 +226,42 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
 
 void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) {
     handle<interface, "AddKernel">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             core::requireIdentifier(kernel, "kernel");
             // Found once the caller may add it at all, so that nobody makes the service search for
             // nothing.
-            manage(reply, {},
-                   [&context = context_, reply, kernel](const core::Environment& environment) {
-                       const auto id = environment.id;
-                       const auto sequence = environment.sequence;
-                       context.kernels.find(
-                           reply.caller().uid, environment.uid, kernel, reply.caller().pid,
-                           reply.later([&context, reply, kernel, id, sequence,
-                                        present = context.listCalls.enter(reply.caller().uid)](
-                                           const core::Kernels::Found& found) {
-                               const core::ProcessIdentity process = foundKernel(kernel, found);
-                               context.processes.pin(
-                                   process.pid, reply.caller().uid,
-                                   reply.later([&context, reply, kernel, id, sequence, process,
-                                                present](const auto& pinned) {
-                                       const core::Environment& now =
-                                           sameEnvironment(context.ledger, id, sequence);
-                                       context.ledger.addKernel(id,
-                                                                adoptKernel(context.processes,
-                                                                            kernel, process,
-                                                                            pinned.get(), now.uid),
-                                                                reply.caller().uid);
-                                       reply.send();
-                                   }));
-                           }));
-                   });
+            manage(
+                reply, {},
+                [&context = context_, reply, kernel](const core::Environment& environment) {
+                    const auto id = environment.id;
+                    const auto sequence = environment.sequence;
+                    context.machine.kernels.find(
+                        reply.caller().uid, environment.uid, kernel, reply.caller().pid,
+                        reply.later([&context, reply, kernel, id, sequence,
+                                     present = context.calls.listCalls.enter(reply.caller().uid)](
+                                        const core::Kernels::Found& found) {
+                            const core::ProcessIdentity process = foundKernel(kernel, found);
+                            context.machine.processes.pin(
+                                process.pid, reply.caller().uid,
+                                reply.later([&context, reply, kernel, id, sequence, process,
+                                             present](const auto& pinned) {
+                                    const core::Environment& now =
+                                        sameEnvironment(context.sharing.ledger, id, sequence);
+                                    context.sharing.ledger.addKernel(
+                                        id,
+                                        adoptKernel(context.machine.processes, kernel, process,
+                                                    pinned.get(), now.uid),
+                                        reply.caller().uid);
+                                    reply.send();
+                                }));
+                        }));
+                });
         });
 }
 
 void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kernel) {
     handle<interface, "RemoveKernel">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const auto& kernels = self().kernels;
             if (std::none_of(kernels.begin(), kernels.end(),
                              [&](const core::Kernel& known) { return known.id == kernel; }))
@@ -267,7 +271,7 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
             manage(reply, {},
                    [&context = context_, reply, kernel](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       context.ledger.removeKernel(id, kernel, reply.caller().uid);
+                       context.sharing.ledger.removeKernel(id, kernel, reply.caller().uid);
                        sendWhenSettled(context, reply, id);
                    });
         });
@@ -275,23 +279,24 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
 
 void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
     handle<interface, "Deactivate">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             manage(reply, self().deviceIndices(),
                    [&context = context_, reply](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       context.ledger.deactivate(id, reply.caller().uid);
+                       context.sharing.ledger.deactivate(id, reply.caller().uid);
                        sendWhenSettled(context, reply, id);
                    });
         });
 }
 
 void EnvironmentObject::Lock(sdbus::Result<sdbus::UnixFd>&& result) {
-    handle<interface, "Lock">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        manage(reply, self().deviceIndices(),
-               [&context = context_, reply](const core::Environment& environment) {
-                   awaitLock(context, reply, environment);
-               });
-    });
+    handle<interface, "Lock">(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            manage(reply, self().deviceIndices(),
+                   [&context = context_, reply](const core::Environment& environment) {
+                       awaitLock(context, reply, environment);
+                   });
+        });
 }
 
 uint32_t EnvironmentObject::Uid() {
@@ -339,8 +344,8 @@ std::vector<uint32_t> EnvironmentObject::Devices() {
 uint64_t EnvironmentObject::Expires() {
     return readProperty([this] {
         const auto lease = seen().firstLease();
-        return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.clock.bootNow(),
-                                                          context_.clock.wallNow()))
+        return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.runtime.clock.bootNow(),
+                                                          context_.runtime.clock.wallNow()))
                      : 0;
     });
 }

@@ -73,7 +73,7 @@ class EnvironmentObject
     uint64_t Expires() override;
     bool Lingering() override;
 
-    [[nodiscard]] const core::Environment& self() const { return context_.ledger.get(id_); }
+    [[nodiscard]] const core::Environment& self() const { return context_.sharing.ledger.get(id_); }
 
     // What the properties tell.
     [[nodiscard]] const core::Environment& seen() const { return *seen_; }

@@ -30,18 +30,18 @@ struct Literal {
 
 /// Begins the handler of a method that is answered through a Reply.
 template <Literal interface, Literal member, typename... Values, typename Function>
-void handle(const Context& context, const sdbus::IObject& object, sdbus::Result<Values...>&& result,
+void handle(const Calls& calls, const sdbus::IObject& object, sdbus::Result<Values...>&& result,
             Function&& function) {
     static constexpr const policy::MethodRow& row = policy::rowOf(interface.view(), member.view());
     Caller caller;
     std::optional<core::Error> unknown;
     try {
-        caller = context.callers.of(raw::Message::beingProcessed(object));
+        caller = calls.callers.of(raw::Message::beingProcessed(object));
     } catch (const core::Error& error) {
         unknown = error;
     }
     const Reply<Values...> reply(std::move(result),
-                                 Call{row, caller, context.refusals, context.isEnding});
+                                 Call{row, caller, calls.refusals, calls.isEnding});
     if constexpr (interface.view() == "dev.genv.Environment") {
         policy::Target target;
         target.environment = environmentIdOf(object.getObjectPath());
@@ -55,7 +55,7 @@ void handle(const Context& context, const sdbus::IObject& object, sdbus::Result<
 
 /// Answers a method that requires nothing at once; a method that must pass the gate does not build.
 template <Literal interface, Literal member, typename Function>
-auto answer(const Context& context, const sdbus::IObject& object, Function&& function) {
+auto answer(const Calls& calls, const sdbus::IObject& object, Function&& function) {
     static constexpr const policy::MethodRow& row = policy::rowOf(interface.view(), member.view());
     static_assert(row.requirement == policy::Requirement::Free, "this method must pass the gate");
     try {
@@ -65,7 +65,7 @@ auto answer(const Context& context, const sdbus::IObject& object, Function&& fun
         const core::Error error = currentRefusal(fault);
         // Reading asks the bus for nobody's uid, so only the connection is known here.
         const raw::Message call = raw::Message::beingProcessed(object);
-        context.refusals.refused(describeRefusal(row, std::string(call.sender()), error, fault));
+        calls.refusals.refused(describeRefusal(row, std::string(call.sender()), error, fault));
         throw toBusError(error);
     }
 }

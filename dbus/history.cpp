@@ -83,12 +83,12 @@ core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
 void Histories::list(const Reply<EventRows>& reply, std::uint64_t since, std::uint64_t until,
                      VariantMap filter) {
     core::HistoryQuery asked =
-        readFilter(std::move(filter), reply.caller().uid, context_.history.kinds());
+        readFilter(std::move(filter), reply.caller().uid, machine_.history.kinds());
     asked.since = toTime("since", since);
     asked.until = toTime("until", until);
     core::HistoryQuery query = asked;
     if (until == 0)
-        query.until = context_.clock.wallNow();
+        query.until = clock_.wallNow();
     if (query.since > query.until)
         core::fail(core::ErrorCode::InvalidArgs, "since is later than until");
     pass(reply, asked, std::move(query));
@@ -115,31 +115,33 @@ void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& as
     policy::Target target;
     target.environment = asked.environment;
     target.owner = asked.uid;
-    const auto proceed = [this, reply, asked,
-                          query = std::move(query)](const policy::Target& named) {
-        context_.gate.pass(reply, named,
-                           [this, reply, asked, query] { read(reply, asked, query); });
-    };
     if (!asked.uid || *asked.uid == reply.caller().uid || reply.caller().uid == 0) {
-        proceed(target);
+        ask(reply, target, asked, query);
         return;
     }
-    const auto place = context_.listCalls.enter(reply.caller().uid);
-    context_.users.describeFor(reply.caller().uid, *asked.uid,
-                               reply.later([target, proceed, place](const core::UserInfo& user) {
-                                   policy::Target named = target;
-                                   named.ownerName = user.name;
-                                   proceed(named);
-                               }));
+    // A question names whose history it is.
+    const auto place = calls_.listCalls.enter(reply.caller().uid);
+    machine_.users.describeFor(
+        reply.caller().uid, *asked.uid,
+        reply.later([this, reply, target, asked, query, place](const core::UserInfo& user) {
+            policy::Target named = target;
+            named.ownerName = user.name;
+            ask(reply, named, asked, query);
+        }));
+}
+
+void Histories::ask(const Reply<EventRows>& reply, const policy::Target& target,
+                    const core::HistoryQuery& asked, const core::HistoryQuery& query) {
+    calls_.gate.pass(reply, target, [this, reply, asked, query] { read(reply, asked, query); });
 }
 
 void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
                      core::HistoryQuery query) {
-    const auto place = context_.listCalls.enter(reply.caller().uid);
+    const auto place = calls_.listCalls.enter(reply.caller().uid);
     // What comes for a caller that has left reaches nobody.
-    const auto remembered = context_.waitingCalls.remember(reply);
+    const auto remembered = calls_.waitingCalls.remember(reply);
     const core::WallTime until = query.until;
-    context_.history.read(
+    machine_.history.read(
         reply.caller().uid, std::move(query),
         reply.later([this, reply, asked, until, place, remembered](core::HistoryPage page) {
             if (page.failure)

@@ -20,7 +20,9 @@ namespace genv::dbus {
 
 class Histories {
   public:
-    explicit Histories(const Context& context) : context_(context) {}
+    /// All outlive this.
+    Histories(const Machine& machine, const Calls& calls, const core::Clock& clock)
+        : machine_(machine), calls_(calls), clock_(clock) {}
 
     /// Answers ListEvents. Throws core::Error for what cannot be asked for.
     void list(const Reply<EventRows>& reply, std::uint64_t since, std::uint64_t until,
@@ -42,10 +44,14 @@ class Histories {
                                                              const core::HistoryQuery& asked) const;
     void pass(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
               core::HistoryQuery query);
+    void ask(const Reply<EventRows>& reply, const policy::Target& target,
+             const core::HistoryQuery& asked, const core::HistoryQuery& query);
     void read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
               core::HistoryQuery query);
 
-    const Context& context_;
+    const Machine& machine_;
+    const Calls& calls_;
+    const core::Clock& clock_;
     std::unordered_map<std::string, Allowed> allowed_; ///< by connection
 };
 

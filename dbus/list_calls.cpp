@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/list_calls.hpp"
+
 #include "core/caps.hpp"
 #include "core/error.hpp"
-#include "dbus/context.hpp"
 
 namespace genv::dbus {
 

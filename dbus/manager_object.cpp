@@ -67,9 +67,12 @@ void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
 
 } // namespace
 
-ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context)
+ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context,
+                             std::string version)
     : AdaptorInterfaces(connection, contract::managerPath), context_(context),
-      enforcement_(context, getObject()), histories_(context) {
+      version_(std::move(version)),
+      enforcement_(context.policing.enforcer, context.calls, context.runtime, getObject()),
+      histories_(context.machine, context.calls, context.runtime.clock) {
     registerAdaptor();
 }
 
@@ -84,19 +87,19 @@ void ManagerObject::emitChanged(const std::vector<std::string>& properties) {
 void ManagerObject::Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result,
                              Variants options) {
     handle<interface, "Activate">(
-        context_, getObject(), std::move(result),
+        context_.calls, getObject(), std::move(result),
         [&](const ActivateReply& reply) { activate(context_, reply, std::move(options)); });
 }
 
 std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t,
                           std::vector<uint32_t>, sdbus::ObjectPath>>
 ManagerObject::ListEnvironments() {
-    return answer<interface, "ListEnvironments">(context_, getObject(), [this] {
+    return answer<interface, "ListEnvironments">(context_.calls, getObject(), [this] {
         std::vector<sdbus::Struct<std::string, uint32_t, std::string, std::string, uint64_t,
                                   std::vector<uint32_t>, sdbus::ObjectPath>>
             rows;
-        rows.reserve(context_.ledger.environments().size());
-        for (const auto& [sequence, environment] : context_.ledger.environments())
+        rows.reserve(context_.sharing.ledger.environments().size());
+        for (const auto& [sequence, environment] : context_.sharing.ledger.environments())
             rows.emplace_back(environment.id, environment.uid, environment.user,
                               environment.configuration.name.value_or(""),
                               core::toMicroseconds(environment.created), rootPids(environment),
@@ -107,10 +110,10 @@ ManagerObject::ListEnvironments() {
 
 std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>>
 ManagerObject::ListDevices() {
-    return answer<interface, "ListDevices">(context_, getObject(), [this] {
+    return answer<interface, "ListDevices">(context_.calls, getObject(), [this] {
         std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, sdbus::ObjectPath>>
             rows;
-        for (const auto& [index, device] : context_.ledger.devices().byIndex())
+        for (const auto& [index, device] : context_.sharing.ledger.devices().byIndex())
             rows.emplace_back(index, device.facts.uuid, device.facts.model,
                               device.facts.totalMemory.count, devicePath(index));
         return rows;
@@ -119,13 +122,13 @@ ManagerObject::ListDevices() {
 
 std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>>
 ManagerObject::ListAttachments() {
-    return answer<interface, "ListAttachments">(context_, getObject(), [this] {
+    return answer<interface, "ListAttachments">(context_.calls, getObject(), [this] {
         std::vector<sdbus::Struct<uint32_t, std::string, std::string, uint64_t, uint64_t>> rows;
-        for (const auto& [index, device] : context_.ledger.devices().byIndex()) {
+        for (const auto& [index, device] : context_.sharing.ledger.devices().byIndex()) {
             for (const core::Claim& claim : device.claims)
                 rows.emplace_back(
                     index, claim.environment,
-                    context_.ledger.get(claim.environment).configuration.name.value_or(""),
+                    context_.sharing.ledger.get(claim.environment).configuration.name.value_or(""),
                     claim.attachment.share.value_or(core::Bytes{0}).count,
                     core::toMicroseconds(claim.attachment.since));
         }
@@ -135,8 +138,8 @@ ManagerObject::ListAttachments() {
 
 template <typename... Values, typename Use>
 void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
-    const auto place = context_.listCalls.enter(reply.caller().uid);
-    context_.observer.observe(
+    const auto place = context_.calls.listCalls.enter(reply.caller().uid);
+    context_.machine.observer.observe(
         core::freshSample,
         reply.later([place, use = std::move(use)](
                         const std::shared_ptr<const core::Observation>& observation,
@@ -149,57 +152,58 @@ void ManagerObject::withObservation(const Reply<Values...>& reply, Use use) {
 
 void ManagerObject::ListProcesses(sdbus::Result<ProcessRows>&& result) {
     handle<interface, "ListProcesses">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
-            withObservation(
-                reply, [&ledger = context_.ledger, reply](const core::Observation& observation) {
-                    const core::EnvironmentLookup lookup = core::lookupIn(ledger);
-                    ProcessRows rows;
-                    for (const core::ComputeProcess& process : observation.processes) {
-                        std::vector<sdbus::Struct<uint32_t, uint64_t>> uses;
-                        for (const core::ComputeUse& use : process.uses) {
-                            if (const core::Device* device = ledger.devices().findUuid(use.device))
-                                uses.emplace_back(device->facts.index,
-                                                  use.usedMemory
-                                                      ? use.usedMemory->count
-                                                      : std::numeric_limits<uint64_t>::max());
-                        }
-                        const core::Environment* environment = core::environmentOf(lookup, process);
-                        rows.emplace_back(process.facts.identity.pid, process.user(),
-                                          environment != nullptr ? environment->id : "",
-                                          std::move(uses));
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            withObservation(reply, [&ledger = context_.sharing.ledger,
+                                    reply](const core::Observation& observation) {
+                const core::EnvironmentLookup lookup = core::lookupIn(ledger);
+                ProcessRows rows;
+                for (const core::ComputeProcess& process : observation.processes) {
+                    std::vector<sdbus::Struct<uint32_t, uint64_t>> uses;
+                    for (const core::ComputeUse& use : process.uses) {
+                        if (const core::Device* device = ledger.devices().findUuid(use.device))
+                            uses.emplace_back(device->facts.index,
+                                              use.usedMemory
+                                                  ? use.usedMemory->count
+                                                  : std::numeric_limits<uint64_t>::max());
                     }
-                    reply.send(rows);
-                });
+                    const core::Environment* environment = core::environmentOf(lookup, process);
+                    rows.emplace_back(process.facts.identity.pid, process.user(),
+                                      environment != nullptr ? environment->id : "",
+                                      std::move(uses));
+                }
+                reply.send(rows);
+            });
         });
 }
 
 sdbus::ObjectPath ManagerObject::GetEnvironment(const std::string& id) {
-    return answer<interface, "GetEnvironment">(
-        context_, getObject(), [&] { return environmentPath(context_.ledger.get(id).id); });
+    return answer<interface, "GetEnvironment">(context_.calls, getObject(), [&] {
+        return environmentPath(context_.sharing.ledger.get(id).id);
+    });
 }
 
 sdbus::ObjectPath ManagerObject::GetDevice(const uint32_t& index) {
-    return answer<interface, "GetDevice">(context_, getObject(), [&] {
-        return devicePath(context_.ledger.device(index).facts.index);
+    return answer<interface, "GetDevice">(context_.calls, getObject(), [&] {
+        return devicePath(context_.sharing.ledger.device(index).facts.index);
     });
 }
 
 void ManagerObject::GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& result, uint32_t pid) {
     handle<interface, "GetEnvironmentByPID">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const core::Pid wanted = pid != 0 ? pid : reply.caller().pid;
             // A root process is known by its pidfd.
-            const auto root = context_.processes.pinned(wanted);
+            const auto root = context_.machine.processes.pinned(wanted);
             const core::Environment* own =
-                root ? context_.ledger.environmentOfRoot(*root) : nullptr;
+                root ? context_.sharing.ledger.environmentOfRoot(*root) : nullptr;
             if (own != nullptr) {
                 reply.send(environmentPath(own->id));
                 return;
             }
-            context_.processes.lineage(
+            context_.machine.processes.lineage(
                 wanted, reply.caller().uid,
-                reply.later([&ledger = context_.ledger, reply, wanted,
-                             place = context_.listCalls.enter(reply.caller().uid)](
+                reply.later([&ledger = context_.sharing.ledger, reply, wanted,
+                             place = context_.calls.listCalls.enter(reply.caller().uid)](
                                 const core::ProcessRead<core::Lineage>& read) {
                     const core::Lineage& lineage = read.get();
                     const core::Environment* environment = core::environmentOfDescendant(
@@ -213,29 +217,30 @@ void ManagerObject::GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& resul
 }
 
 void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {
-    handle<interface, "Snapshot">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        withObservation(reply,
-                        [&ledger = context_.ledger, reply](const core::Observation& observation) {
-                            reply.send(core::snapshot(ledger, observation));
-                        });
-    });
+    handle<interface, "Snapshot">(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            withObservation(reply, [&ledger = context_.sharing.ledger,
+                                    reply](const core::Observation& observation) {
+                reply.send(core::snapshot(ledger, observation));
+            });
+        });
 }
 
 void ManagerObject::GetLimits(
     sdbus::Result<std::map<std::string, sdbus::Struct<uint64_t, uint64_t>>>&& result,
     uint32_t uid) {
     handle<interface, "GetLimits">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
-            const auto place = context_.listCalls.enter(reply.caller().uid);
-            context_.users.describeFor(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            const auto place = context_.calls.listCalls.enter(reply.caller().uid);
+            context_.machine.users.describeFor(
                 reply.caller().uid, uid,
                 reply.later([&context = context_, reply, place](const core::UserInfo& user) {
                     std::map<std::string, sdbus::Struct<uint64_t, uint64_t>> limits;
-                    const auto last = context.observer.last();
-                    for (const core::LimitUse& use :
-                         core::limitUses(context.settings().limits.of(user),
-                                         {context.ledger, user.uid, last.get(), context.idleness,
-                                          context.clock.bootNow()}))
+                    const auto last = context.machine.observer.last();
+                    for (const core::LimitUse& use : core::limitUses(
+                             context.settings.current().limits.of(user),
+                             {context.sharing.ledger, user.uid, last.get(),
+                              context.sharing.idleness, context.runtime.clock.bootNow()}))
                         limits.emplace(use.name,
                                        sdbus::make_struct(use.allowed.value_or(
                                                               std::numeric_limits<uint64_t>::max()),
@@ -246,42 +251,42 @@ void ManagerObject::GetLimits(
 }
 
 void ManagerObject::Enforce(sdbus::Result<Actions>&& result, Variants options) {
-    handle<interface, "Enforce">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        enforcement_.enforce(reply, std::move(options));
-    });
+    handle<interface, "Enforce">(
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { enforcement_.enforce(reply, std::move(options)); });
 }
 
 void ManagerObject::Execute(sdbus::Result<Actions>&& result, std::string report) {
-    handle<interface, "Execute">(context_, getObject(), std::move(result),
+    handle<interface, "Execute">(context_.calls, getObject(), std::move(result),
                                  [&](const auto& reply) { enforcement_.execute(reply, report); });
 }
 
 void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<interface, "TerminateProcess">(
-        context_, getObject(), std::move(result), [&](const auto& reply) {
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             withObservation(reply, [&context = context_, reply,
                                     pid](const core::Observation& observation) {
                 const core::ComputeProcess& process = findComputeProcess(observation, pid);
                 const core::Uid caller = reply.caller().uid;
-                if (caller == 0 ? context.terminator.isUntouchable(process)
-                                : context.terminator.isProtected(process))
+                if (caller == 0 ? context.policing.terminator.isUntouchable(process)
+                                : context.policing.terminator.isProtected(process))
                     requireSignalled(core::TerminationOutcome::Protected, pid);
                 const core::Environment* environment =
-                    core::environmentOf(core::lookupIn(context.ledger), process);
+                    core::environmentOf(core::lookupIn(context.sharing.ledger), process);
                 policy::Target target;
                 target.pid = pid;
                 if (environment != nullptr)
                     target.environment = environment->id;
                 target.owner = process.ownerFor(caller);
                 const core::Judged judged = judge(process, environment, caller);
-                target.devices = context.ledger.devices().indicesOf(judged.devices);
-                context.users.describe(
+                target.devices = context.sharing.ledger.devices().indicesOf(judged.devices);
+                context.machine.users.describe(
                     *target.owner, reply.later([&context, reply, pid, target,
                                                 judged](const core::UserInfo& owner) {
                         policy::Target named = target;
                         named.ownerName = owner.name;
-                        context.gate.pass(reply, named, [&context, reply, pid, judged] {
-                            context.terminator.terminate(
+                        context.calls.gate.pass(reply, named, [&context, reply, pid, judged] {
+                            context.policing.terminator.terminate(
                                 judged, reply.later([reply, pid](core::TerminationOutcome outcome) {
                                     requireSignalled(outcome, pid);
                                     reply.send();
@@ -294,41 +299,43 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
 
 std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>>
 ManagerObject::ListQueue() {
-    return answer<interface, "ListQueue">(context_, getObject(), [&ledger = context_.ledger] {
-        std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>> rows;
-        for (const auto& [ticket, id] : ledger.waits()) {
-            const core::Environment& environment = ledger.get(id);
-            const core::Wait& wait = ledger.wait(ticket);
-            rows.emplace_back(ticket, id, environment.uid,
-                              static_cast<uint32_t>(core::missing(wait.request, environment)),
-                              core::toMicroseconds(wait.since));
-        }
-        return rows;
-    });
+    return answer<interface, "ListQueue">(
+        context_.calls, getObject(), [&ledger = context_.sharing.ledger] {
+            std::vector<sdbus::Struct<uint64_t, std::string, uint32_t, uint32_t, uint64_t>> rows;
+            for (const auto& [ticket, id] : ledger.waits()) {
+                const core::Environment& environment = ledger.get(id);
+                const core::Wait& wait = ledger.wait(ticket);
+                rows.emplace_back(ticket, id, environment.uid,
+                                  static_cast<uint32_t>(core::missing(wait.request, environment)),
+                                  core::toMicroseconds(wait.since));
+            }
+            return rows;
+        });
 }
 
 void ManagerObject::ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
                                Variants filter) {
     handle<interface, "ListEvents">(
-        context_, getObject(), std::move(result),
+        context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { histories_.list(reply, since, until, std::move(filter)); });
 }
 
 void ManagerObject::Reload(sdbus::Result<>&& result) {
-    handle<interface, "Reload">(context_, getObject(), std::move(result), [&](const auto& reply) {
-        context_.gate.pass(reply, {}, [&context = context_, reply] {
-            context.reload(reply.caller().uid);
-            reply.send();
+    handle<interface, "Reload">(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            context_.calls.gate.pass(reply, {}, [&context = context_, reply] {
+                context.settings.reload(reply.caller().uid);
+                reply.send();
+            });
         });
-    });
 }
 
 uint32_t ManagerObject::DeviceCount() {
-    return static_cast<uint32_t>(context_.ledger.devices().byIndex().size());
+    return static_cast<uint32_t>(context_.sharing.ledger.devices().byIndex().size());
 }
 
 uint32_t ManagerObject::EnvironmentCount() {
-    return static_cast<uint32_t>(context_.ledger.environments().size());
+    return static_cast<uint32_t>(context_.sharing.ledger.environments().size());
 }
 
 ManagerObject::Variants ManagerObject::Policy() {
@@ -339,13 +346,13 @@ ManagerObject::Variants ManagerObject::Policy() {
 
 std::vector<std::string> ManagerObject::LimitedUsers() {
     std::vector<std::string> names;
-    for (const auto& [name, limits] : context_.settings().limits.users)
+    for (const auto& [name, limits] : context_.settings.current().limits.users)
         names.push_back(name);
     return names;
 }
 
 ManagerObject::Variants ManagerObject::makePolicy() const {
-    const core::Settings& settings = context_.settings();
+    const core::Settings& settings = context_.settings.current();
     const auto seconds = [](std::chrono::milliseconds time) {
         return sdbus::Variant{
             static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count())};

@@ -21,7 +21,8 @@ class ManagerObject
     : public sdbus::AdaptorInterfaces<dev::genv::Manager_adaptor, sdbus::ObjectManager_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
-    ManagerObject(sdbus::IConnection& connection, const Context& context);
+    /// `version` is the service's, for the property.
+    ManagerObject(sdbus::IConnection& connection, const Context& context, std::string version);
     virtual ~ManagerObject();
     ManagerObject(const ManagerObject&) = delete;
     ManagerObject& operator=(const ManagerObject&) = delete;
@@ -68,7 +69,7 @@ class ManagerObject
                     Variants filter) override;
     void Reload(sdbus::Result<>&& result) override;
 
-    std::string Version() override { return context_.version; }
+    std::string Version() override { return version_; }
     uint32_t DeviceCount() override;
     uint32_t EnvironmentCount() override;
     Variants Policy() override;
@@ -81,6 +82,7 @@ class ManagerObject
     void withObservation(const Reply<Values...>& reply, Use use);
 
     const Context& context_;
+    const std::string version_;
     Enforcement enforcement_;
     Histories histories_;
     std::optional<Variants> policy_; ///< once somebody asked; a variant is dear to make

@@ -36,7 +36,7 @@ void Notices::onEvent(const core::Event& event) {
 }
 
 void Notices::on(const core::Attached& event) {
-    const core::Device* device = context_.ledger.devices().findUuid(event.attachment.device.uuid);
+    const core::Device* device = sharing_.ledger.devices().findUuid(event.attachment.device.uuid);
     if (event.cause.isNews())
         tell(event.owner, "attached", event.environment, event.cause.actor,
              describe(event.attachment.device));
@@ -47,7 +47,7 @@ void Notices::on(const core::Attached& event) {
     if (!event.attachment.overSubscribed)
         return;
     for (const core::Claim& claim : device->claims) {
-        const core::Environment& holder = context_.ledger.get(claim.environment);
+        const core::Environment& holder = sharing_.ledger.get(claim.environment);
         if (holder.uid == event.owner)
             continue;
         Details details = describe(device->facts);
@@ -57,26 +57,26 @@ void Notices::on(const core::Attached& event) {
 }
 
 bool Notices::isJustSampled() const {
-    const auto last = context_.observer.last();
-    return last && last->started + core::freshSample >= context_.clock.bootNow();
+    const auto last = machine_.observer.last();
+    return last && last->started + core::freshSample >= runtime_.clock.bootNow();
 }
 
 void Notices::warnOfOccupant(const core::Attached& event) {
     const core::DeviceUuid& device = event.attachment.device.uuid;
-    const core::Device* now = context_.ledger.devices().findUuid(device);
-    if (isJustSampled() && isAlive(context_.processes, now->occupant.pid))
+    const core::Device* now = sharing_.ledger.devices().findUuid(device);
+    if (isJustSampled() && isAlive(machine_.processes, now->occupant.pid))
         tellOccupant(event.environment, device, event.cause.actor);
     else
-        context_.occupancy.sample([this, id = event.environment, device,
+        sharing_.occupancy.sample([this, id = event.environment, device,
                                    actor = event.cause.actor] { tellOccupant(id, device, actor); });
 }
 
 void Notices::tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
                            core::Uid actor) {
-    const core::Environment* holder = context_.ledger.find(environment);
-    const core::Device* now = context_.ledger.devices().findUuid(device);
+    const core::Environment* holder = sharing_.ledger.find(environment);
+    const core::Device* now = sharing_.ledger.devices().findUuid(device);
     if (holder == nullptr || holder->attachmentTo(device) == nullptr || now == nullptr ||
-        !now->occupied || !isAlive(context_.processes, now->occupant.pid))
+        !now->occupied || !isAlive(machine_.processes, now->occupant.pid))
         return;
     Details details = describe(now->facts);
     details["pid"] = sdbus::Variant{now->occupant.pid};
@@ -110,11 +110,11 @@ void Notices::on(const core::EnvironmentLingers& event) {
 void Notices::on(const core::DeviceChanged& event) {
     if (event.field != core::DeviceField::Health)
         return;
-    const core::Device& device = context_.ledger.device(event.index);
+    const core::Device& device = sharing_.ledger.device(event.index);
     if (!unwell_.isNews(device))
         return;
     for (const core::Claim& claim : device.claims) {
-        const core::Environment& holder = context_.ledger.get(claim.environment);
+        const core::Environment& holder = sharing_.ledger.get(claim.environment);
         Details details = describe(device.facts);
         details["health"] = sdbus::Variant{core::toString(device.health)};
         tell(holder.uid, "device-health", holder.id, 0, std::move(details));
@@ -165,13 +165,13 @@ void Notices::on(const core::RuleWarning& event) {
 void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
                    core::Uid actor, Details details, const core::Environment* former) {
     details["actor"] = sdbus::Variant{actor};
-    const core::Environment* known = former != nullptr ? former : context_.ledger.find(environment);
+    const core::Environment* known = former != nullptr ? former : sharing_.ledger.find(environment);
     if (known != nullptr && known->configuration.name)
         details["name"] = sdbus::Variant{*known->configuration.name};
     try {
         manager_.emitNotice(uid, kind, environment, details);
     } catch (const sdbus::Error& error) {
-        context_.log.error("a notice could not be told on the bus: {}",
+        runtime_.log.error("a notice could not be told on the bus: {}",
                            core::escaped(error.getName()));
     }
 }

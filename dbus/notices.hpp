@@ -16,8 +16,10 @@ namespace genv::dbus {
 
 class Notices {
   public:
-    Notices(const Context& context, ManagerObject& manager)
-        : context_(context), manager_(manager) {}
+    /// `manager` sends the signals; all outlive this.
+    Notices(const Sharing& sharing, const Machine& machine, const Runtime& runtime,
+            ManagerObject& manager)
+        : sharing_(sharing), machine_(machine), runtime_(runtime), manager_(manager) {}
 
     /// Hears an event of the ledger and tells at once, so that the notices about a request come
     /// before its reply; but of a process that may be gone only after a fresh sample.
@@ -46,7 +48,9 @@ class Notices {
     void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
               core::Uid actor, Details details, const core::Environment* former = nullptr);
 
-    const Context& context_;
+    const Sharing& sharing_;
+    const Machine& machine_;
+    const Runtime& runtime_;
     ManagerObject& manager_;
     core::UnwellDevices unwell_;
 };

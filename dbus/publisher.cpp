@@ -47,9 +47,9 @@ Publisher::Publisher(sdbus::IConnection& connection, const Context& context, Man
           [this](const std::string& path) { return registerEnvironment(path); },
           [this] { return environmentPaths(); }),
       managedObjects_(connection, [this](ManagedObjectsWriter& writer) { writeAll(writer); }) {
-    for (const auto& [index, device] : context_.ledger.devices().byIndex())
+    for (const auto& [index, device] : context_.sharing.ledger.devices().byIndex())
         addDevice(index);
-    for (const auto& [sequence, environment] : context_.ledger.environments())
+    for (const auto& [sequence, environment] : context_.sharing.ledger.environments())
         addEnvironment(environment.id);
 }
 
@@ -94,7 +94,8 @@ void Publisher::addEnvironment(const core::EnvironmentId& id) {
 }
 
 void Publisher::addDevice(core::DeviceIndex index) {
-    devices_[index] = std::make_unique<DeviceObject>(connection_, context_, index);
+    devices_[index] =
+        std::make_unique<DeviceObject>(connection_, context_.sharing.ledger, context_.calls, index);
 }
 
 void Publisher::on(const core::EnvironmentAdded& event) {
@@ -204,7 +205,7 @@ void Publisher::later(std::function<void()> signal) {
 
 void Publisher::schedule() {
     if (!std::exchange(scheduled_, true))
-        context_.scheduler.soon([this] {
+        context_.runtime.scheduler.soon([this] {
             scheduled_ = false;
             flush();
         });
@@ -228,8 +229,8 @@ void Publisher::flush() {
         }
     } catch (const sdbus::Error& error) {
         // The bus is gone; the loop ends the service when it reads from it.
-        context_.log.error("a change could not be told on the bus: {}",
-                           core::escaped(error.getName()));
+        context_.runtime.log.error("a change could not be told on the bus: {}",
+                                   core::escaped(error.getName()));
     }
     retired_.clear();
 }

@@ -67,9 +67,9 @@ Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Set
       shellNews_(ledger_, clock_, loop, shellFiles_), gate_(authorizer_), context_(makeContext()) {
     awaitFormerService(*connection_, log_, patienceForFormer);
     recover();
-    manager_.emplace(*connection_, context_);
+    manager_.emplace(*connection_, context_, GENV_VERSION);
     publisher_.emplace(*connection_, context_, *manager_);
-    notices_.emplace(context_, *manager_);
+    notices_.emplace(context_.sharing, context_.machine, context_.runtime, *manager_);
     subscribe();
     watchClients();
     intake_.emplace(*connection_, callers_, clock_, log_);
@@ -89,31 +89,13 @@ Service::~Service() {
 }
 
 dbus::Context Service::makeContext() {
-    return {ledger_,
-            processes_,
-            observer_,
-            lingering_,
-            occupancy_,
-            queue_,
-            locks_,
-            users_,
-            kernels_,
-            history_,
-            terminator_,
-            enforcer_,
-            idleness_,
-            clock_,
-            loop_,
-            log_,
-            refusals_,
-            callers_,
-            gate_,
-            listCalls_,
-            waitingCalls_,
-            isEnding_,
-            [this]() -> const core::Settings& { return settings_; },
-            [this](core::Uid actor) { reload(actor); },
-            GENV_VERSION};
+    return {{ledger_, queue_, locks_, lingering_, occupancy_, idleness_},
+            {observer_, processes_, kernels_, users_, history_},
+            {enforcer_, terminator_},
+            {callers_, gate_, refusals_, listCalls_, waitingCalls_, isEnding_},
+            {clock_, loop_, log_},
+            {[this]() -> const core::Settings& { return settings_; },
+             [this](core::Uid actor) { reload(actor); }}};
 }
 
 void Service::recover() {

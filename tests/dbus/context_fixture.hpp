@@ -120,31 +120,13 @@ class ContextTest : public ReplyTest {
     core::Locks locks_{ledger, descriptors_, scheduler, log};
 
   protected:
-    dbus::Context context{ledger,
-                          processes,
-                          observer,
-                          lingering,
-                          occupancy,
-                          queue,
-                          locks_,
-                          users,
-                          kernels_,
-                          history,
-                          terminator,
-                          enforcer,
-                          idleness,
-                          clock,
-                          scheduler,
-                          log,
-                          *this,
-                          callers,
-                          gate,
-                          listCalls,
-                          waitingCalls,
-                          isEnding,
-                          [this]() -> const core::Settings& { return settings; },
-                          [](core::Uid) {},
-                          "2.0"};
+    dbus::Context context{
+        {ledger, queue, locks_, lingering, occupancy, idleness},
+        {observer, processes, kernels_, users, history},
+        {enforcer, terminator},
+        {callers, gate, *this, listCalls, waitingCalls, isEnding},
+        {clock, scheduler, log},
+        {[this]() -> const core::Settings& { return settings; }, [](core::Uid) {}}};
 };
 
 } // namespace genv::tests

@@ -41,7 +41,7 @@ class RepeatedEnforcement : public ContextTest {
         return *connection;
     }
     std::unique_ptr<sdbus::IObject> manager = sdbus::createObject(bus(), "/dev/genv/Manager");
-    dbus::Enforcement enforcement{context, *manager};
+    dbus::Enforcement enforcement{enforcer, context.calls, context.runtime, *manager};
 };
 
 TEST_F(RepeatedEnforcement, GoesOnUntilItsCallerLeaves) {

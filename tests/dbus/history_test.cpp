@@ -50,7 +50,7 @@ class HistoryCalls : public ContextTest {
         history.answers.back()({{}, core::Error(ErrorCode::Timeout, failure)});
     }
 
-    dbus::Histories histories{context};
+    dbus::Histories histories{context.machine, context.calls, clock};
     std::vector<dbus::Reply<dbus::EventRows>> calls;
 };
 
