@@ -2,8 +2,9 @@
 #include "dbus/environment_object.hpp"
 
 #include "core/error.hpp"
-#include "core/root_process.hpp"
+#include "dbus/adding.hpp"
 #include "dbus/attaching.hpp"
+#include "dbus/configuring.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/handlers.hpp"
 #include "dbus/paths.hpp"
@@ -21,37 +22,12 @@ constexpr Literal interface { "dev.genv.Environment" };
 
 // Answers once it is known whether an environment that may have just lost its last process has
 // ended, so that its devices are free for what the caller does next.
-void sendWhenSettled(const Context& context, const Reply<>& reply, const core::EnvironmentId& id) {
-    const core::Environment* environment = context.sharing.ledger.find(id);
+void sendWhenSettled(const Sharing& sharing, const Reply<>& reply, const core::EnvironmentId& id) {
+    const core::Environment* environment = sharing.ledger.find(id);
     if (environment != nullptr && environment->pendingEnd)
-        context.sharing.lingering.whenSettled(reply.later([reply] { reply.send(); }));
+        sharing.lingering.whenSettled(reply.later([reply] { reply.send(); }));
     else
         reply.send();
-}
-
-// Configures an environment within its owner's limits, or over them with consent.
-void configure(const Context& context, const Reply<>& reply,
-               const core::ConfigurationChange& change, const core::Environment& environment) {
-    const auto carryOut = [&context, reply, change, id = environment.id,
-                           sequence = environment.sequence](bool exempt) {
-        context.sharing.ledger.configure(sameEnvironment(context.sharing.ledger, id, sequence).id,
-                                         change, reply.caller().uid, exempt);
-        reply.send();
-    };
-    context.machine.users.describe(
-        environment.uid, reply.later([&context, reply, change, carryOut, began = environment.began,
-                                      target = targetOf(environment)](const core::UserInfo& owner) {
-            const core::Limits limits = context.settings.current().limits.of(owner);
-            auto violation = core::admitConfiguration(limits, change);
-            if (!violation && change.lifetime)
-                violation = core::admitLifetime(limits, context.runtime.clock.bootNow() - began,
-                                                *change.lifetime);
-            if (violation)
-                context.calls.gate.passQuota(reply, target, *violation,
-                                             [carryOut] { carryOut(true); });
-            else
-                carryOut(false);
-        }));
 }
 
 /// Sends the caller its end of a lock. sdbus-c++ duplicates the descriptor twice; where it cannot,
@@ -66,34 +42,19 @@ void sendLock(const Reply<sdbus::UnixFd>& reply, const core::LockEnd& lock) {
     }
 }
 
-void awaitLock(const Context& context, const Reply<sdbus::UnixFd>& reply,
+void awaitLock(const Sharing& sharing, const Calls& calls, const Reply<sdbus::UnixFd>& reply,
                const core::Environment& environment) {
     // The ticket is known only after the answer was given away.
     const auto ticket = std::make_shared<core::Locks::Ticket>();
-    const auto remembered = context.calls.waitingCalls.remember(
-        reply, [&context, ticket] { context.sharing.locks.cancel(*ticket); });
-    *ticket = context.sharing.locks.request(
+    const auto remembered = calls.waitingCalls.remember(
+        reply, [&locks = sharing.locks, ticket] { locks.cancel(*ticket); });
+    *ticket = sharing.locks.request(
         environment.id, reply.caller().uid,
         reply.later([reply, remembered](const core::LockEnd* lock, const core::Error* refusal) {
             if (refusal != nullptr)
                 throw core::Error(*refusal);
             sendLock(reply, *lock);
         }));
-}
-
-// The object may be gone by now.
-void addProcess(const Context& context, const Reply<>& reply, const core::Environment& environment,
-                const core::PinnedProcess& process) {
-    static_cast<void>(core::adopt(process, environment.uid,
-                                  reply.caller().uid)); // refused before anybody is asked
-    context.calls.gate.pass(
-        reply, targetOf(environment),
-        [&context, reply, process, id = environment.id, sequence = environment.sequence] {
-            const core::Environment& now = sameEnvironment(context.sharing.ledger, id, sequence);
-            const core::Uid actor = reply.caller().uid;
-            context.sharing.ledger.addProcess(id, core::adopt(process, now.uid, actor), actor);
-            reply.send();
-        });
 }
 
 } // namespace
@@ -145,9 +106,8 @@ void EnvironmentObject::manage(const Reply<Values...>& reply,
     target.devices = std::move(devices);
     context_.calls.gate.pass(
         reply, target,
-        [&context = context_, id = id_, sequence = environment.sequence, act = std::move(act)] {
-            act(sameEnvironment(context.sharing.ledger, id, sequence));
-        });
+        [&ledger = context_.sharing.ledger, id = id_, sequence = environment.sequence,
+         act = std::move(act)] { act(sameEnvironment(ledger, id, sequence)); });
 }
 
 void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
@@ -181,29 +141,14 @@ void EnvironmentObject::Configure(sdbus::Result<>&& result,
                                   std::vector<std::string> unset) {
     handle<interface, "Configure">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            const core::ConfigurationChange change = readConfigurationChange(std::move(set), unset);
-            if (change.lifetime && *change.lifetime)
-                core::requireLease(self()); // refused before anybody is asked
-            manage(reply, {},
-                   [&context = context_, reply, change](const core::Environment& environment) {
-                       configure(context, reply, change, environment);
-                   });
+            configure(context_, reply, self(), readConfigurationChange(std::move(set), unset));
         });
 }
 
 void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<interface, "AddProcess">(
-        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            const core::Uid actor = reply.caller().uid;
-            context_.machine.processes.pin(
-                pid, actor,
-                reply.later([&context = context_, reply, id = id_, sequence = self().sequence,
-                             place = context_.calls.listCalls.enter(actor)](
-                                const core::ProcessRead<core::PinnedProcess>& read) {
-                    addProcess(context, reply,
-                               sameEnvironment(context.sharing.ledger, id, sequence), read.get());
-                }));
-        });
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { addProcess(context_, reply, self(), pid); });
 }
 
 void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
@@ -216,47 +161,18 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
                 core::fail(core::ErrorCode::NoSuchProcess,
                            "process {} is not registered with environment {}", pid, id_);
             manage(reply, {},
-                   [&context = context_, reply, pid](const core::Environment& environment) {
+                   [&sharing = context_.sharing, reply, pid](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       context.sharing.ledger.removeProcess(id, pid, reply.caller().uid);
-                       sendWhenSettled(context, reply, id);
+                       sharing.ledger.removeProcess(id, pid, reply.caller().uid);
+                       sendWhenSettled(sharing, reply, id);
                    });
         });
 }
 
 void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) {
     handle<interface, "AddKernel">(
-        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            core::requireIdentifier(kernel, "kernel");
-            // Found once the caller may add it at all, so that nobody makes the service search for
-            // nothing.
-            manage(
-                reply, {},
-                [&context = context_, reply, kernel](const core::Environment& environment) {
-                    const auto id = environment.id;
-                    const auto sequence = environment.sequence;
-                    context.machine.kernels.find(
-                        reply.caller().uid, environment.uid, kernel, reply.caller().pid,
-                        reply.later([&context, reply, kernel, id, sequence,
-                                     present = context.calls.listCalls.enter(reply.caller().uid)](
-                                        const core::Kernels::Found& found) {
-                            const core::ProcessIdentity process = foundKernel(kernel, found);
-                            context.machine.processes.pin(
-                                process.pid, reply.caller().uid,
-                                reply.later([&context, reply, kernel, id, sequence, process,
-                                             present](const auto& pinned) {
-                                    const core::Environment& now =
-                                        sameEnvironment(context.sharing.ledger, id, sequence);
-                                    context.sharing.ledger.addKernel(
-                                        id,
-                                        adoptKernel(context.machine.processes, kernel, process,
-                                                    pinned.get(), now.uid),
-                                        reply.caller().uid);
-                                    reply.send();
-                                }));
-                        }));
-                });
-        });
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { addKernel(context_, reply, self(), kernel); });
 }
 
 void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kernel) {
@@ -268,12 +184,13 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
                 core::fail(core::ErrorCode::NoSuchProcess,
                            "kernel \"{}\" is not registered with environment {}",
                            core::escaped(kernel), id_);
-            manage(reply, {},
-                   [&context = context_, reply, kernel](const core::Environment& environment) {
-                       const core::EnvironmentId id = environment.id;
-                       context.sharing.ledger.removeKernel(id, kernel, reply.caller().uid);
-                       sendWhenSettled(context, reply, id);
-                   });
+            manage(
+                reply, {},
+                [&sharing = context_.sharing, reply, kernel](const core::Environment& environment) {
+                    const core::EnvironmentId id = environment.id;
+                    sharing.ledger.removeKernel(id, kernel, reply.caller().uid);
+                    sendWhenSettled(sharing, reply, id);
+                });
         });
 }
 
@@ -281,10 +198,10 @@ void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
     handle<interface, "Deactivate">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             manage(reply, self().deviceIndices(),
-                   [&context = context_, reply](const core::Environment& environment) {
+                   [&sharing = context_.sharing, reply](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       context.sharing.ledger.deactivate(id, reply.caller().uid);
-                       sendWhenSettled(context, reply, id);
+                       sharing.ledger.deactivate(id, reply.caller().uid);
+                       sendWhenSettled(sharing, reply, id);
                    });
         });
 }
@@ -294,7 +211,7 @@ void EnvironmentObject::Lock(sdbus::Result<sdbus::UnixFd>&& result) {
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             manage(reply, self().deviceIndices(),
                    [&context = context_, reply](const core::Environment& environment) {
-                       awaitLock(context, reply, environment);
+                       awaitLock(context.sharing, context.calls, reply, environment);
                    });
         });
 }

@@ -20,23 +20,26 @@ class ManagedObjectsWriter {
     /// An object with its one interface, whose properties `Properties` (dbus/properties.hpp) reads.
     template <typename Properties, typename Object>
     void write(const char* interface, Object& object) {
-        const auto writeProperties = [&] {
-            Properties::visit(object, [this](const char* name, const auto& value) {
-                answer_.property(name, value);
-            });
-        };
         answer_.entry("oa{sa{sv}}", [&] {
             answer_.writePath(object.getObject().getObjectPath());
-            answer_.array("{sa{sv}}", [&] {
-                answer_.entry("sa{sv}", [&] {
-                    answer_.write(interface);
-                    answer_.array("{sv}", writeProperties);
-                });
-            });
+            answer_.array("{sa{sv}}", [&] { writeInterface<Properties>(interface, object); });
         });
     }
 
   private:
+    template <typename Properties, typename Object>
+    void writeInterface(const char* interface, Object& object) {
+        answer_.entry("sa{sv}", [&] {
+            answer_.write(interface);
+            answer_.array("{sv}", [&] { writeProperties<Properties>(object); });
+        });
+    }
+    template <typename Properties, typename Object>
+    void writeProperties(Object& object) {
+        Properties::visit(
+            object, [this](const char* name, const auto& value) { answer_.property(name, value); });
+    }
+
     raw::Writer& answer_;
 };
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/adding.hpp"
+
+#include "core/error.hpp"
+#include "core/root_process.hpp"
+#include "dbus/environment_options.hpp"
+#include "dbus/operation.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace genv::dbus {
+
+namespace {
+
+// One call of AddProcess on its way.
+class AddingProcess : public Operation<AddingProcess, Reply<>> {
+  public:
+    AddingProcess(const Context& context, const Reply<>& reply,
+                  const core::Environment& environment, core::Pid pid)
+        : Operation(reply), ledger_(context.sharing.ledger), processes_(context.machine.processes),
+          calls_(context.calls), id_(environment.id), sequence_(environment.sequence), pid_(pid) {}
+
+    void start() {
+        reading_ = calls_.listCalls.enter(caller().uid);
+        processes_.pin(pid_, caller().uid, later(&AddingProcess::ask));
+    }
+
+  private:
+    [[nodiscard]] const core::Environment& environment() const {
+        return sameEnvironment(ledger_, id_, sequence_);
+    }
+
+    void ask(const core::ProcessRead<core::PinnedProcess>& read) {
+        process_ = read.get();
+        reading_.reset();
+        static_cast<void>(adopted()); // refused before anybody is asked
+        calls_.gate.pass(reply_, targetOf(environment()), later(&AddingProcess::add));
+    }
+
+    void add() {
+        ledger_.addProcess(id_, adopted(), caller().uid);
+        reply_.send();
+    }
+
+    [[nodiscard]] core::RootProcess adopted() const {
+        return core::adopt(process_, environment().uid, caller().uid);
+    }
+
+    core::Ledger& ledger_;
+    core::Processes& processes_;
+    const Calls& calls_;
+    const core::EnvironmentId id_;
+    const std::uint64_t sequence_;
+    const core::Pid pid_;
+    core::PinnedProcess process_;
+    std::shared_ptr<void> reading_; ///< counted while the process is read
+};
+
+// One call of AddKernel on its way.
+class AddingKernel : public Operation<AddingKernel, Reply<>> {
+  public:
+    AddingKernel(const Context& context, const Reply<>& reply, const core::Environment& environment,
+                 std::string kernel)
+        : Operation(reply), ledger_(context.sharing.ledger), machine_(context.machine),
+          calls_(context.calls), id_(environment.id), sequence_(environment.sequence),
+          kernel_(std::move(kernel)) {}
+
+    // It is found once the caller may add it at all, so that nobody makes the service search for
+    // nothing.
+    void start() {
+        core::requireIdentifier(kernel_, "kernel");
+        calls_.gate.pass(reply_, targetOf(environment()), later(&AddingKernel::find));
+    }
+
+  private:
+    [[nodiscard]] const core::Environment& environment() const {
+        return sameEnvironment(ledger_, id_, sequence_);
+    }
+
+    void find() {
+        const core::Uid owner = environment().uid;
+        searching_ = calls_.listCalls.enter(caller().uid);
+        machine_.kernels.find(caller().uid, owner, kernel_, caller().pid,
+                              later(&AddingKernel::pin));
+    }
+
+    void pin(const core::Kernels::Found& found) {
+        process_ = foundKernel(kernel_, found);
+        machine_.processes.pin(process_.pid, caller().uid, later(&AddingKernel::add));
+    }
+
+    void add(const core::ProcessRead<core::PinnedProcess>& pinned) {
+        ledger_.addKernel(
+            id_,
+            adoptKernel(machine_.processes, kernel_, process_, pinned.get(), environment().uid),
+            caller().uid);
+        reply_.send();
+    }
+
+    core::Ledger& ledger_;
+    const Machine& machine_;
+    const Calls& calls_;
+    const core::EnvironmentId id_;
+    const std::uint64_t sequence_;
+    const std::string kernel_;
+    core::ProcessIdentity process_;
+    std::shared_ptr<void> searching_; ///< counted until it is added
+};
+
+} // namespace
+
+void addProcess(const Context& context, const Reply<>& reply, const core::Environment& environment,
+                core::Pid pid) {
+    std::make_shared<AddingProcess>(context, reply, environment, pid)->start();
+}
+
+void addKernel(const Context& context, const Reply<>& reply, const core::Environment& environment,
+               std::string kernel) {
+    std::make_shared<AddingKernel>(context, reply, environment, std::move(kernel))->start();
+}
+
+} // namespace genv::dbus

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/configuring.hpp"
+
+#include "core/admission.hpp"
+#include "core/error.hpp"
+#include "dbus/environment_options.hpp"
+#include "dbus/operation.hpp"
+
+#include <memory>
+
+namespace genv::dbus {
+
+namespace {
+
+// One call of Configure on its way.
+class Configuring : public Operation<Configuring, Reply<>> {
+  public:
+    Configuring(const Context& context, const Reply<>& reply, const core::Environment& environment,
+                const core::ConfigurationChange& change)
+        : Operation(reply), context_(context), id_(environment.id), sequence_(environment.sequence),
+          change_(change) {}
+
+    void start() {
+        if (change_.lifetime && *change_.lifetime)
+            core::requireLease(environment()); // refused before anybody is asked
+        context_.calls.gate.pass(reply_, targetOf(environment()), later(&Configuring::learnOwner));
+    }
+
+  private:
+    [[nodiscard]] const core::Environment& environment() const {
+        return sameEnvironment(context_.sharing.ledger, id_, sequence_);
+    }
+
+    void learnOwner() {
+        context_.machine.users.describe(environment().uid, later(&Configuring::admit));
+    }
+
+    void admit(const core::UserInfo& owner) {
+        if (const core::QuotaViolation violation = violationOf(owner))
+            context_.calls.gate.passQuota(reply_, targetOf(environment()), *violation,
+                                          later(&Configuring::applyExempt));
+        else
+            apply(false);
+    }
+
+    [[nodiscard]] core::QuotaViolation violationOf(const core::UserInfo& owner) const {
+        const core::Limits limits = context_.settings.current().limits.of(owner);
+        auto violation = core::admitConfiguration(limits, change_);
+        if (!violation && change_.lifetime)
+            violation = core::admitLifetime(
+                limits, context_.runtime.clock.bootNow() - environment().began, *change_.lifetime);
+        return violation;
+    }
+
+    void applyExempt() { apply(true); }
+
+    void apply(bool exempt) {
+        context_.sharing.ledger.configure(environment().id, change_, caller().uid, exempt);
+        reply_.send();
+    }
+
+    const Context& context_;
+    const core::EnvironmentId id_;
+    const std::uint64_t sequence_;
+    const core::ConfigurationChange change_;
+};
+
+} // namespace
+
+void configure(const Context& context, const Reply<>& reply, const core::Environment& environment,
+               const core::ConfigurationChange& change) {
+    std::make_shared<Configuring>(context, reply, environment, change)->start();
+}
+
+} // namespace genv::dbus

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/rows.hpp"
+
+#include "core/membership.hpp"
+#include "core/placement.hpp"
+#include "core/rule_definitions.hpp"
+#include "dbus/environment_options.hpp"
+#include "dbus/paths.hpp"
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace genv::dbus {
+
+namespace {
+
+// What is not known, or not limited.
+constexpr std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max();
+
+} // namespace
+
+EnvironmentRows environmentRows(const core::Ledger& ledger) {
+    EnvironmentRows rows;
+    rows.reserve(ledger.environments().size());
+    for (const auto& [sequence, environment] : ledger.environments())
+        rows.emplace_back(environment.id, environment.uid, environment.user,
+                          environment.configuration.name.value_or(""),
+                          core::toMicroseconds(environment.created), rootPids(environment),
+                          environmentPath(environment.id));
+    return rows;
+}
+
+DeviceRows deviceRows(const core::Ledger& ledger) {
+    DeviceRows rows;
+    for (const auto& [index, device] : ledger.devices().byIndex())
+        rows.emplace_back(index, device.facts.uuid, device.facts.model,
+                          device.facts.totalMemory.count, devicePath(index));
+    return rows;
+}
+
+AttachmentRows attachmentRows(const core::Ledger& ledger) {
+    AttachmentRows rows;
+    for (const auto& [index, device] : ledger.devices().byIndex()) {
+        for (const core::Claim& claim : device.claims)
+            rows.emplace_back(index, claim.environment,
+                              ledger.get(claim.environment).configuration.name.value_or(""),
+                              claim.attachment.share.value_or(core::Bytes{0}).count,
+                              core::toMicroseconds(claim.attachment.since));
+    }
+    return rows;
+}
+
+ProcessRows processRows(const core::Ledger& ledger, const core::Observation& observation) {
+    const core::EnvironmentLookup lookup = core::lookupIn(ledger);
+    ProcessRows rows;
+    for (const core::ComputeProcess& process : observation.processes) {
+        std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>> uses;
+        for (const core::ComputeUse& use : process.uses) {
+            if (const core::Device* device = ledger.devices().findUuid(use.device))
+                uses.emplace_back(device->facts.index,
+                                  use.usedMemory ? use.usedMemory->count : maximum);
+        }
+        const core::Environment* environment = core::environmentOf(lookup, process);
+        rows.emplace_back(process.facts.identity.pid, process.user(),
+                          environment != nullptr ? environment->id : "", std::move(uses));
+    }
+    return rows;
+}
+
+QueueRows queueRows(const core::Ledger& ledger) {
+    QueueRows rows;
+    for (const auto& [ticket, id] : ledger.waits()) {
+        const core::Environment& environment = ledger.get(id);
+        const core::Wait& wait = ledger.wait(ticket);
+        rows.emplace_back(ticket, id, environment.uid,
+                          static_cast<std::uint32_t>(core::missing(wait.request, environment)),
+                          core::toMicroseconds(wait.since));
+    }
+    return rows;
+}
+
+LimitRows limitRows(const std::vector<core::LimitUse>& uses) {
+    LimitRows rows;
+    for (const core::LimitUse& use : uses)
+        rows.emplace(use.name, sdbus::make_struct(use.allowed.value_or(maximum), use.used));
+    return rows;
+}
+
+VariantMap policyOf(const core::Settings& settings) {
+    const auto seconds = [](std::chrono::milliseconds time) {
+        return sdbus::Variant{
+            static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count())};
+    };
+    VariantMap policy{
+        {"Interval", seconds(settings.interval)},   {"Grace", seconds(settings.grace)},
+        {"KillAfter", seconds(settings.killAfter)}, {"MaxWait", seconds(settings.maxWait)},
+        {"KeepFor", seconds(settings.keepFor)},     {"Linger", sdbus::Variant{settings.linger}},
+        {"DryRun", sdbus::Variant{settings.dryRun}}};
+    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
+        if (rule.toggle)
+            policy.emplace(rule.toggle->key, sdbus::Variant{settings.rules.*rule.toggle->member});
+    }
+    return policy;
+}
+
+} // namespace genv::dbus

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What dev.genv.Manager lists, in the types of the bus.
+#pragma once
+
+#include "core/ledger.hpp"
+#include "core/limit_use.hpp"
+#include "core/ports/observer.hpp"
+#include "core/settings.hpp"
+#include "dbus/options.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+/// Id, uid, user, name, created, root processes, object.
+using EnvironmentRows =
+    std::vector<sdbus::Struct<std::string, std::uint32_t, std::string, std::string, std::uint64_t,
+                              std::vector<std::uint32_t>, sdbus::ObjectPath>>;
+EnvironmentRows environmentRows(const core::Ledger& ledger);
+
+/// Index, UUID, model, total memory, object.
+using DeviceRows = std::vector<
+    sdbus::Struct<std::uint32_t, std::string, std::string, std::uint64_t, sdbus::ObjectPath>>;
+DeviceRows deviceRows(const core::Ledger& ledger);
+
+/// Device, environment, its name, share of the memory (0: all), since when.
+using AttachmentRows = std::vector<
+    sdbus::Struct<std::uint32_t, std::string, std::string, std::uint64_t, std::uint64_t>>;
+AttachmentRows attachmentRows(const core::Ledger& ledger);
+
+/// Pid, uid, environment (empty: none), and the memory that is used of each device.
+using ProcessRows =
+    std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string,
+                              std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>>>>;
+ProcessRows processRows(const core::Ledger& ledger, const core::Observation& observation);
+
+/// Ticket, environment, uid, devices that are missing, since when; first come first.
+using QueueRows = std::vector<
+    sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
+QueueRows queueRows(const core::Ledger& ledger);
+
+/// Name of the limit: what is allowed, and what is used.
+using LimitRows = std::map<std::string, sdbus::Struct<std::uint64_t, std::uint64_t>>;
+LimitRows limitRows(const std::vector<core::LimitUse>& uses);
+
+/// The property Policy: settings by their keys in genvd.conf.
+VariantMap policyOf(const core::Settings& settings);
+
+} // namespace genv::dbus

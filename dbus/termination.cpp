@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/termination.hpp"
+
+#include "core/error.hpp"
+#include "core/membership.hpp"
+#include "dbus/observation.hpp"
+#include "dbus/operation.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace genv::dbus {
+
+namespace {
+
+const core::ComputeProcess& findComputeProcess(const core::Observation& observation,
+                                               core::Pid pid) {
+    const auto found =
+        std::find_if(observation.processes.begin(), observation.processes.end(),
+                     [&](const core::ComputeProcess& p) { return p.facts.identity.pid == pid; });
+    if (found == observation.processes.end())
+        core::fail(core::ErrorCode::NoSuchProcess, "no process {} uses a GPU", pid);
+    return *found;
+}
+
+core::Judged judgedBy(core::Uid actor, const core::ComputeProcess& process,
+                      const core::Environment* environment) {
+    std::vector<core::DeviceUuid> devices;
+    for (const core::ComputeUse& use : process.uses)
+        devices.push_back(use.device);
+    return {process.facts,
+            process.user(),
+            std::move(devices),
+            environment != nullptr ? std::optional(environment->id) : std::nullopt,
+            core::Cause::request(actor, process.user()),
+            actor == 0};
+}
+
+void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
+    switch (outcome) {
+    case core::TerminationOutcome::Signalled:
+    case core::TerminationOutcome::Ending:
+        return;
+    case core::TerminationOutcome::Gone:
+    case core::TerminationOutcome::Changed:
+        core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited or uses no GPU any more",
+                   pid);
+    case core::TerminationOutcome::Protected:
+        core::fail(core::ErrorCode::InvalidArgs, "process {} serves others and is never terminated",
+                   pid);
+    case core::TerminationOutcome::Unknown:
+        break;
+    }
+    core::fail(
+        core::ErrorCode::Timeout,
+        "the GPU driver does not say whether process {} still uses a GPU, so it was left alone",
+        pid);
+}
+
+// One call of TerminateProcess on its way.
+class Termination : public Operation<Termination, Reply<>> {
+  public:
+    Termination(const Context& context, const Reply<>& reply, core::Pid pid)
+        : Operation(reply), ledger_(context.sharing.ledger), machine_(context.machine),
+          terminator_(context.policing.terminator), calls_(context.calls), pid_(pid) {}
+
+    void start() { withObservation(machine_.observer, calls_, reply_, later(&Termination::judge)); }
+
+  private:
+    void judge(const core::Observation& observation) {
+        const core::ComputeProcess& process = findComputeProcess(observation, pid_);
+        requireUnprotected(process);
+        const core::Environment* environment =
+            core::environmentOf(core::lookupIn(ledger_), process);
+        judged_ = judgedBy(caller().uid, process, environment);
+        target_.pid = pid_;
+        target_.environment = judged_->environment;
+        target_.owner = process.ownerFor(caller().uid);
+        target_.devices = ledger_.devices().indicesOf(judged_->devices);
+        machine_.users.describe(*target_.owner, later(&Termination::ask));
+    }
+
+    void requireUnprotected(const core::ComputeProcess& process) const {
+        if (caller().uid == 0 ? terminator_.isUntouchable(process)
+                              : terminator_.isProtected(process))
+            requireSignalled(core::TerminationOutcome::Protected, pid_);
+    }
+
+    void ask(const core::UserInfo& owner) {
+        target_.ownerName = owner.name;
+        calls_.gate.pass(reply_, target_, later(&Termination::terminate));
+    }
+
+    void terminate() { terminator_.terminate(*judged_, later(&Termination::answer)); }
+
+    void answer(core::TerminationOutcome outcome) {
+        requireSignalled(outcome, pid_);
+        reply_.send();
+    }
+
+    core::Ledger& ledger_;
+    const Machine& machine_;
+    core::Terminator& terminator_;
+    const Calls& calls_;
+    const core::Pid pid_;
+    std::optional<core::Judged> judged_;
+    policy::Target target_;
+};
+
+} // namespace
+
+void terminateProcess(const Context& context, const Reply<>& reply, core::Pid pid) {
+    std::make_shared<Termination>(context, reply, pid)->start();
+}
+
+} // namespace genv::dbus
