@@ -2,13 +2,10 @@
 #include "service/service.hpp"
 
 #include "core/error.hpp"
-#include "core/recovery.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/former_service.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
-
-#include <unistd.h>
 
 #include <cstdlib>
 #include <utility>
@@ -24,163 +21,117 @@ constexpr std::chrono::seconds patienceAtStart{5};
 // How long the bus may take to learn that a service has ended which another one follows.
 constexpr std::chrono::seconds patienceForFormer{5};
 
-constexpr std::chrono::seconds writeRetryInterval{1};
-
-// Every disconnection on the bus, in one match: a match for each client would exhaust the bus's
-// limit.
-constexpr const char* disconnections =
-    "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-    "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
-
 } // namespace
 
-Service::Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
-                 std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
-    : loop_(loop), log_(log), directories_(std::move(directories)), settings_(std::move(settings)),
-      store_(directories_.runtime, log), procAccess_{std::move(procProgram),
-                                                     std::make_shared<HungProcesses>(
-                                                         [&log](const std::string& line) {
-                                                             log.warning("{}", line);
-                                                         })},
-      processes_(procAccess_, &GlibLoop::post), ledger_(store_, clock_, events_),
-      connection_(sdbus::createSystemBusConnection()),
-      observer_(std::move(gpus), procAccess_, clock_, loop, &GlibLoop::post),
-      lingering_(ledger_, observer_, processes_, loop, events_,
-                 [this] { return settings_.linger; }),
-      occupancy_(ledger_, observer_, loop), lockPipes_(log),
-      queue_(
-          ledger_, clock_, loop, events_, log,
-          [this](const core::UserInfo& user) { return settings_.limits.of(users_.newest(user)); },
-          [this] {
-              return core::WaitingTimes{settings_.maxWait, settings_.keepFor};
-          }),
-      locks_(ledger_, lockPipes_, loop, log), leases_(ledger_, clock_, loop, events_),
-      users_(clock_, loop, log, &GlibLoop::post), kernels_(procAccess_, &GlibLoop::post),
-      kernelRestarts_(ledger_, processes_, kernels_, clock_, loop), history_(&GlibLoop::post),
-      terminator_(processes_, observer_, loop, events_, static_cast<core::Pid>(::getpid()),
-                  [this] { return settings_.killAfter; }),
-      evictor_(ledger_, observer_, terminator_, loop, log), idleness_(events_),
-      enforcer_({ledger_, observer_, users_, terminator_, idleness_, clock_, events_, log}),
-      records_(users_, log), eventLog_(ledger_, clock_, records_),
-      refusals_(ledger_, loop, log, records_),
-      shellFiles_(directories_.runtime, ledger_, clock_, users_, log),
-      shellNews_(ledger_, clock_, loop, shellFiles_), gate_(authorizer_), context_(makeContext()) {
-    awaitFormerService(*connection_, log_, patienceForFormer);
+Service::Service(GlibLoop& loop, core::Log& log, std::filesystem::path configuration,
+                 core::Settings settings)
+    : loop_(loop), log_(log), configuration_(std::move(configuration)),
+      settings_(std::move(settings)) {}
+
+// The object counts as made once the constructor above has returned, so the destructor shuts down
+// whatever was made if a later step fails.
+Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
+                 core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
+    : Service(loop, log, directories.configuration, std::move(settings)) {
+    calls_ = std::make_unique<BusCalls>();
+    machine_ = std::make_unique<Machine>(loop_, log, std::move(gpus), std::move(procProgram));
+    sharing_ = std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_);
+    policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
+    reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
+    awaitFormerService(*calls_->connection, log_, patienceForFormer);
     recover();
-    manager_.emplace(*connection_, context_, GENV_VERSION);
-    publisher_.emplace(*connection_, context_, *manager_);
-    notices_.emplace(context_.sharing, context_.machine, context_.runtime, *manager_);
-    subscribe();
-    watchClients();
-    intake_.emplace(*connection_, callers_, clock_, log_);
-    busSource_.emplace(*connection_, *intake_, [this] {
+    objects_ = std::make_unique<BusObjects>(*calls_, reporting_->refusals, context(), [this] {
         log_.error("the connection to the bus was lost");
         loop_.quit(EXIT_FAILURE);
     });
+    subscribe();
+    retries_ = std::make_unique<WriteRetries>(*sharing_, *reporting_, loop_, log_);
+    machine_->watchProcesses([this](const core::ProcessIdentity& process) {
+        sharing_->kernelRestarts.processExited(process);
+    });
+    machine_->observer.onObservation(
+        [this](const core::Observation* observation, const std::string& failure) {
+            onObservation(observation, failure);
+        });
+    sharing_->lingering.start();
     impatience_ = loop_.after(patienceAtStart, [this] { becomeReady(); });
     lookAtGpus();
 }
 
-// Whose calls are on their way hears from the bus that there is no reply, and calls again: the
-// place of one that waits is kept.
 Service::~Service() {
-    isEnding_ = true;
-    waitingCalls_.giveUp();
+    shutDown();
 }
 
-dbus::Context Service::makeContext() {
-    return {{ledger_, queue_, locks_, lingering_, occupancy_, idleness_},
-            {observer_, processes_, kernels_, users_, history_},
-            {enforcer_, terminator_},
-            {callers_, gate_, refusals_, listCalls_, waitingCalls_, isEnding_},
-            {clock_, loop_, log_},
+// Destroys the parts in the order in which they can do without each other. A part is missing if the
+// start failed.
+void Service::shutDown() {
+    // Answer no call from here on. The steps below drop the calls that wait.
+    if (calls_)
+        calls_->giveUp();
+    // Begin nothing more: no look at the GPUs, no retry of a write, no message of the bus.
+    looking_.reset();
+    impatience_.reset();
+    retries_.reset();
+    objects_.reset();
+    // Write the records that wait, while the ledger still has the environments that they name.
+    reporting_.reset();
+    // Stop the workers. They drop whatever waits for their answers, and this gives back the
+    // enforcer's turn and places among the calls of a user. So both parts are still there.
+    machine_.reset();
+    policing_.reset();
+    // Drop the calls that wait in the queue, for a lock, or for an end to be decided.
+    sharing_.reset();
+    // Close the connection, of which no call has a message any more.
+    calls_.reset();
+}
+
+void Service::recover() {
+    const core::RecoveryReport report = sharing_->recover();
+    reporting_->recovered(report);
+    sharing_->resumeWaits();
+}
+
+// Listeners hear of a change in this order: those that report it come before those that change
+// something more because of it.
+void Service::subscribe() {
+    const auto add = [this](auto& listener) {
+        sharing_->events.subscribe(
+            [&listener](const core::Event& event) { listener.onEvent(event); });
+    };
+    add(reporting_->shellFiles);
+    add(reporting_->shellNews);
+    add(reporting_->eventLog);
+    add(objects_->publisher());
+    add(objects_->notices());
+    add(policing_->evictor);
+    add(sharing_->lingering);
+    add(sharing_->occupancy);
+    add(sharing_->queue);
+    add(sharing_->locks);
+}
+
+dbus::Context Service::context() {
+    return {{sharing_->ledger, sharing_->queue, sharing_->locks, sharing_->lingering,
+             sharing_->occupancy, sharing_->idleness},
+            {machine_->observer, machine_->processes, machine_->kernels, machine_->users,
+             machine_->history},
+            {policing_->enforcer, policing_->terminator},
+            {calls_->callers, calls_->gate, reporting_->refusals, calls_->listCalls,
+             calls_->waitingCalls, calls_->isEnding},
+            {machine_->clock, loop_, log_},
             {[this]() -> const core::Settings& { return settings_; },
              [this](core::Uid actor) { reload(actor); }}};
 }
 
-void Service::recover() {
-    // What is found in the state is told, so that leases run on.
-    events_.subscribe([this](const core::Event& event) { leases_.onEvent(event); });
-    const core::RecoveryReport report =
-        core::recover(ledger_, store_, processes_, clock_.bootNow());
-    for (const std::string& conflict : report.conflicts)
-        log_.error("{}", conflict);
-    if (report.restored + report.ended + report.setAside > 0)
-        log_.info("found {} environments, of which {} had ended; {} leases were over; {} documents "
-                  "were set aside",
-                  report.restored + report.ended, report.ended, report.expired.size(),
-                  report.setAside);
-    eventLog_.recovered(report);
-    shellFiles_.start(report.expired);
-    locks_.recover();
-    queue_.expectClients();
-}
-
-void Service::subscribe() {
-    events_.subscribe([this](const core::Event& event) { shellFiles_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { shellNews_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { eventLog_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { publisher_->onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { notices_->onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { evictor_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { lingering_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { occupancy_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { queue_.onEvent(event); });
-    events_.subscribe([this](const core::Event& event) { locks_.onEvent(event); });
-    ledger_.onUnwritten([this](const std::string& why) {
-        if (!std::exchange(saidUnwritten_, true)) // once per trouble
-            log_.error("{}; it is tried again every second", why);
-        retryWritesLater();
-    });
-    store_.onFolderRestored([this] {
-        ledger_.storeWasLost();
-        retryWritesLater();
-    });
-    shellFiles_.onUnwritten([this] { retryWritesLater(); });
-    if (!ledger_.retryWrites()) {
-        log_.error("documents of environments that ended could not be removed");
-        retryWritesLater();
-    }
-    if (!shellFiles_.retryWrites())
-        retryWritesLater();
-    processes_.onExit(
-        [this](const core::ProcessIdentity& process) { kernelRestarts_.processExited(process); });
-    processExits_ =
-        GlibLoop::onReadable(processes_.descriptor(), [this] { processes_.dispatch(); });
-    verifyProcesses();
-    observer_.onObservation(
-        [this](const core::Observation* observation, const std::string& failure) {
-            onObservation(observation, failure);
-        });
-    lingering_.start();
-}
-
-void Service::watchClients() {
-    clientsLeaving_ = connection_->addMatch(disconnections, [this](sdbus::Message& message) {
-        // A rule filters what the bus broadcasts; what somebody sends to this connection alone
-        // comes past the bus, and nobody but the bus says who has left.
-        if (message.getSender() != dbus::contract::busDriver)
-            return;
-        std::string name;
-        message >> name;
-        intake_->left(name);
-        gate_.left(name);
-        refusals_.left(name);
-        callers_.left(name);
-        manager_->left(name);
-        waitingCalls_.left(name);
-    });
-}
-
 void Service::lookAtGpus() {
     const auto look = [this] {
-        store_.restoreFolder();
-        shellFiles_.retryWrites();
-        observer_.observe(settings_.interval / 2,
-                          [this](const auto& observation, const std::string& /*failure*/) {
-                              if (observation)
-                                  enforcer_.watch(observation, settings_);
-                          });
+        sharing_->store.restoreFolder();
+        reporting_->shellFiles.retryWrites();
+        machine_->observer.observe(settings_.interval / 2,
+                                   [this](const auto& observation, const std::string& /*failure*/) {
+                                       if (observation)
+                                           policing_->enforcer.watch(observation, settings_);
+                                   });
     };
     look();
     looking_ = GlibLoop::every(settings_.interval, look);
@@ -189,15 +140,11 @@ void Service::lookAtGpus() {
 void Service::onObservation(const core::Observation* observation, const std::string& failure) {
     std::string trouble;
     if (observation != nullptr) {
-        ledger_.observed(*observation);
-        lingering_.observed(*observation);
-        idleness_.observed(ledger_, *observation);
-        memoryWatch_.observed(ledger_, *observation);
-        leases_.check();
+        sharing_->observed(*observation);
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {
-        ledger_.driverFailed();
+        sharing_->ledger.driverFailed();
         trouble = fmt::format("the GPU driver does not answer: {}", core::escaped(failure, 256));
     }
     // Once per trouble, not once per look.
@@ -214,50 +161,25 @@ void Service::onObservation(const core::Observation* observation, const std::str
 void Service::becomeReady() {
     if (std::exchange(ready_, true))
         return;
-    eventLog_.devicesAreKnown();
+    reporting_->eventLog.devicesAreKnown();
     impatience_.reset();
     try {
-        connection_->requestName(dbus::contract::busName);
+        calls_->connection->requestName(dbus::contract::busName);
     } catch (const sdbus::Error& error) {
         log_.error("the name {} cannot be had on the bus: {}", dbus::contract::busName,
                    core::escaped(error.what()));
         loop_.quit(EXIT_FAILURE);
         return;
     }
-    const std::size_t devices = ledger_.devices().byIndex().size();
+    const std::size_t devices = sharing_->ledger.devices().byIndex().size();
     log_.info("genvd {} serves {} devices and {} environments", GENV_VERSION, devices,
-              ledger_.environments().size());
+              sharing_->ledger.environments().size());
     systemManager_.ready(fmt::format("Serving {} devices", devices));
-}
-
-// What happened is so, and is written as soon as that works.
-void Service::retryWritesLater() {
-    if (retrying_)
-        return;
-    retrying_ = GlibLoop::every(writeRetryInterval, [this] {
-        const bool documents = ledger_.retryWrites();
-        const bool files = shellFiles_.retryWrites();
-        if (!documents || !files)
-            return;
-        saidUnwritten_ = false;
-        log_.info("the state is written again");
-        loop_.soon([this] { retrying_.reset(); }); // not from within itself
-    });
-}
-
-// Root processes that could not be read at the start, until they can.
-void Service::verifyProcesses() {
-    if (!processes_.hasUnverified())
-        return;
-    processes_.verify();
-    verifying_ = loop_.after(HungProcesses::retryAfter, [this] {
-        loop_.soon([this] { verifyProcesses(); }); // which sets this timer anew
-    });
 }
 
 core::Settings Service::readAgain() {
     try {
-        return readSettings(directories_.configuration);
+        return readSettings(configuration_);
     } catch (const core::Error& error) {
         const std::string failure =
             fmt::format("the configuration was not reloaded: {}", error.what());
@@ -275,13 +197,14 @@ void Service::reload(core::Uid actor) {
         lookAtGpus();
     if (next.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
-    queue_.settingsChanged();
-    publisher_->policyChanged();
+    sharing_->queue.settingsChanged();
+    objects_->publisher().policyChanged();
     if (const auto changes = settingsChanged(before, settings_); !changes.empty())
-        eventLog_.policyChanged(changes, actor);
+        reporting_->eventLog.policyChanged(changes, actor);
     else
         log_.info("the configuration was reloaded; nothing changed");
-    systemManager_.ready(fmt::format("Serving {} devices", ledger_.devices().byIndex().size()));
+    systemManager_.ready(
+        fmt::format("Serving {} devices", sharing_->ledger.devices().byIndex().size()));
 }
 
 void Service::stop() {

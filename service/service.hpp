@@ -6,46 +6,19 @@
 // that whoever activates the service over the bus meets it complete.
 #pragma once
 
-#include "core/evictor.hpp"
-#include "core/idleness.hpp"
-#include "core/kernel_restarts.hpp"
-#include "core/leases.hpp"
-#include "core/ledger.hpp"
-#include "core/lingering.hpp"
-#include "core/locks.hpp"
-#include "core/memory_watch.hpp"
-#include "core/occupancy.hpp"
-#include "core/queue.hpp"
-#include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
-#include "core/terminator.hpp"
-#include "dbus/context.hpp"
-#include "dbus/intake.hpp"
-#include "dbus/manager_object.hpp"
-#include "dbus/notices.hpp"
-#include "dbus/publisher.hpp"
-#include "policy/polkit_authorizer.hpp"
-#include "service/gpu/gpu_observer.hpp"
-#include "service/journal/event_log.hpp"
-#include "service/journal/history.hpp"
-#include "service/journal/logger.hpp"
-#include "service/journal/record_queue.hpp"
-#include "service/journal/refusal_log.hpp"
-#include "service/lock_pipes.hpp"
-#include "service/loop/bus_source.hpp"
-#include "service/loop/glib_loop.hpp"
-#include "service/loop/system_clock.hpp"
-#include "service/processes/kernel_finder.hpp"
-#include "service/processes/process_table.hpp"
-#include "service/shell/shell_files.hpp"
-#include "service/shell/shell_news.hpp"
-#include "service/state/file_store.hpp"
+#include "service/bus_calls.hpp"
+#include "service/bus_objects.hpp"
+#include "service/machine.hpp"
+#include "service/policing.hpp"
+#include "service/reporting.hpp"
+#include "service/sharing.hpp"
 #include "service/system_manager.hpp"
-#include "service/user_directory.hpp"
+#include "service/write_retries.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <string>
 
 namespace genv::service {
 
@@ -58,7 +31,7 @@ struct Directories {
 class Service {
   public:
     /// Connects to the system bus and recovers the state. Throws when either fails.
-    Service(GlibLoop& loop, Logger& log, Directories directories, core::Settings settings,
+    Service(GlibLoop& loop, Logger& log, const Directories& directories, core::Settings settings,
             std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {});
     ~Service();
     Service(const Service&) = delete;
@@ -71,76 +44,36 @@ class Service {
     void stop();
 
   private:
-    dbus::Context makeContext();
-    void subscribe();
+    Service(GlibLoop& loop, core::Log& log, std::filesystem::path configuration,
+            core::Settings settings);
+
     void recover();
-    void watchClients();
+    void subscribe();
+    dbus::Context context();
     void lookAtGpus();
     void onObservation(const core::Observation* observation, const std::string& failure);
     void becomeReady();
     core::Settings readAgain();
-    void retryWritesLater();
-    void verifyProcesses();
+    void shutDown();
 
     GlibLoop& loop_;
     core::Log& log_;
-    const Directories directories_;
+    const std::filesystem::path configuration_;
     core::Settings settings_;
-
-    SystemClock clock_;
     SystemManager systemManager_;
-    FileStore store_;
-    const ProcAccess procAccess_;
-    ProcessTable processes_;
-    core::EventHub events_;
-    core::Ledger ledger_;
 
-    // Calls on their way are kept by what answers them, so these outlive all that follows.
-    bool isEnding_ = false;
-    std::unique_ptr<sdbus::IConnection> connection_;
-    dbus::Callers callers_;
-    dbus::ListCalls listCalls_;
-    dbus::WaitingCalls waitingCalls_;
+    // Each part uses parts before it. shutDown() destroys them, and says in which order and why.
+    std::unique_ptr<BusCalls> calls_;
+    std::unique_ptr<Machine> machine_;
+    std::unique_ptr<Sharing> sharing_;
+    std::unique_ptr<Policing> policing_;
+    std::unique_ptr<Reporting> reporting_;
+    std::unique_ptr<BusObjects> objects_;
+    std::unique_ptr<WriteRetries> retries_;
 
-    GpuObserver observer_;
-    core::Lingering lingering_;
-    core::Occupancy occupancy_;
-    LockPipes lockPipes_;
-    core::Queue queue_;
-    core::Locks locks_;
-    core::Leases leases_;
-    UserDirectory users_;
-    KernelFinder kernels_;
-    core::KernelRestarts kernelRestarts_;
-    JournalHistory history_;
-    core::Terminator terminator_;
-    core::Evictor evictor_;
-    core::Idleness idleness_;
-    core::MemoryWatch memoryWatch_{events_};
-    core::Enforcer enforcer_;
-    journal::RecordQueue records_;
-    EventLog eventLog_;
-    journal::RefusalLog refusals_;
-    ShellFiles shellFiles_;
-    ShellNews shellNews_;
-
-    policy::PolkitAuthorizer authorizer_;
-    dbus::Gate gate_;
-    dbus::Context context_;
-    std::optional<dbus::ManagerObject> manager_;
-    std::optional<dbus::Publisher> publisher_;
-    std::optional<dbus::Notices> notices_;
-    std::optional<dbus::Intake> intake_;
-    std::optional<BusSource> busSource_;
-    sdbus::Slot clientsLeaving_;
-
-    std::unique_ptr<core::Scheduled> processExits_;
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> impatience_;
-    std::unique_ptr<core::Scheduled> retrying_;
-    std::unique_ptr<core::Scheduled> verifying_;
-    bool saidUnwritten_ = false; ///< that the state cannot be written
-    std::string driverTrouble_;  ///< what was last logged about the driver
+    std::string driverTrouble_; ///< what was last logged about the driver
     bool ready_ = false;
 };
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/bus_objects.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+// Every disconnection on the bus, in one match: a match for each client would exhaust the bus's
+// limit.
+constexpr const char* disconnections =
+    "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+    "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
+
+} // namespace
+
+BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Context context,
+                       std::function<void()> disconnected)
+    : calls_(calls), refusals_(refusals), context_(std::move(context)),
+      manager_(*calls.connection, context_, GENV_VERSION),
+      publisher_(*calls.connection, context_, manager_),
+      notices_(context_.sharing, context_.machine, context_.runtime, manager_),
+      intake_(*calls.connection, calls.callers, context_.runtime.clock, context_.runtime.log),
+      busSource_(*calls.connection, intake_, std::move(disconnected)),
+      clientsLeaving_(watchClients()) {}
+
+sdbus::Slot BusObjects::watchClients() {
+    return calls_.connection->addMatch(disconnections, [this](sdbus::Message& message) {
+        // A rule filters what the bus broadcasts; what somebody sends to this connection alone
+        // comes past the bus, and nobody but the bus says who has left.
+        if (message.getSender() != dbus::contract::busDriver)
+            return;
+        std::string name;
+        message >> name;
+        onDisconnected(name);
+    });
+}
+
+void BusObjects::onDisconnected(const std::string& busName) {
+    intake_.left(busName);
+    calls_.gate.left(busName);
+    refusals_.left(busName);
+    calls_.callers.left(busName);
+    manager_.left(busName);
+    calls_.waitingCalls.left(busName);
+}
+
+} // namespace genv::service

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/machine.hpp"
+
+#include <string>
+#include <utility>
+
+namespace genv::service {
+
+Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
+                 ProcProgram procProgram)
+    : Machine(loop, log, std::move(gpus),
+              ProcAccess{std::move(procProgram),
+                         std::make_shared<HungProcesses>(
+                             [&log](const std::string& line) { log.warning("{}", line); })}) {}
+
+Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
+                 const ProcAccess& procAccess)
+    : processes(procAccess, &GlibLoop::post), users(clock, loop, log, &GlibLoop::post),
+      kernels(procAccess, &GlibLoop::post),
+      observer(std::move(gpus), procAccess, clock, loop, &GlibLoop::post), history(&GlibLoop::post),
+      loop_(loop) {}
+
+void Machine::watchProcesses(std::function<void(const core::ProcessIdentity&)> exited) {
+    processes.onExit(std::move(exited));
+    processExits_ = GlibLoop::onReadable(processes.descriptor(), [this] { processes.dispatch(); });
+    verifyProcesses();
+}
+
+void Machine::verifyProcesses() {
+    if (!processes.hasUnverified())
+        return;
+    processes.verify();
+    verifying_ = loop_.after(HungProcesses::retryAfter, [this] {
+        loop_.soon([this] { verifyProcesses(); }); // which sets this timer anew
+    });
+}
+
+} // namespace genv::service

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the service asks of the machine: its processes, users, Jupyter kernels, GPUs and the
+// journal.
+#pragma once
+
+#include "core/ports/log.hpp"
+#include "service/gpu/gpu_observer.hpp"
+#include "service/journal/history.hpp"
+#include "service/loop/glib_loop.hpp"
+#include "service/loop/system_clock.hpp"
+#include "service/processes/kernel_finder.hpp"
+#include "service/processes/process_table.hpp"
+#include "service/user_directory.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace genv::service {
+
+/// Each part but the clock asks on a thread of its own and answers on the loop. Until then it keeps
+/// the function that takes the answer, and everything that this function holds.
+struct Machine {
+    Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
+            ProcProgram procProgram);
+
+    /// Tells the exits of pinned processes from now on. Retries to read processes that could not be
+    /// read at the start.
+    void watchProcesses(std::function<void(const core::ProcessIdentity&)> exited);
+
+    SystemClock clock;
+    ProcessTable processes;
+    UserDirectory users;
+    KernelFinder kernels;
+    GpuObserver observer;
+    JournalHistory history;
+
+  private:
+    Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
+            const ProcAccess& procAccess);
+    void verifyProcesses();
+
+    GlibLoop& loop_;
+    std::unique_ptr<core::Scheduled> processExits_;
+    std::unique_ptr<core::Scheduled> verifying_;
+};
+
+} // namespace genv::service

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/policing.hpp"
+
+#include <unistd.h>
+
+namespace genv::service {
+
+Policing::Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log& log,
+                   const core::Settings& settings)
+    : terminator(machine.processes, machine.observer, loop, sharing.events,
+                 static_cast<core::Pid>(::getpid()), [&settings] { return settings.killAfter; }),
+      evictor(sharing.ledger, machine.observer, terminator, loop, log),
+      enforcer({sharing.ledger, machine.observer, machine.users, terminator, sharing.idleness,
+                machine.clock, sharing.events, log}) {}
+
+} // namespace genv::service

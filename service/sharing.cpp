@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/sharing.hpp"
+
+namespace genv::service {
+
+Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
+                 const std::filesystem::path& runtime, const core::Settings& settings)
+    : store(runtime, log), ledger(store, machine.clock, events),
+      lingering(ledger, machine.observer, machine.processes, loop, events,
+                [&settings] { return settings.linger; }),
+      occupancy(ledger, machine.observer, loop), lockPipes(log),
+      queue(
+          ledger, machine.clock, loop, events, log,
+          [&settings, &users = machine.users](const core::UserInfo& user) {
+              return settings.limits.of(users.newest(user));
+          },
+          [&settings] {
+              return core::WaitingTimes{settings.maxWait, settings.keepFor};
+          }),
+      locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
+      kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
+      idleness(events), memoryWatch(events), machine_(machine) {}
+
+core::RecoveryReport Sharing::recover() {
+    // What is found in the state is told, so that leases run on.
+    events.subscribe([this](const core::Event& event) { leases.onEvent(event); });
+    return core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
+}
+
+void Sharing::resumeWaits() {
+    locks.recover();
+    queue.expectClients();
+}
+
+void Sharing::observed(const core::Observation& observation) {
+    ledger.observed(observation);
+    lingering.observed(observation);
+    idleness.observed(ledger, observation);
+    memoryWatch.observed(ledger, observation);
+    leases.check();
+}
+
+} // namespace genv::service

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How GPUs are shared: the ledger and its documents, the queue, locks, leases, and whatever else
+// changes the ledger in the course of time.
+#pragma once
+
+#include "core/idleness.hpp"
+#include "core/kernel_restarts.hpp"
+#include "core/leases.hpp"
+#include "core/ledger.hpp"
+#include "core/lingering.hpp"
+#include "core/locks.hpp"
+#include "core/memory_watch.hpp"
+#include "core/occupancy.hpp"
+#include "core/queue.hpp"
+#include "core/recovery.hpp"
+#include "core/settings.hpp"
+#include "service/lock_pipes.hpp"
+#include "service/machine.hpp"
+#include "service/state/file_store.hpp"
+
+#include <filesystem>
+
+namespace genv::service {
+
+struct Sharing {
+    /// The documents are below `runtime`. All outlive this; the settings may change.
+    Sharing(Machine& machine, GlibLoop& loop, core::Log& log, const std::filesystem::path& runtime,
+            const core::Settings& settings);
+
+    /// Reads the documents, and resumes the environments whose processes are there.
+    core::RecoveryReport recover();
+    /// Keeps the places of requests that waited before the start.
+    void resumeWaits();
+    /// Takes a sample of the GPUs into account.
+    void observed(const core::Observation& observation);
+
+    FileStore store;
+    core::EventHub events;
+    core::Ledger ledger;
+    core::Lingering lingering;
+    core::Occupancy occupancy;
+    LockPipes lockPipes;
+    core::Queue queue;
+    core::Locks locks;
+    core::Leases leases;
+    core::KernelRestarts kernelRestarts;
+    core::Idleness idleness;
+    core::MemoryWatch memoryWatch;
+
+  private:
+    Machine& machine_;
+};
+
+} // namespace genv::service
