@@ -33,12 +33,12 @@ void findLifetimes(WorkingState& state, const RuleSet& rules) {
                 state.situation.bootNow - environment->began);
             if (!limit || environment->exempt || environment->isWaitingToStart() || age <= *limit)
                 continue;
-            state.find(
+            Consequences& consequences = state.find(
                 Rule::MaxLifetime, user, environment->id, environment->id,
                 fmt::format(
                     "Environment {} is active for {} which is {} more than the maximum allowed",
                     environment->id, formatDuration(age), formatDuration(age - *limit)));
-            state.endEnvironment(*environment);
+            state.endEnvironment(*environment, consequences);
         }
     }
 }
@@ -51,13 +51,13 @@ void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
         if (!limit || environments.size() <= *limit)
             continue;
         const std::size_t surplus = environments.size() - *limit;
-        state.find(
+        Consequences& consequences = state.find(
             Rule::MaxEnvironmentsPerUser, user, std::nullopt, std::to_string(user),
             fmt::format(
                 "User {} has {} active environments which is {} more than the maximum allowed",
                 state.userName(user), environments.size(), surplus));
         for (std::size_t i = 0; i < surplus; ++i) // the most recently activated go first
-            state.endEnvironment(*environments[environments.size() - 1 - i]);
+            state.endEnvironment(*environments[environments.size() - 1 - i], consequences);
     }
 }
 
@@ -72,12 +72,13 @@ void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules) {
             }
             if (!limit || counted.size() <= *limit)
                 continue;
-            state.find(Rule::MaxDevicesPerEnvironment, user, environment->id, environment->id,
-                       fmt::format("Environment {} is attached to {} devices which is {} more than "
-                                   "the maximum allowed",
-                                   environment->id, counted.size(), counted.size() - *limit));
+            Consequences& consequences = state.find(
+                Rule::MaxDevicesPerEnvironment, user, environment->id, environment->id,
+                fmt::format("Environment {} is attached to {} devices which is {} more than "
+                            "the maximum allowed",
+                            environment->id, counted.size(), counted.size() - *limit));
             for (std::size_t i = *limit; i < counted.size(); ++i) // they are oldest first
-                state.detach(*environment, counted[i]->device.uuid);
+                state.detach(*environment, counted[i]->device.uuid, consequences);
         }
     }
 }
@@ -104,7 +105,7 @@ void findMaxDevices(WorkingState& state, const RuleSet& rules) {
         }
         if (holds.size() <= *limit)
             continue;
-        state.find(
+        Consequences& consequences = state.find(
             Rule::MaxDevicesPerUser, user, std::nullopt, std::to_string(user),
             fmt::format("User {} is using {} devices which is {} more than the maximum allowed",
                         state.userName(user), holds.size(), holds.size() - *limit));
@@ -115,7 +116,7 @@ void findMaxDevices(WorkingState& state, const RuleSet& rules) {
         order.resize(holds.size() - *limit);
         for (const auto& [since, device] : order) {
             for (const Environment* environment : holds.at(device).environments)
-                state.detach(*environment, device);
+                state.detach(*environment, device, consequences);
         }
     }
 }
@@ -132,10 +133,11 @@ void findIdle(WorkingState& state, const RuleSet& rules) {
                     state.situation.idleness.of(environment->id, device, state.situation.bootNow);
                 if (attachment.exempt || state.isDetached(*environment, device) || idle <= *limit)
                     continue;
-                state.find(Rule::IdleTimeout, user, environment->id, environment->id + " " + device,
-                           fmt::format("Environment {} has not used device {} for {}",
-                                       environment->id, state.index(device), formatDuration(idle)));
-                state.detach(*environment, device);
+                Consequences& consequences = state.find(
+                    Rule::IdleTimeout, user, environment->id, environment->id + " " + device,
+                    fmt::format("Environment {} has not used device {} for {}", environment->id,
+                                state.index(device), formatDuration(idle)));
+                state.detach(*environment, device, consequences);
             }
         }
     }

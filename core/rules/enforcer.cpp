@@ -27,13 +27,20 @@ std::string nameOf(Uid uid, const std::map<Uid, UserInfo>& users) {
     return user != users.end() ? user->second.name : std::to_string(uid);
 }
 
-// What a report asks for is somebody else's decision: there is no sentence about a rule.
-bool isFromReport(const Finding& finding) {
-    return finding.message.empty();
+std::string ruleOf(const Decision& decision) {
+    const auto* byRule = std::get_if<RuleDecision>(&decision);
+    return byRule != nullptr ? std::string(nameOf(byRule->rule)) : std::string();
 }
 
-Reason reasonFor(const Finding& finding) {
-    return isFromReport(finding) ? Reason::admin() : reasonOf(finding.rule);
+Reason reasonFor(const Decision& decision) {
+    const auto* byRule = std::get_if<RuleDecision>(&decision);
+    return byRule != nullptr ? reasonOf(byRule->rule) : Reason::admin();
+}
+
+// Who is named as the user of a process that ends.
+Uid userOf(const Ending& ending, const Decision& decision) {
+    const auto* byRule = std::get_if<RuleDecision>(&decision);
+    return byRule != nullptr ? byRule->user : ending.user;
 }
 
 } // namespace
@@ -79,17 +86,18 @@ struct Enforcer::Round {
     std::map<Uid, UserInfo> users;
     Turn turn;
     Answer answer;
-    std::vector<EnforcementAction> findings;
-    std::vector<EnforcementAction> terminations;
-    std::vector<EnforcementAction> detachments;
-    std::size_t unanswered = 1; ///< terminations on their way, and the round itself
+    std::vector<EnforcementAction> findings{};
+    std::vector<EnforcementAction> terminations{};
+    std::vector<EnforcementAction> detachments{};
+    std::vector<EnforcementAction> unmatched{}; ///< of a report
+    std::size_t unanswered = 1;                 ///< terminations on their way, and the round itself
 
     void answered() {
         if (--unanswered > 0)
             return;
         std::vector<EnforcementAction> all = std::move(findings);
-        all.insert(all.end(), terminations.begin(), terminations.end());
-        all.insert(all.end(), detachments.begin(), detachments.end());
+        for (const auto* more : {&terminations, &detachments, &unmatched})
+            all.insert(all.end(), more->begin(), more->end());
         turn.reset();
         answer(&all, {});
     }
@@ -128,32 +136,27 @@ void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, cons
                                 parts_.log.notice("{} (enforced by uid {})", finding.message,
                                                   options.actor);
                         }
-                        carryOut(findings, users, options, turn, answer);
+                        carryOut(findings,
+                                 std::make_shared<Round>(Round{options, users, turn, answer}));
                     });
             });
 }
 
 void Enforcer::execute(EnforcementReport report, EnforcementOptions options, const Answer& answer) {
     options.terminate = options.terminate && report.terminateProcesses;
-    observe(
-        std::chrono::milliseconds{0}, answer,
-        [this, report = std::move(report), options, answer,
-         turn = takeTurn(options)](const auto& seen) {
-            const auto matched = [this, report, options, answer, turn, seen](const auto& users) {
-                const auto unmatched = std::make_shared<std::vector<EnforcementAction>>();
-                const auto findings = matchReport(
-                    report, *seen, parts_.ledger,
-                    [this](const ComputeProcess& p) { return parts_.terminator.isProtected(p); },
-                    *unmatched);
-                carryOut(findings, users, options, turn,
-                         [unmatched, answer](const auto* actions, const std::string& why) {
-                             std::vector<EnforcementAction> all = *actions;
-                             all.insert(all.end(), unmatched->begin(), unmatched->end());
-                             answer(&all, why);
-                         });
-            };
-            describeAll(parts_.users, usersOf(parts_.ledger, *seen), matched);
-        });
+    observe(std::chrono::milliseconds{0}, answer,
+            [this, report = std::move(report), options, answer,
+             turn = takeTurn(options)](const auto& seen) {
+                const auto described = [this, report, options, answer, turn,
+                                        seen](const auto& users) {
+                    const auto isProtected = [this](const ComputeProcess& process) {
+                        return parts_.terminator.isProtected(process);
+                    };
+                    carryOut(matchReport(report, *seen, parts_.ledger, isProtected),
+                             std::make_shared<Round>(Round{options, users, turn, answer}));
+                };
+                describeAll(parts_.users, usersOf(parts_.ledger, *seen), described);
+            });
 }
 
 void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
@@ -170,13 +173,13 @@ void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
             const auto due = dueFindings(std::move(findings), options, grace);
             // No turn: somebody who enforces meanwhile is not kept waiting, and what both
             // find ends once.
-            carryOut(due, users, options, nullptr,
-                     [this, options](const auto* actions, const std::string&) {
-                         for (const EnforcementAction& action : *actions) {
-                             if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
-                                 parts_.log.notice("dry run: {}", action.message);
-                         }
-                     });
+            const Answer answer = [this, options](const auto* actions, const std::string&) {
+                for (const EnforcementAction& action : *actions) {
+                    if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
+                        parts_.log.notice("dry run: {}", action.message);
+                }
+            };
+            carryOut(due, std::make_shared<Round>(Round{options, users, nullptr, answer}));
         });
 }
 
@@ -227,97 +230,104 @@ void Enforcer::warn(const Finding& finding, std::chrono::milliseconds left) cons
                                    std::string(nameOf(finding.rule)), finding.message, left});
 }
 
-void Enforcer::carryOut(const std::vector<Finding>& findings, const std::map<Uid, UserInfo>& users,
-                        const EnforcementOptions& options, Turn turn, Answer answer) {
-    const auto round = std::make_shared<Round>();
-    round->options = options;
-    round->users = users;
-    round->turn = std::move(turn);
-    round->answer = std::move(answer);
+void Enforcer::carryOut(const std::vector<Finding>& findings, const std::shared_ptr<Round>& round) {
     for (const Finding& finding : findings) {
-        if (!isFromReport(finding))
-            round->findings.push_back({EnforcementAction::Kind::Finding,
-                                       std::string(nameOf(finding.rule)),
-                                       finding.message,
-                                       std::nullopt,
-                                       finding.environment,
-                                       nameOf(finding.user, users),
-                                       {}});
-        end(finding, round);
-        detach(finding, *round);
+        round->findings.push_back({EnforcementAction::Kind::Finding,
+                                   std::string(nameOf(finding.rule)),
+                                   finding.message,
+                                   std::nullopt,
+                                   finding.environment,
+                                   nameOf(finding.user, round->users),
+                                   {}});
+        carryOut(finding.consequences, RuleDecision{finding.rule, finding.user}, round);
     }
     round->answered();
 }
 
-void Enforcer::end(const Finding& finding, const std::shared_ptr<Round>& round) {
-    for (const Ending& ending : finding.endings) {
-        const Pid pid = ending.process.identity.pid;
-        const auto indices = parts_.ledger.devices().indicesOf(ending.devices);
-        EnforcementAction action{
-            EnforcementAction::Kind::Terminate,
-            isFromReport(finding) ? "" : std::string(nameOf(finding.rule)),
-            sayTerminating(round->options.mood(), pid, ending.environment, indices),
-            pid,
-            ending.environment,
-            nameOf(finding.user, round->users),
-            indices};
-        if (!round->options.terminate)
-            continue;
-        if (round->options.dryRun) {
-            round->terminations.push_back(std::move(action));
-            continue;
-        }
-        const Cause cause{reasonFor(finding), round->options.actor};
-        ++round->unanswered;
-        parts_.terminator.terminate(
-            {ending.process, ending.user, ending.devices, ending.environment, cause},
-            [round, action = std::move(action), pid](TerminationOutcome outcome) mutable {
-                if (outcome != TerminationOutcome::Signalled) {
-                    action.kind = EnforcementAction::Kind::Failed;
-                    action.message = describe(outcome, pid);
-                }
-                round->terminations.push_back(std::move(action));
-                round->answered();
-            });
-    }
+void Enforcer::carryOut(MatchedReport matched, const std::shared_ptr<Round>& round) {
+    round->unmatched = std::move(matched.unmatched);
+    carryOut(matched.consequences, ReportDecision{}, round);
+    round->answered();
 }
 
-void Enforcer::detach(const Finding& finding, Round& round) {
+void Enforcer::carryOut(const Consequences& consequences, const Decision& decision,
+                        const std::shared_ptr<Round>& round) {
+    if (round->options.terminate) {
+        for (const Ending& ending : consequences.endings)
+            end(ending, decision, round);
+    }
     // A rule has listed the processes that end with its detachments; a report need not have.
-    const bool fromReport = isFromReport(finding);
-    const Cause cause{reasonFor(finding), round.options.actor,
-                      fromReport && round.options.terminate};
-    const std::string rule = fromReport ? "" : std::string(nameOf(finding.rule));
-    for (const Detachment& detachment : finding.detachments) {
-        const Environment* environment = parts_.ledger.find(detachment.environment);
-        const Device* device = parts_.ledger.devices().findUuid(detachment.device);
-        if (environment == nullptr || device == nullptr)
-            continue;
-        round.detachments.push_back({EnforcementAction::Kind::Detach,
-                                     rule,
-                                     sayDetaching(round.options.mood(), environment->id,
-                                                  environment->user, device->facts.index),
-                                     std::nullopt,
-                                     environment->id,
-                                     environment->user,
-                                     {device->facts.index}});
-        if (!round.options.dryRun)
-            parts_.ledger.takeAway(EnvironmentId(environment->id), detachment.device, cause);
+    const bool endsProcesses =
+        std::holds_alternative<ReportDecision>(decision) && round->options.terminate;
+    const Cause cause{reasonFor(decision), round->options.actor, endsProcesses};
+    for (const Detachment& detachment : consequences.detachments)
+        detach(detachment, ruleOf(decision), cause, *round);
+    for (const EnvironmentId& id : consequences.ended)
+        endEnvironment(id, ruleOf(decision), cause, *round);
+}
+
+void Enforcer::end(const Ending& ending, const Decision& decision,
+                   const std::shared_ptr<Round>& round) {
+    const Pid pid = ending.process.identity.pid;
+    const auto indices = parts_.ledger.devices().indicesOf(ending.devices);
+    EnforcementAction action{
+        EnforcementAction::Kind::Terminate,
+        ruleOf(decision),
+        sayTerminating(round->options.mood(), pid, ending.environment, indices),
+        pid,
+        ending.environment,
+        nameOf(userOf(ending, decision), round->users),
+        indices};
+    if (round->options.dryRun) {
+        round->terminations.push_back(std::move(action));
+        return;
     }
-    for (const EnvironmentId& id : finding.ended) {
-        const Environment* environment = parts_.ledger.find(id);
-        if (environment == nullptr)
-            continue;
-        round.detachments.push_back({EnforcementAction::Kind::End,
-                                     rule,
-                                     sayEnding(round.options.mood(), id, environment->user),
-                                     std::nullopt,
-                                     id,
-                                     environment->user,
-                                     {}});
-        if (!round.options.dryRun)
-            parts_.ledger.end(id, cause);
-    }
+    const Cause cause{reasonFor(decision), round->options.actor};
+    ++round->unanswered;
+    parts_.terminator.terminate(
+        {ending.process, ending.user, ending.devices, ending.environment, cause},
+        [round, action = std::move(action), pid](TerminationOutcome outcome) mutable {
+            if (outcome != TerminationOutcome::Signalled) {
+                action.kind = EnforcementAction::Kind::Failed;
+                action.message = describe(outcome, pid);
+            }
+            round->terminations.push_back(std::move(action));
+            round->answered();
+        });
+}
+
+void Enforcer::detach(const Detachment& detachment, const std::string& rule, const Cause& cause,
+                      Round& round) {
+    const Environment* environment = parts_.ledger.find(detachment.environment);
+    const Device* device = parts_.ledger.devices().findUuid(detachment.device);
+    if (environment == nullptr || device == nullptr)
+        return;
+    round.detachments.push_back({EnforcementAction::Kind::Detach,
+                                 rule,
+                                 sayDetaching(round.options.mood(), environment->id,
+                                              environment->user, device->facts.index),
+                                 std::nullopt,
+                                 environment->id,
+                                 environment->user,
+                                 {device->facts.index}});
+    if (!round.options.dryRun)
+        parts_.ledger.takeAway(EnvironmentId(environment->id), detachment.device, cause);
+}
+
+void Enforcer::endEnvironment(const EnvironmentId& id, const std::string& rule, const Cause& cause,
+                              Round& round) {
+    const Environment* environment = parts_.ledger.find(id);
+    if (environment == nullptr)
+        return;
+    round.detachments.push_back({EnforcementAction::Kind::End,
+                                 rule,
+                                 sayEnding(round.options.mood(), id, environment->user),
+                                 std::nullopt,
+                                 id,
+                                 environment->user,
+                                 {}});
+    if (!round.options.dryRun)
+        parts_.ledger.end(id, cause);
 }
 
 } // namespace genv::core

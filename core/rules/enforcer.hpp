@@ -21,6 +21,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace genv::core {
@@ -33,6 +34,18 @@ struct EnforcementOptions {
 
     [[nodiscard]] Mood mood() const { return dryRun ? Mood::Would : Mood::Does; }
 };
+
+/// A rule found a violation. Actions and reasons name the rule.
+struct RuleDecision {
+    Rule rule;
+    Uid user = 0; ///< whose violation it is
+};
+
+/// A report asks for it. Why was decided elsewhere.
+struct ReportDecision {};
+
+/// Who decided what is carried out.
+using Decision = std::variant<RuleDecision, ReportDecision>;
 
 class Enforcer {
   public:
@@ -85,10 +98,15 @@ class Enforcer {
                                                    const EnforcementOptions& options,
                                                    std::chrono::milliseconds grace);
     void warn(const Finding& finding, std::chrono::milliseconds left) const;
-    void carryOut(const std::vector<Finding>& findings, const std::map<Uid, UserInfo>& users,
-                  const EnforcementOptions& options, Turn turn, Answer answer);
-    void end(const Finding& finding, const std::shared_ptr<Round>& round);
-    void detach(const Finding& finding, Round& round);
+    void carryOut(const std::vector<Finding>& findings, const std::shared_ptr<Round>& round);
+    void carryOut(MatchedReport matched, const std::shared_ptr<Round>& round);
+    void carryOut(const Consequences& consequences, const Decision& decision,
+                  const std::shared_ptr<Round>& round);
+    void end(const Ending& ending, const Decision& decision, const std::shared_ptr<Round>& round);
+    void detach(const Detachment& detachment, const std::string& rule, const Cause& cause,
+                Round& round);
+    void endEnvironment(const EnvironmentId& id, const std::string& rule, const Cause& cause,
+                        Round& round);
 
     const Parts parts_;
     bool running_ = false;

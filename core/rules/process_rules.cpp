@@ -48,11 +48,12 @@ void findNonEnvProcesses(WorkingState& state, const RuleSet& /*rules*/) {
     for (RunningProcess& process : state.processes) {
         if (process.ends || process.environment != nullptr || process.process->facts.uids.hasRoot())
             continue;
-        state.find(Rule::NonEnvProcesses, process.user, std::nullopt,
-                   subjectOf(process.process->facts.identity),
-                   fmt::format("Process {} is not running in a GPU environment",
-                               process.process->facts.identity.pid));
-        state.end(process);
+        Consequences& consequences =
+            state.find(Rule::NonEnvProcesses, process.user, std::nullopt,
+                       subjectOf(process.process->facts.identity),
+                       fmt::format("Process {} is not running in a GPU environment",
+                                   process.process->facts.identity.pid));
+        state.end(process, consequences);
     }
 }
 
@@ -67,12 +68,13 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
         }
         if (foreign.empty())
             continue;
-        state.find(Rule::EnvDevices, process.user, process.environment->id,
-                   subjectOf(process.process->facts.identity),
-                   fmt::format("Process {} from environment {} is using non-attached GPU(s) {}",
-                               process.process->facts.identity.pid, process.environment->id,
-                               state.indices(foreign)));
-        state.end(process);
+        Consequences& consequences =
+            state.find(Rule::EnvDevices, process.user, process.environment->id,
+                       subjectOf(process.process->facts.identity),
+                       fmt::format("Process {} from environment {} is using non-attached GPU(s) {}",
+                                   process.process->facts.identity.pid, process.environment->id,
+                                   state.indices(foreign)));
+        state.end(process, consequences);
     }
 }
 
@@ -95,13 +97,13 @@ void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
         const Bytes used = sum(processes, size);
         if (used <= *attachment->share)
             continue;
-        state.find(
+        Consequences& consequences = state.find(
             Rule::EnvMemory, processes.front()->user, key.first, key.first + " " + key.second,
             fmt::format(
                 "Environment {} is using {} on device {} which is {} over its capacity of {}",
                 key.first, formatMebibytes(used), state.index(key.second),
                 formatMebibytes(used - *attachment->share), formatBytes(*attachment->share)));
-        state.endFewest(processes, used - *attachment->share, size);
+        state.endFewest(processes, used - *attachment->share, size, consequences);
     }
 }
 
@@ -111,7 +113,7 @@ void findMaxProcesses(WorkingState& state, const RuleSet& rules) {
         if (!limit || processes.size() <= *limit)
             continue;
         const std::size_t surplus = processes.size() - *limit;
-        state.find(
+        Consequences& consequences = state.find(
             Rule::MaxProcessesPerUser, user, std::nullopt, std::to_string(user),
             fmt::format(
                 "User {} is running {} compute processes which is {} more than the maximum allowed",
@@ -125,7 +127,7 @@ void findMaxProcesses(WorkingState& state, const RuleSet& rules) {
                                        b->process->facts.identity.pid);
                   });
         for (std::size_t i = 0; i < surplus; ++i)
-            state.end(*processes[i]);
+            state.end(*processes[i], consequences);
     }
 }
 
@@ -150,13 +152,13 @@ void findMemoryPerDevice(WorkingState& state, const RuleSet& rules) {
             const Bytes used = sum(processes, size);
             if (used <= *limit)
                 continue;
-            state.find(
+            Consequences& consequences = state.find(
                 Rule::MaxGpuMemoryPerDevice, user, std::nullopt, fmt::format("{} {}", user, device),
                 fmt::format(
                     "User {} is using {} on device {} which is {} more than the maximum allowed",
                     state.userName(user), formatMebibytes(used), state.index(device),
                     formatMebibytes(used - *limit)));
-            state.endFewest(processes, used - *limit, size);
+            state.endFewest(processes, used - *limit, size, consequences);
         }
     }
 }
@@ -180,12 +182,12 @@ void findMemoryPerUser(WorkingState& state, const RuleSet& rules) {
         const Bytes used = sum(processes, size);
         if (used <= *limit)
             continue;
-        state.find(
+        Consequences& consequences = state.find(
             Rule::MaxGpuMemoryPerUser, user, std::nullopt, std::to_string(user),
             fmt::format(
                 "User {} is using {} of GPU memory which is {} more than the maximum allowed",
                 state.userName(user), formatMebibytes(used), formatMebibytes(used - *limit)));
-        state.endFewest(processes, used - *limit, size);
+        state.endFewest(processes, used - *limit, size, consequences);
     }
 }
 

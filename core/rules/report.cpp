@@ -70,6 +70,74 @@ bool usesOneOf(const ComputeProcess& process, const std::vector<DeviceIndex>& in
     });
 }
 
+EnforcementAction failed(std::string message) {
+    EnforcementAction action;
+    action.kind = EnforcementAction::Kind::Failed;
+    action.message = std::move(message);
+    return action;
+}
+
+// A report at work, entry by entry.
+class Matching {
+  public:
+    Matching(const Observation& observation, const Ledger& ledger,
+             const std::function<bool(const ComputeProcess&)>& isProtected)
+        : ledger_(ledger), lookup_(lookupIn(ledger)), isProtected_(isProtected) {
+        for (const ComputeProcess& process : observation.processes)
+            running_.emplace(process.facts.identity.pid, &process);
+    }
+
+    void matchProcess(const EnforcementReport::Process& wanted) {
+        const auto found = running_.find(wanted.pid);
+        const ComputeProcess* process = found != running_.end() ? found->second : nullptr;
+        if (process != nullptr && isProtected_(*process)) {
+            refuseProcess(wanted.pid, TerminationOutcome::Protected);
+        } else if (process == nullptr || !isMeant(*process, wanted)) {
+            refuseProcess(wanted.pid, TerminationOutcome::Gone);
+        } else {
+            result_.consequences.endings.push_back(
+                {process->facts, process->user(), devicesOf(*process), wanted.environment});
+            running_.erase(found); // named twice, it is gone the second time
+        }
+    }
+
+    void matchAttachment(DeviceIndex index, const EnvironmentId& id) {
+        const Device* device = ledger_.devices().find(index);
+        const Environment* environment = ledger_.find(id);
+        if (device != nullptr && environment != nullptr &&
+            environment->attachmentTo(device->facts.uuid) != nullptr) {
+            result_.consequences.detachments.push_back({id, device->facts.uuid});
+            return;
+        }
+        result_.unmatched.push_back(failed(fmt::format(
+            "[DEBUG] Environment {} already detached from device {}", escaped(id), index)));
+        result_.unmatched.back().devices = {index};
+    }
+
+    [[nodiscard]] MatchedReport result() && { return std::move(result_); }
+
+  private:
+    // Whether a process is still where the report saw it.
+    [[nodiscard]] bool isMeant(const ComputeProcess& process,
+                               const EnforcementReport::Process& wanted) const {
+        const Environment* environment = environmentOf(lookup_, process);
+        const auto id = environment != nullptr ? std::optional(environment->id) : std::nullopt;
+        return id == wanted.environment && usesOneOf(process, wanted.devices, ledger_) &&
+               !process.isUnread;
+    }
+
+    void refuseProcess(Pid pid, TerminationOutcome why) {
+        result_.unmatched.push_back(failed(describe(why, pid)));
+        result_.unmatched.back().pid = pid;
+    }
+
+    const Ledger& ledger_;
+    const EnvironmentLookup lookup_;
+    const std::function<bool(const ComputeProcess&)>& isProtected_;
+    std::map<Pid, const ComputeProcess*> running_;
+    MatchedReport result_;
+};
+
 } // namespace
 
 void requireReportLength(std::string_view text) {
@@ -107,61 +175,17 @@ EnforcementReport parseReport(std::string_view text) {
     return report;
 }
 
-std::vector<Finding> matchReport(const EnforcementReport& report, const Observation& observation,
-                                 const Ledger& ledger,
-                                 const std::function<bool(const ComputeProcess&)>& isProtected,
-                                 std::vector<EnforcementAction>& unmatched) {
-    const EnvironmentLookup lookup = lookupIn(ledger);
-    std::map<Pid, const ComputeProcess*> running;
-    for (const ComputeProcess& process : observation.processes)
-        running.emplace(process.facts.identity.pid, &process);
-    Finding finding{Rule::EnvDevices, 0, std::nullopt, "", "", {}, {}, {}};
-    for (const EnforcementReport::Process& wanted : report.terminate) {
-        const auto found = running.find(wanted.pid);
-        const ComputeProcess* process = found != running.end() ? found->second : nullptr;
-        const Environment* environment =
-            process != nullptr ? environmentOf(lookup, *process) : nullptr;
-        const auto id = environment != nullptr ? std::optional(environment->id) : std::nullopt;
-        if (process == nullptr || id != wanted.environment ||
-            !usesOneOf(*process, wanted.devices, ledger) || process->isUnread ||
-            isProtected(*process)) {
-            unmatched.push_back({EnforcementAction::Kind::Failed,
-                                 "",
-                                 describe(process != nullptr && isProtected(*process)
-                                              ? TerminationOutcome::Protected
-                                              : TerminationOutcome::Gone,
-                                          wanted.pid),
-                                 wanted.pid,
-                                 std::nullopt,
-                                 "",
-                                 {}});
-            continue;
-        }
-        running.erase(found); // named twice, it is gone the second time
-        finding.user = process->user();
-        finding.endings.push_back({process->facts, process->user(), devicesOf(*process), id});
-    }
+MatchedReport matchReport(const EnforcementReport& report, const Observation& observation,
+                          const Ledger& ledger,
+                          const std::function<bool(const ComputeProcess&)>& isProtected) {
+    Matching matching(observation, ledger, isProtected);
+    for (const EnforcementReport::Process& wanted : report.terminate)
+        matching.matchProcess(wanted);
     for (const auto& [index, named] : report.detach) {
-        const std::set<EnvironmentId> environments(named.begin(), named.end());
-        const Device* device = ledger.devices().find(index);
-        for (const EnvironmentId& id : environments) {
-            const Environment* environment = ledger.find(id);
-            if (device != nullptr && environment != nullptr &&
-                environment->attachmentTo(device->facts.uuid) != nullptr)
-                finding.detachments.push_back({id, device->facts.uuid});
-            else
-                unmatched.push_back(
-                    {EnforcementAction::Kind::Failed,
-                     "",
-                     fmt::format("[DEBUG] Environment {} already detached from device {}",
-                                 escaped(id), index),
-                     std::nullopt,
-                     std::nullopt,
-                     "",
-                     {index}});
-        }
+        for (const EnvironmentId& id : std::set(named.begin(), named.end()))
+            matching.matchAttachment(index, id);
     }
-    return {std::move(finding)};
+    return std::move(matching).result();
 }
 
 } // namespace genv::core

@@ -36,12 +36,16 @@ struct EnforcementReport {
 /// of a snapshot, and an optional "terminate_processes": false. Throws Error(InvalidArgs).
 EnforcementReport parseReport(std::string_view json);
 
-/// What of a report is still so: processes by pid, environment and one of their devices,
-/// attachments by device and environment. The rest is added to `unmatched`. The findings have no
-/// message: the decision was somebody else's.
-std::vector<Finding> matchReport(const EnforcementReport& report, const Observation& observation,
-                                 const Ledger& ledger,
-                                 const std::function<bool(const ComputeProcess&)>& isProtected,
-                                 std::vector<EnforcementAction>& unmatched);
+/// What of a report is still so, and why the rest is not done.
+struct MatchedReport {
+    Consequences consequences;
+    std::vector<EnforcementAction> unmatched;
+};
+
+/// Matches a report with what is so now: processes by pid, environment and one of their devices,
+/// attachments by device and environment.
+MatchedReport matchReport(const EnforcementReport& report, const Observation& observation,
+                          const Ledger& ledger,
+                          const std::function<bool(const ComputeProcess&)>& isProtected);
 
 } // namespace genv::core

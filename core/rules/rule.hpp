@@ -48,16 +48,21 @@ struct Detachment {
     DeviceUuid device;
 };
 
-/// One violation, with all that follows from it.
+/// What must end and what must go.
+struct Consequences {
+    std::vector<Ending> endings;
+    std::vector<Detachment> detachments;
+    std::vector<EnvironmentId> ended; ///< environments that must end, their attachments with them
+};
+
+/// One violation of a rule, with all that follows from it.
 struct Finding {
     Rule rule;
     Uid user = 0;                             ///< whose it is, and who is warned
     std::optional<EnvironmentId> environment; ///< that it is about, when it is about one
     std::string subject; ///< names the violation, the same for as long as it lasts
     std::string message; ///< the sentence people read
-    std::vector<Ending> endings;
-    std::vector<Detachment> detachments;
-    std::vector<EnvironmentId> ended; ///< environments that must end, their attachments with them
+    Consequences consequences{};
 };
 
 /// Evaluates the rules of a set. What one rule ends, later ones do not count again; what was

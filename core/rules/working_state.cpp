@@ -39,48 +39,44 @@ WorkingState::WorkingState(const Situation& seen) : situation(seen) {
     }
 }
 
-Finding& WorkingState::find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
-                            std::string subject, std::string message) {
-    return findings.emplace_back(Finding{rule,
-                                         user,
-                                         std::move(environment),
-                                         fmt::format("{} {}", nameOf(rule), subject),
-                                         std::move(message),
-                                         {},
-                                         {},
-                                         {}});
+Consequences& WorkingState::find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
+                                 std::string subject, std::string message) {
+    findings.push_back({rule, user, std::move(environment),
+                        fmt::format("{} {}", nameOf(rule), subject), std::move(message)});
+    return findings.back().consequences;
 }
 
-void WorkingState::end(RunningProcess& process) {
+void WorkingState::end(RunningProcess& process, Consequences& consequences) {
     if (std::exchange(process.ends, true))
         return;
     std::vector<DeviceUuid> devices;
     for (const ComputeUse& use : process.process->uses)
         devices.push_back(use.device);
-    findings.back().endings.push_back(
+    consequences.endings.push_back(
         {process.process->facts, process.process->user(), std::move(devices),
          process.environment != nullptr ? std::optional(process.environment->id) : std::nullopt});
 }
 
-void WorkingState::detach(const Environment& environment, const DeviceUuid& device) {
+void WorkingState::detach(const Environment& environment, const DeviceUuid& device,
+                          Consequences& consequences) {
     if (!detached_.emplace(environment.id, device).second)
         return;
-    findings.back().detachments.push_back({environment.id, device});
+    consequences.detachments.push_back({environment.id, device});
     const auto members = members_.find(&environment);
     if (members == members_.end())
         return;
     for (const std::size_t member : members->second) {
         if (processes[member].uses(device))
-            end(processes[member]);
+            end(processes[member], consequences);
     }
 }
 
-void WorkingState::endEnvironment(const Environment& environment) {
+void WorkingState::endEnvironment(const Environment& environment, Consequences& consequences) {
     if (!ended_.insert(environment.id).second)
         return;
     for (const Attachment& attachment : environment.attachments)
-        detach(environment, attachment.device.uuid);
-    findings.back().ended.push_back(environment.id);
+        detach(environment, attachment.device.uuid, consequences);
+    consequences.ended.push_back(environment.id);
 }
 
 std::string WorkingState::userName(Uid uid) const {
@@ -106,7 +102,8 @@ std::string WorkingState::indices(const std::vector<DeviceUuid>& devices) const 
 }
 
 void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes excess,
-                             const std::function<Bytes(const RunningProcess&)>& size) {
+                             const std::function<Bytes(const RunningProcess&)>& size,
+                             Consequences& consequences) {
     struct Candidate {
         Bytes size; // taken once, since it may count only what does not end yet
         RunningProcess* process = nullptr;
@@ -124,7 +121,7 @@ void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes ex
     });
     for (auto next = candidates.begin(); next != candidates.end() && next->size.count > 0; ++next) {
         if (next->size < excess) {
-            end(*next->process);
+            end(*next->process, consequences);
             excess = excess - next->size;
             continue;
         }
@@ -134,7 +131,7 @@ void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes ex
         const Bytes smallest = std::prev(tooSmall)->size;
         const auto last = std::find_if(
             next, tooSmall, [&](const Candidate& candidate) { return candidate.size == smallest; });
-        end(*last->process);
+        end(*last->process, consequences);
         return;
     }
 }

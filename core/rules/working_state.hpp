@@ -31,15 +31,18 @@ class WorkingState {
     std::vector<RunningProcess> processes; ///< by pid; protected ones are not among them
     std::vector<Finding> findings;
 
-    /// Starts a finding; what is ended and detached next belongs to it. Valid until the next one.
-    Finding& find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
-                  std::string subject, std::string message);
+    /// Adds a finding. Returns its consequences, for the rule to add to until the next finding.
+    Consequences& find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
+                       std::string subject, std::string message);
 
-    void end(RunningProcess& process);
+    // What is done already is not added to any consequences again.
+
+    void end(RunningProcess& process, Consequences& consequences);
     /// Detaches, and ends the environment's processes on the device.
-    void detach(const Environment& environment, const DeviceUuid& device);
+    void detach(const Environment& environment, const DeviceUuid& device,
+                Consequences& consequences);
     /// Ends an environment, its attachments and its processes on them.
-    void endEnvironment(const Environment& environment);
+    void endEnvironment(const Environment& environment, Consequences& consequences);
 
     [[nodiscard]] bool isDetached(const Environment& environment, const DeviceUuid& device) const {
         return detached_.contains({environment.id, device});
@@ -56,7 +59,8 @@ class WorkingState {
     /// Ends the fewest of these processes that bring a sum down by `excess`: the largest first, and
     /// for the last place the smallest that suffices; among equals the one that started last.
     void endFewest(const std::vector<RunningProcess*>& among, Bytes excess,
-                   const std::function<Bytes(const RunningProcess&)>& size);
+                   const std::function<Bytes(const RunningProcess&)>& size,
+                   Consequences& consequences);
 
   private:
     std::unordered_map<const Environment*, std::vector<std::size_t>> members_; ///< of processes

@@ -41,7 +41,7 @@ TEST_F(ClaimRules, EndAnEnvironmentThatOutlivedItsTime) {
     EXPECT_EQ(found.environment, "20");
     EXPECT_EQ(found.message, "Environment 20 is active for 2h 30min which is 30min more than the "
                              "maximum allowed");
-    EXPECT_EQ(found.ended, Ids{"20"});
+    EXPECT_EQ(found.consequences.ended, Ids{"20"});
     EXPECT_EQ(detachmentsOf(found), (Texts{"20/GPU-0", "20/GPU-1"}));
     EXPECT_EQ(pidsOf(found), Pids{500}) << "501 is of no environment";
 }
@@ -74,7 +74,7 @@ TEST_F(ClaimRules, EndTheMostRecentEnvironmentsOfWhoHasTooMany) {
     EXPECT_EQ(found.rule, Rule::MaxEnvironmentsPerUser);
     EXPECT_EQ(found.message, "User alice has 4 active environments which is 2 more than the "
                              "maximum allowed");
-    EXPECT_EQ(found.ended, (Ids{"24", "21"}));
+    EXPECT_EQ(found.consequences.ended, (Ids{"24", "21"}));
     EXPECT_EQ(detachmentsOf(found), Texts{"24/GPU-0"});
     EXPECT_EQ(pidsOf(found), Pids{500});
 }
@@ -87,7 +87,7 @@ TEST_F(ClaimRules, DoNotCountExemptEnvironmentsAndSpareRoot) {
     activate("31", root);
     EXPECT_TRUE(findings().empty());
     activate("23", alice);
-    EXPECT_EQ(finding().ended, Ids{"23"});
+    EXPECT_EQ(finding().consequences.ended, Ids{"23"});
 }
 
 TEST_F(ClaimRules, DetachTheMostRecentDevicesOfWhoHasTooMany) {
@@ -109,7 +109,7 @@ TEST_F(ClaimRules, DetachTheMostRecentDevicesOfWhoHasTooMany) {
               "User alice is using 4 devices which is 2 more than the maximum allowed");
     EXPECT_EQ(detachmentsOf(found), (Texts{"21/GPU-1", "20/GPU-2"}));
     EXPECT_EQ(pidsOf(found), Pids{500}) << "501 is not on what its own environment lost";
-    EXPECT_TRUE(found.ended.empty());
+    EXPECT_TRUE(found.consequences.ended.empty());
 }
 
 TEST_F(ClaimRules, DetachTheMostRecentDevicesOfAnEnvironmentThatHasTooMany) {
@@ -186,7 +186,7 @@ TEST_F(ClaimRules, DetachAndEndWhatRunsOnIdleDevices) {
     EXPECT_EQ(found.environment, "20");
     EXPECT_EQ(found.message, "Environment 20 has not used device 2 for 11min");
     EXPECT_EQ(detachmentsOf(found), Texts{"20/GPU-2"});
-    EXPECT_TRUE(found.endings.empty());
+    EXPECT_TRUE(found.consequences.endings.empty());
     clock.pass(9min + 1s);
     const auto both = findings();
     ASSERT_EQ(both.size(), 2U);
@@ -227,7 +227,7 @@ TEST_F(ClaimRules, FollowTheOrderInWhichEachSpares) {
                      "User alice is using 2 devices which is 1 more than the maximum allowed",
                      "Environment 21 has not used device 1 for 20min"}))
         << "what ended is neither an environment too many nor a device too many nor idle";
-    EXPECT_TRUE(all[1].endings.empty()) << "500 ends once";
+    EXPECT_TRUE(all[1].consequences.endings.empty()) << "500 ends once";
     EXPECT_EQ(detachmentsOf(all[2]), Texts{"21/GPU-2"});
 }
 

@@ -211,6 +211,14 @@ TEST_F(EnforcerExecute, CarriesOutWhatIsStillSoAndSaysWhatIsNot) {
     EXPECT_TRUE(detached[0].cause.endsProcesses) << "the report need not have listed them";
 }
 
+TEST_F(EnforcerExecute, NamesTheUserOfEachProcessThatItEnds) {
+    execute({{{500, "20", {1}}, {501, std::nullopt, {0}}}, {}}, {true, true, root});
+    look();
+    ASSERT_EQ(kinds(), (std::vector<Kind>{Kind::Terminate, Kind::Terminate}));
+    EXPECT_EQ(answers.at(0)->at(0).user, "alice");
+    EXPECT_EQ(answers.at(0)->at(1).user, "bob");
+}
+
 TEST_F(EnforcerExecute, SignalsNothingWhereTheReportOrTheCallerForbidsIt) {
     for (const bool byReport : {true, false}) {
         core::EnforcementReport report{{{500, "20", {1}}}, {{byReport ? 0U : 1U, {"20"}}}};

@@ -31,9 +31,10 @@ TEST_F(NonEnvRule, EndsAProcessOfNoEnvironment) {
     EXPECT_EQ(found.user, alice);
     EXPECT_EQ(found.environment, std::nullopt);
     ASSERT_EQ(pidsOf(found), Pids{500});
-    EXPECT_EQ(found.endings[0].devices, (std::vector<core::DeviceUuid>{"GPU-0", "GPU-2"}));
-    EXPECT_EQ(found.endings[0].environment, std::nullopt);
-    EXPECT_TRUE(found.detachments.empty() && found.ended.empty());
+    EXPECT_EQ(found.consequences.endings[0].devices,
+              (std::vector<core::DeviceUuid>{"GPU-0", "GPU-2"}));
+    EXPECT_EQ(found.consequences.endings[0].environment, std::nullopt);
+    EXPECT_TRUE(found.consequences.detachments.empty() && found.consequences.ended.empty());
 }
 
 TEST_F(NonEnvRule, SparesWhatIsInAnEnvironmentAlsoByDescent) {
@@ -71,7 +72,7 @@ TEST_F(NonEnvRule, WarnsWhoMadeTheUserNamespace) {
     const auto found = finding();
     EXPECT_EQ(found.user, alice);
     ASSERT_EQ(pidsOf(found), Pids{500});
-    EXPECT_EQ(found.endings[0].user, alice);
+    EXPECT_EQ(found.consequences.endings[0].user, alice);
 }
 
 TEST_F(NonEnvRule, SparesProtectedProcessesAndIsOffUnlessAskedFor) {
@@ -101,7 +102,7 @@ TEST_F(EnvDevicesRule, EndsAProcessOnDevicesItsEnvironmentDoesNotHold) {
     EXPECT_EQ(found.user, alice);
     EXPECT_EQ(found.environment, "20");
     EXPECT_EQ(pidsOf(found), Pids{500});
-    EXPECT_EQ(found.endings[0].environment, "20");
+    EXPECT_EQ(found.consequences.endings[0].environment, "20");
 }
 
 TEST_F(EnvDevicesRule, SparesProcessesWhereTheyBelongAndThoseOfNoEnvironment) {
@@ -294,10 +295,10 @@ TEST_F(MemoryRules, EndNoMoreThanNeeded) {
     table.general.maxGpuMemoryPerDevice = mebibytes(100);
     for (core::Pid pid = 500; pid < 510; ++pid)
         run(pid, alice, {{0, mebibytes(20)}}, "20");
-    EXPECT_EQ(finding().endings.size(), 5U);
+    EXPECT_EQ(finding().consequences.endings.size(), 5U);
     table.general.maxGpuMemoryPerDevice.reset();
     table.general.maxGpuMemory = mebibytes(100);
-    EXPECT_EQ(finding().endings.size(), 5U);
+    EXPECT_EQ(finding().consequences.endings.size(), 5U);
     EXPECT_EQ(pidsOf(finding()), (Pids{509, 508, 507, 506, 505}));
 }
 

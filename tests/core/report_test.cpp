@@ -128,16 +128,13 @@ class ReportMatching : public RulesTest {
         run(500, alice, {{0, gigabytes(1)}}, "20");
         run(501, bob, {{1, gigabytes(1)}});
     }
-    core::Finding match(const core::EnforcementReport& report) {
-        unmatched.clear();
-        const auto found = core::matchReport(
-            report, seen, ledger,
-            [this](const core::ComputeProcess& process) {
-                return shielded.contains(process.facts.identity.pid);
-            },
-            unmatched);
-        EXPECT_EQ(found.size(), 1U);
-        return found.front();
+    core::Consequences match(const core::EnforcementReport& report) {
+        const auto isProtected = [this](const core::ComputeProcess& process) {
+            return shielded.contains(process.facts.identity.pid);
+        };
+        auto matched = core::matchReport(report, seen, ledger, isProtected);
+        unmatched = std::move(matched.unmatched);
+        return matched.consequences;
     }
     Texts refused() const {
         Texts messages;

@@ -71,22 +71,28 @@ class RulesTest : public LedgerTest {
     core::Finding finding() {
         const auto all = findings();
         EXPECT_EQ(all.size(), 1U);
-        return all.size() == 1 ? all.front() : core::Finding{core::Rule::EnvDevices, 0,  {}, "",
-                                                             "no finding",           {}, {}, {}};
+        return all.size() == 1 ? all.front()
+                               : core::Finding{core::Rule::EnvDevices, 0, {}, "", "no finding"};
     }
 
-    static std::vector<core::Pid> pidsOf(const core::Finding& finding) {
+    static std::vector<core::Pid> pidsOf(const core::Consequences& consequences) {
         std::vector<core::Pid> pids;
-        for (const core::Ending& ending : finding.endings)
+        for (const core::Ending& ending : consequences.endings)
             pids.push_back(ending.process.identity.pid);
         return pids;
     }
+    static std::vector<core::Pid> pidsOf(const core::Finding& finding) {
+        return pidsOf(finding.consequences);
+    }
     /// "20/GPU-0" for each.
-    static std::vector<std::string> detachmentsOf(const core::Finding& finding) {
+    static std::vector<std::string> detachmentsOf(const core::Consequences& consequences) {
         std::vector<std::string> detachments;
-        for (const core::Detachment& detachment : finding.detachments)
+        for (const core::Detachment& detachment : consequences.detachments)
             detachments.push_back(detachment.environment + "/" + detachment.device);
         return detachments;
+    }
+    static std::vector<std::string> detachmentsOf(const core::Finding& finding) {
+        return detachmentsOf(finding.consequences);
     }
     static std::vector<std::string> messagesOf(const std::vector<core::Finding>& all) {
         std::vector<std::string> messages;

@@ -217,15 +217,15 @@ class RulesModel {
 
     static std::set<core::Pid> endedBy(const core::Finding& finding) {
         std::set<core::Pid> pids;
-        for (const core::Ending& ending : finding.endings)
+        for (const core::Ending& ending : finding.consequences.endings)
             EXPECT_TRUE(pids.insert(ending.process.identity.pid).second) << "ended twice";
         return pids;
     }
 
     void judgeOne(const core::Finding& finding,
                   const std::function<bool(const ModelProcess&)>& offends) const {
-        EXPECT_TRUE(finding.detachments.empty() && finding.ended.empty());
-        EXPECT_EQ(finding.endings.size(), 1U);
+        EXPECT_TRUE(finding.consequences.detachments.empty() && finding.consequences.ended.empty());
+        EXPECT_EQ(finding.consequences.endings.size(), 1U);
         const std::set<core::Pid> ended = endedBy(finding);
         EXPECT_EQ(std::count_if(
                       processes.begin(), processes.end(),
@@ -236,7 +236,7 @@ class RulesModel {
     // A detachment ends the environment's processes on the device, and none besides.
     void judgeDetachments(const core::Finding& finding) const {
         std::set<core::Pid> expected;
-        for (const core::Detachment& detachment : finding.detachments) {
+        for (const core::Detachment& detachment : finding.consequences.detachments) {
             const ModelEnvironment* environment = find(detachment.environment);
             ASSERT_NE(environment, nullptr);
             EXPECT_EQ(environment->owner, finding.user);
@@ -251,7 +251,8 @@ class RulesModel {
     }
     // Environments end with all their attachments, and nothing besides is detached.
     void judgeEnded(const core::Finding& finding) const {
-        std::set<std::string> ended(finding.ended.begin(), finding.ended.end());
+        std::set<std::string> ended(finding.consequences.ended.begin(),
+                                    finding.consequences.ended.end());
         std::size_t attachments = 0;
         for (const std::string& id : ended) {
             ASSERT_NE(find(id), nullptr);
@@ -259,23 +260,25 @@ class RulesModel {
             EXPECT_FALSE(find(id)->exempt);
             attachments += find(id)->holds.size();
         }
-        EXPECT_EQ(finding.detachments.size(), attachments);
-        for (const core::Detachment& detachment : finding.detachments)
+        EXPECT_EQ(finding.consequences.detachments.size(), attachments);
+        for (const core::Detachment& detachment : finding.consequences.detachments)
             EXPECT_TRUE(ended.contains(detachment.environment));
         judgeDetachments(finding);
     }
     void judgeLifetime(const core::Finding& finding) const {
-        ASSERT_EQ(finding.ended.size(), 1U);
+        ASSERT_EQ(finding.consequences.ended.size(), 1U);
         judgeEnded(finding);
-        EXPECT_GT(find(finding.ended[0])->age.count(), limitsOf(finding.user).maxLifetime->count());
+        EXPECT_GT(find(finding.consequences.ended[0])->age.count(),
+                  limitsOf(finding.user).maxLifetime->count());
     }
     void judgeEnvironments(const core::Finding& finding) const {
         const auto all = counted(finding.user);
         ASSERT_GT(all.size(), limitsOf(finding.user).maxEnvironments.value());
-        EXPECT_EQ(all.size() - finding.ended.size(),
+        EXPECT_EQ(all.size() - finding.consequences.ended.size(),
                   limitsOf(finding.user).maxEnvironments.value());
         judgeEnded(finding);
-        const std::set<std::string> ended(finding.ended.begin(), finding.ended.end());
+        const std::set<std::string> ended(finding.consequences.ended.begin(),
+                                          finding.consequences.ended.end());
         for (const ModelEnvironment* kept : all) {
             for (const std::string& id : ended)
                 EXPECT_TRUE(ended.contains(kept->id) || kept->order < find(id)->order);
@@ -287,24 +290,24 @@ class RulesModel {
                           [](const auto& hold) { return !hold.second.exempt; }));
     }
     void judgeDevicesOfEnvironment(const core::Finding& finding) const {
-        EXPECT_TRUE(finding.ended.empty());
+        EXPECT_TRUE(finding.consequences.ended.empty());
         const ModelEnvironment& environment = *find(finding.environment.value());
         const std::size_t allowed = limitsOf(finding.user).maxDevicesPerEnvironment.value();
         const std::size_t all = countedDevices(environment);
         ASSERT_GT(all, allowed);
-        EXPECT_EQ(all - finding.detachments.size(), allowed);
-        for (const core::Detachment& detachment : finding.detachments) {
+        EXPECT_EQ(all - finding.consequences.detachments.size(), allowed);
+        for (const core::Detachment& detachment : finding.consequences.detachments) {
             EXPECT_EQ(detachment.environment, environment.id);
             EXPECT_FALSE(environment.holds.at(detachment.device).exempt);
         }
         judgeDetachments(finding);
     }
     void judgeDevices(const core::Finding& finding) const {
-        EXPECT_TRUE(finding.ended.empty());
+        EXPECT_TRUE(finding.consequences.ended.empty());
         const auto all = devicesOf(finding.user);
         ASSERT_GT(all.size(), limitsOf(finding.user).maxDevices.value());
         std::set<core::DeviceUuid> taken;
-        for (const core::Detachment& detachment : finding.detachments) {
+        for (const core::Detachment& detachment : finding.consequences.detachments) {
             taken.insert(detachment.device);
             EXPECT_FALSE(find(detachment.environment)->holds.at(detachment.device).exempt);
         }
@@ -312,18 +315,18 @@ class RulesModel {
         judgeDetachments(finding);
     }
     void judgeIdle(const core::Finding& finding) const {
-        EXPECT_TRUE(finding.ended.empty());
-        ASSERT_EQ(finding.detachments.size(), 1U);
+        EXPECT_TRUE(finding.consequences.ended.empty());
+        ASSERT_EQ(finding.consequences.detachments.size(), 1U);
         judgeDetachments(finding);
-        const auto& hold =
-            find(finding.detachments[0].environment)->holds.at(finding.detachments[0].device);
+        const auto& hold = find(finding.consequences.detachments[0].environment)
+                               ->holds.at(finding.consequences.detachments[0].device);
         EXPECT_FALSE(hold.exempt);
         EXPECT_GT(hold.idle.count(), limitsOf(finding.user).idleTimeout->count());
     }
 
     // The last word of a subject is the device, where the rule is about one.
     void judgeChoice(const core::Finding& finding) const {
-        EXPECT_TRUE(finding.detachments.empty() && finding.ended.empty());
+        EXPECT_TRUE(finding.consequences.detachments.empty() && finding.consequences.ended.empty());
         const core::DeviceUuid device = finding.subject.substr(finding.subject.rfind(' ') + 1);
         const core::Limits limits = limitsOf(finding.user);
         if (finding.rule == core::Rule::EnvMemory)
@@ -368,12 +371,13 @@ class RulesModel {
             ended.size())
             << "somebody ends who had ended, or never ran";
         for (ModelEnvironment& environment : environments) {
-            for (const core::Detachment& detachment : finding.detachments) {
+            for (const core::Detachment& detachment : finding.consequences.detachments) {
                 if (environment.id == detachment.environment)
                     environment.holds.erase(detachment.device);
             }
         }
-        const std::set<std::string> gone(finding.ended.begin(), finding.ended.end());
+        const std::set<std::string> gone(finding.consequences.ended.begin(),
+                                         finding.consequences.ended.end());
         std::erase_if(environments, [&](const ModelEnvironment& e) { return gone.contains(e.id); });
         for (ModelProcess& process : processes) {
             if (gone.contains(process.environment))

@@ -34,14 +34,14 @@ class World : public RulesTest {
     void carryOut(const std::vector<core::Finding>& all) {
         for (const core::Finding& finding : all) {
             const core::Cause cause{core::reasonOf(finding.rule), 0};
-            for (const core::Ending& ending : finding.endings) {
+            for (const core::Ending& ending : finding.consequences.endings) {
                 std::erase_if(seen.processes, [&](const core::ComputeProcess& process) {
                     return process.facts.identity == ending.process.identity;
                 });
             }
-            for (const core::Detachment& detachment : finding.detachments)
+            for (const core::Detachment& detachment : finding.consequences.detachments)
                 ledger.takeAway(detachment.environment, detachment.device, cause);
-            for (const core::EnvironmentId& id : finding.ended)
+            for (const core::EnvironmentId& id : finding.consequences.ended)
                 ledger.end(id, cause);
         }
     }

@@ -42,21 +42,19 @@ GENV_FUZZ_TARGET(report) {
     const auto isProtected = [](const core::ComputeProcess& process) {
         return process.facts.uids.hasRoot();
     };
-    std::vector<core::EnforcementAction> unmatched;
-    const std::vector<core::Finding> findings =
-        core::matchReport(read, world.seen, world.ledger, isProtected, unmatched);
-    for (const core::EnforcementAction& action : unmatched)
+    const core::MatchedReport matched =
+        core::matchReport(read, world.seen, world.ledger, isProtected);
+    for (const core::EnforcementAction& action : matched.unmatched)
         expectShowable(action.message, "what was not matched can be shown");
-    for (const core::Finding& finding : findings) {
-        for (const core::Ending& ending : finding.endings)
-            expect(ending.process.identity.pid == 500 || ending.process.identity.pid == 501,
-                   "only a process that is there, and not root's, is ended");
-        for (const core::Detachment& detachment : finding.detachments)
-            expect(detachment.environment == "10" && detachment.device == "GPU-0",
-                   "only what is attached is detached");
-        expect(finding.endings.size() <= 2 && finding.detachments.size() <= 1,
-               "what is named twice is done once");
-    }
+    const auto& [endings, detachments, ended] = matched.consequences;
+    for (const core::Ending& ending : endings)
+        expect(ending.process.identity.pid == 500 || ending.process.identity.pid == 501,
+               "only a process that is there, and not root's, is ended");
+    for (const core::Detachment& detachment : detachments)
+        expect(detachment.environment == "10" && detachment.device == "GPU-0",
+               "only what is attached is detached");
+    expect(ended.empty(), "a report ends no environment");
+    expect(endings.size() <= 2 && detachments.size() <= 1, "what is named twice is done once");
 }
 
 } // namespace genv::fuzz::report

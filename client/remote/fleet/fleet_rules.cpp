@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace genv::remote {
 
@@ -64,17 +65,18 @@ std::size_t countHosts(const std::vector<Held>& held) {
 
 void takeAway(const Machines& machines, std::string_view rule, const std::vector<Held>& taken) {
     std::set<std::size_t> begun;
-    // By host, so that each has one finding for all of them.
+    // By host, so that each has one removal for all of them.
     for (const Held& first : taken) {
         if (!begun.insert(first.host).second)
             continue;
         Machine& machine = *machines[first.host];
-        machine.beginFleetFinding(rule, first.uid);
+        core::Consequences& consequences =
+            machine.removals.emplace_back(Removal{std::string(rule), first.uid}).consequences;
         for (const Held& held : taken) {
             if (held.host != first.host)
                 continue;
             for (const core::Environment* environment : held.environments)
-                machine.state().detach(*environment, held.device);
+                machine.state().detach(*environment, held.device, consequences);
         }
     }
 }
@@ -147,16 +149,18 @@ void findFleetMaxDevices(const Machines& machines, const UserLimits& limits,
     }
 }
 
-void addFindings(const Machines& machines, bool memory, std::vector<FleetFinding>& findings) {
+// Takes over what core's rules have found since the last time.
+void takeFindings(const Machines& machines, std::vector<FleetFinding>& findings) {
     for (std::size_t host = 0; host < machines.size(); ++host) {
-        for (const core::Finding& found : machines[host]->state().findings) {
-            if (Machine::isOfFleet(found) || (found.rule == core::Rule::EnvMemory) != memory)
-                continue;
-            FleetFinding finding = fleetFinding(
-                nameOf(found.rule), machines[host]->userName(found.user), found.message);
+        Machine& machine = *machines[host];
+        for (core::Finding& found : std::exchange(machine.state().findings, {})) {
+            FleetFinding finding = fleetFinding(nameOf(found.rule), machine.userName(found.user),
+                                                std::move(found.message));
             finding.host = host;
-            finding.finding.environment = found.environment;
+            finding.finding.environment = std::move(found.environment);
             findings.push_back(std::move(finding));
+            machine.removals.push_back(
+                {std::string(nameOf(found.rule)), found.user, std::move(found.consequences)});
         }
     }
 }
@@ -188,7 +192,7 @@ class ReportWriter {
     std::map<core::DeviceIndex, std::string> devices_;
 };
 
-HostOrders ordersFor(const FleetHost& host, Machine& machine, const FleetRules& rules) {
+HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetRules& rules) {
     const bool terminate = rules.terminate;
     const core::Mood mood = rules.isDryRun ? core::Mood::Would : core::Mood::Does;
     HostOrders orders;
@@ -200,20 +204,19 @@ HostOrders ordersFor(const FleetHost& host, Machine& machine, const FleetRules& 
     std::map<std::string_view, const Snapshot::Environment*> environments;
     for (const Snapshot::Environment& environment : host.snapshot.environments)
         environments.emplace(environment.id, &environment);
-    for (const core::Finding& finding : machine.state().findings) {
-        const std::string rule = Machine::ruleOf(finding);
-        for (const core::Ending& ending : finding.endings) {
+    for (const auto& [rule, user, consequences] : machine.removals) {
+        for (const core::Ending& ending : consequences.endings) {
             if (!terminate)
                 continue;
             const core::Pid pid = ending.process.identity.pid;
             const auto devices = machine.ledger().devices().indicesOf(ending.devices);
-            orders.actions.push_back(
-                {std::string(nameOf(core::EnforcementAction::Kind::Terminate)), rule,
-                 core::sayTerminating(mood, pid, ending.environment, devices),
-                 machine.userName(finding.user), pid, ending.environment, devices});
+            orders.actions.push_back({std::string(nameOf(core::EnforcementAction::Kind::Terminate)),
+                                      rule,
+                                      core::sayTerminating(mood, pid, ending.environment, devices),
+                                      machine.userName(user), pid, ending.environment, devices});
             report.terminate(processJson(*processes.at(pid)));
         }
-        for (const core::Detachment& detachment : finding.detachments) {
+        for (const core::Detachment& detachment : consequences.detachments) {
             const Snapshot::Environment* environment = environments.at(detachment.environment);
             const core::DeviceIndex index = machine.indexOf(detachment.device);
             detachments.push_back(
@@ -270,12 +273,12 @@ FleetDecision decide(const std::vector<FleetHost>& hosts, const FleetRules& rule
         findOn(machine, rules.switches, true);
     }
     FleetDecision decision;
-    addFindings(machines, false, decision.findings);
+    takeFindings(machines, decision.findings);
     findMaxHosts(machines, rules.maxHosts, decision.findings);
     findFleetMaxDevices(machines, rules.maxDevices, decision.findings);
     for (const auto& machine : machines)
         findOn(*machine, rules.switches, false);
-    addFindings(machines, true, decision.findings);
+    takeFindings(machines, decision.findings);
     for (std::size_t host = 0; host < hosts.size(); ++host)
         decision.orders.push_back(ordersFor(hosts[host], *machines[host], rules));
     return decision;

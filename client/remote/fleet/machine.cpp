@@ -156,18 +156,4 @@ core::DeviceIndex Machine::indexOf(const core::DeviceUuid& device) const {
     return ledger_.devices().indicesOf({device}).front();
 }
 
-void Machine::beginFleetFinding(std::string_view rule, core::Uid uid) {
-    state_->find(core::Rule::MaxDevicesPerUser, uid, std::nullopt, std::string(rule), "");
-}
-
-bool Machine::isOfFleet(const core::Finding& finding) {
-    return finding.message.empty();
-}
-
-std::string Machine::ruleOf(const core::Finding& finding) {
-    if (!isOfFleet(finding))
-        return std::string(nameOf(finding.rule));
-    return finding.subject.substr(finding.subject.find(' ') + 1);
-}
-
 } // namespace genv::remote

@@ -32,6 +32,13 @@ class StillClock : public core::Clock {
     }
 };
 
+/// What a rule takes from a user on a machine.
+struct Removal {
+    std::string rule; ///< its name
+    core::Uid user = 0;
+    core::Consequences consequences{};
+};
+
 class Machine {
   public:
     /// The host outlives this.
@@ -46,12 +53,7 @@ class Machine {
     [[nodiscard]] std::string userName(core::Uid uid) const;
     [[nodiscard]] core::DeviceIndex indexOf(const core::DeviceUuid& device) const;
 
-    /// Starts a finding about all hosts, so that what is detached next belongs to it here.
-    void beginFleetFinding(std::string_view rule, core::Uid uid);
-    /// The name of a finding's rule.
-    [[nodiscard]] static std::string ruleOf(const core::Finding& finding);
-    /// Whether it was begun with beginFleetFinding().
-    [[nodiscard]] static bool isOfFleet(const core::Finding& finding);
+    std::vector<Removal> removals; ///< of all rules, in the order in which they are evaluated
 
   private:
     void restoreEnvironments(const FleetHost& host);
