@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/idleness.hpp"
 
+#include "core/ledger.hpp"
+#include "core/membership.hpp"
+
 #include <algorithm>
 
 namespace genv::core {

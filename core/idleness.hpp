@@ -9,9 +9,8 @@
 // nothing is known, so the first that is seen of it is told in any case.
 #pragma once
 
+#include "core/environment.hpp"
 #include "core/events.hpp"
-#include "core/ledger.hpp"
-#include "core/membership.hpp"
 #include "core/ports/observer.hpp"
 
 #include <map>
@@ -19,6 +18,8 @@
 #include <utility>
 
 namespace genv::core {
+
+class Ledger;
 
 /// How long an attachment must not be used before it is told to be idle.
 inline constexpr std::chrono::seconds idleAfter{60};

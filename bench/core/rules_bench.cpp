@@ -28,9 +28,13 @@ void measureRules(benchmark::State& state, const Machine& machine, bool strict) 
                               [&](const core::UserInfo& user) { return table.of(user); }};
     for ([[maybe_unused]] auto _ : state) {
         const core::Situation situation{
-            machine.ledger,          machine.seen,
-            machine.idleness,        machine.users,
-            machine.clock.bootNow(), [](const core::ComputeProcess&) { return false; }};
+            machine.ledger.environments(),
+            machine.ledger.devices(),
+            core::runningProcesses(machine.ledger, machine.seen,
+                                   [](const core::ComputeProcess&) { return false; }),
+            machine.idleness,
+            machine.users,
+            machine.clock.bootNow()};
         const auto found = core::evaluate(situation, rules);
         benchmark::DoNotOptimize(found.data());
         if (found.empty() == strict)

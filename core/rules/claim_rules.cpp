@@ -16,7 +16,7 @@ namespace {
 // The environments of each user that rules may end or detach from, oldest first.
 std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state) {
     std::map<Uid, std::vector<const Environment*>> owners;
-    for (const auto& [sequence, environment] : state.situation.ledger.environments()) {
+    for (const auto& [sequence, environment] : state.situation.environments) {
         if (!state.isEnded(environment))
             owners[environment.uid].push_back(&environment);
     }

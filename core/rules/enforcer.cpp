@@ -189,14 +189,16 @@ void Enforcer::withFindings(
     const std::set<Uid> uids = usersOf(parts_.ledger, *observation);
     describeAll(parts_.users, uids,
                 [this, observation, rules, use](const std::map<Uid, UserInfo>& users) {
-                    const Situation situation{parts_.ledger,
-                                              *observation,
+                    const auto isProtected = [this](const ComputeProcess& process) {
+                        return parts_.terminator.isProtected(process);
+                    };
+                    const Ledger& ledger = parts_.ledger;
+                    const Situation situation{ledger.environments(),
+                                              ledger.devices(),
+                                              runningProcesses(ledger, *observation, isProtected),
                                               parts_.idleness,
                                               users,
-                                              parts_.clock.bootNow(),
-                                              [this](const ComputeProcess& process) {
-                                                  return parts_.terminator.isProtected(process);
-                                              }};
+                                              parts_.clock.bootNow()};
                     use(evaluate(situation, rules), users);
                 });
 }

@@ -2,6 +2,7 @@
 #include "core/rules/report.hpp"
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "core/membership.hpp"
 #include "core/terminator.hpp"
 #include "core/text.hpp"

@@ -3,13 +3,14 @@
 // of a situation; it ends nothing and detaches nothing itself.
 #pragma once
 
-#include "core/events.hpp"
+#include "core/device_table.hpp"
+#include "core/environment.hpp"
 #include "core/idleness.hpp"
-#include "core/ledger.hpp"
 #include "core/limits.hpp"
 #include "core/ports/observer.hpp"
 #include "core/rule_definitions.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,20 +19,41 @@
 
 namespace genv::core {
 
+class Ledger;
+
 /// Which rules are evaluated, and with which limits.
 struct RuleSet {
     RuleSwitches switches;
     std::function<Limits(const UserInfo&)> limitsOf; ///< unset limits are rules that find nothing
 };
 
+/// A compute process that rules may end.
+struct RunningProcess {
+    const ComputeProcess* process = nullptr;
+    const Environment* environment = nullptr; ///< null for none
+    Uid user = 0;                             ///< the environment's owner, else the process's own
+    bool ends = false;                        ///< a rule has found it
+
+    /// What it uses of a device; empty where it does not use it or the driver does not know.
+    [[nodiscard]] std::optional<Bytes> memoryOn(const DeviceUuid& device) const;
+    [[nodiscard]] bool uses(const DeviceUuid& device) const;
+};
+
+/// Returns the compute processes that rules may end, with their environments: all that were
+/// observed but for those that are protected or could not be read. Ledger and observation outlive
+/// the result.
+std::vector<RunningProcess>
+runningProcesses(const Ledger& ledger, const Observation& observation,
+                 const std::function<bool(const ComputeProcess&)>& isProtected);
+
 /// What rules look at, at one moment.
 struct Situation {
-    const Ledger& ledger;
-    const Observation& observation;
+    const std::map<std::uint64_t, Environment>& environments; ///< oldest first
+    const DeviceTable& devices;
+    std::vector<RunningProcess> processes; ///< by pid
     const Idleness& idleness;
     const std::map<Uid, UserInfo>& users; ///< every owner and every user of a compute process
     BootTime bootNow;
-    std::function<bool(const ComputeProcess&)> isProtected; ///< never ended, whatever it does
 };
 
 /// A compute process that must end.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/working_state.hpp"
 
-#include "core/membership.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,30 +10,10 @@
 
 namespace genv::core {
 
-bool RunningProcess::uses(const DeviceUuid& device) const {
-    return std::any_of(process->uses.begin(), process->uses.end(),
-                       [&](const ComputeUse& use) { return use.device == device; });
-}
-
-std::optional<Bytes> RunningProcess::memoryOn(const DeviceUuid& device) const {
-    for (const ComputeUse& use : process->uses) {
-        if (use.device == device)
-            return use.usedMemory;
-    }
-    return std::nullopt;
-}
-
-WorkingState::WorkingState(const Situation& seen) : situation(seen) {
-    const EnvironmentLookup lookup = lookupIn(situation.ledger);
-    processes.reserve(situation.observation.processes.size());
-    for (const ComputeProcess& process : situation.observation.processes) {
-        if (process.isUnread || situation.isProtected(process))
-            continue;
-        const Environment* environment = environmentOf(lookup, process);
-        const Uid user = environment != nullptr ? environment->uid : process.user();
-        if (environment != nullptr)
-            members_[environment].push_back(processes.size());
-        processes.push_back({&process, environment, user, false});
+WorkingState::WorkingState(const Situation& seen) : situation(seen), processes(seen.processes) {
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        if (processes[i].environment != nullptr)
+            members_[processes[i].environment].push_back(i);
     }
 }
 
@@ -92,13 +70,7 @@ Limits WorkingState::limitsOf(Uid uid, const RuleSet& rules) const {
 }
 
 std::string WorkingState::indices(const std::vector<DeviceUuid>& devices) const {
-    std::vector<DeviceIndex> found;
-    for (const DeviceUuid& uuid : devices) {
-        if (const Device* device = situation.ledger.devices().findUuid(uuid))
-            found.push_back(device->facts.index);
-    }
-    std::sort(found.begin(), found.end());
-    return fmt::format("{}", fmt::join(found, ","));
+    return fmt::format("{}", fmt::join(situation.devices.indicesOf(devices), ","));
 }
 
 void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes excess,

@@ -11,24 +11,12 @@
 
 namespace genv::core {
 
-/// A compute process that rules may end.
-struct RunningProcess {
-    const ComputeProcess* process = nullptr;
-    const Environment* environment = nullptr; ///< null for none
-    Uid user = 0;                             ///< the environment's owner, else the process's own
-    bool ends = false;                        ///< a rule has found it
-
-    /// What it uses of a device; empty where it does not use it or the driver does not know.
-    [[nodiscard]] std::optional<Bytes> memoryOn(const DeviceUuid& device) const;
-    [[nodiscard]] bool uses(const DeviceUuid& device) const;
-};
-
 class WorkingState {
   public:
     explicit WorkingState(const Situation& situation);
 
     const Situation& situation;
-    std::vector<RunningProcess> processes; ///< by pid; protected ones are not among them
+    std::vector<RunningProcess> processes; ///< by pid
     std::vector<Finding> findings;
 
     /// Adds a finding. Returns its consequences, for the rule to add to until the next finding.

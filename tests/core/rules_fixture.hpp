@@ -57,14 +57,15 @@ class RulesTest : public LedgerTest {
     }
 
     std::vector<core::Finding> findings() {
-        const core::Situation situation{ledger,
-                                        seen,
+        const auto isProtected = [this](const core::ComputeProcess& process) {
+            return shielded.contains(process.facts.identity.pid);
+        };
+        const core::Situation situation{ledger.environments(),
+                                        ledger.devices(),
+                                        core::runningProcesses(ledger, seen, isProtected),
                                         idleness,
                                         users,
-                                        clock.bootNow(),
-                                        [this](const core::ComputeProcess& process) {
-                                            return shielded.contains(process.facts.identity.pid);
-                                        }};
+                                        clock.bootNow()};
         return core::evaluate(situation, rules);
     }
     /// The only finding; another number of them fails the test.

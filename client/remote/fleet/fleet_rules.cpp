@@ -34,7 +34,7 @@ struct Held {
 std::map<std::string, std::vector<Held>> heldByUser(const Machines& machines) {
     std::map<std::string, std::map<std::pair<std::size_t, core::DeviceUuid>, Held>> users;
     for (std::size_t host = 0; host < machines.size(); ++host) {
-        for (const auto& [sequence, environment] : machines[host]->ledger().environments()) {
+        for (const auto& [sequence, environment] : machines[host]->environments()) {
             for (const core::Attachment& attachment : environment.attachments) {
                 const core::DeviceUuid& device = attachment.device.uuid;
                 if (environment.uid == 0 || machines[host]->state().isDetached(environment, device))
@@ -209,7 +209,7 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
             if (!terminate)
                 continue;
             const core::Pid pid = ending.process.identity.pid;
-            const auto devices = machine.ledger().devices().indicesOf(ending.devices);
+            const auto devices = machine.devices().indicesOf(ending.devices);
             orders.actions.push_back({std::string(nameOf(core::EnforcementAction::Kind::Terminate)),
                                       rule,
                                       core::sayTerminating(mood, pid, ending.environment, devices),

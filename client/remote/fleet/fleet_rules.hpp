@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Rules over many hosts together. What a rule finds on one host is decided by the very rules of
-// core, on a ledger made from the host's snapshot; what people hold is counted over all of them.
+// core, on a situation made from the host's snapshot; what people hold is counted over all of them.
 // Nothing is done here: what comes out is a report for each host, which it matches against what is
 // so there by then.
 #pragma once

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
-#include <unordered_map>
 
 namespace genv::remote {
 
@@ -54,97 +53,86 @@ std::vector<Hold> holdsIn(const Snapshot& snapshot) {
     return holds;
 }
 
-// What keeps an environment of a ledger alive; no process that computes has such an identity.
-core::RootProcess rootOf(std::uint64_t sequence) {
-    return {{0, sequence}, nullptr};
+// Whose a process is, as far as the host says.
+std::optional<core::Uid> userOf(const Snapshot::Process& process,
+                                const core::Environment* environment, Genv genv) {
+    if (environment != nullptr)
+        return environment->uid;
+    return genv == Genv::Old ? std::optional(unknownUser) : process.uid;
 }
 
 } // namespace
 
 Machine::Machine(const FleetHost& host) {
-    observe(host);
-    ledger_.observed(seen_);
-    restoreEnvironments(host);
-    const auto isProtected = [](const core::ComputeProcess& process) {
-        return process.facts.identity.pid <= 1;
-    };
-    situation_.emplace(
-        core::Situation{ledger_, seen_, idleness_, users_, clock_.bootNow(), isProtected});
-    state_.emplace(*situation_);
-}
-
-void Machine::observe(const FleetHost& host) {
     for (const auto& [index, memory] : devicesIn(host.snapshot))
-        seen_.devices.push_back(
-            {{uuidOf(index), index, core::DeviceKind::Gpu, "", memory}, {}, {}});
+        devices_.insert(
+            {{uuidOf(index), index, core::DeviceKind::Gpu, "", memory}, {}, {}, {}, {}});
     for (const Snapshot::Environment& environment : host.snapshot.environments)
-        users_[environment.uid] = {environment.uid, environment.user, {}};
-    users_[unknownUser] = {unknownUser, "", {}};
-    std::unordered_map<std::string_view, core::Uid> owners;
-    for (const Snapshot::Environment& environment : host.snapshot.environments)
-        owners.emplace(environment.id, environment.uid);
-    for (const Snapshot::Process& process : host.snapshot.processes) {
-        std::optional<core::Uid> uid = process.uid;
-        if (process.environment) {
-            const auto owner = owners.find(*process.environment);
-            uid = owner != owners.end() ? owner->second : unknownUser;
-        } else if (host.genv == Genv::Old) {
-            uid = unknownUser; // it does not say
-        }
-        // One without went or came while the service was asked, and may be root's.
-        if (uid)
-            observeProcess(process, *uid);
-    }
-    std::sort(seen_.processes.begin(), seen_.processes.end(),
-              [](const core::ComputeProcess& a, const core::ComputeProcess& b) {
-                  return a.facts.identity < b.facts.identity;
-              });
+        addEnvironment(environment.id, environment.uid, environment.user);
+    addAttachments(host.snapshot);
+    addEndedEnvironments(host.snapshot);
+    addProcesses(host);
+    state_.emplace(situation_);
 }
 
-void Machine::observeProcess(const Snapshot::Process& process, core::Uid uid) {
-    if (process.uses.empty())
-        return; // it uses no GPU any more
-    core::ComputeProcess seen;
-    seen.facts = {{process.pid, 1}, all(uid), 1};
-    if (process.environment)
-        seen.environmentHint = core::EnvironmentHint{*process.environment, std::nullopt};
-    for (const Snapshot::Use& use : process.uses)
-        seen.uses.push_back({uuidOf(use.device), use.memory});
-    seen_.processes.push_back(std::move(seen));
+void Machine::addEnvironment(const std::string& id, core::Uid uid, const std::string& user) {
+    const auto sequence = static_cast<std::uint64_t>(environments_.size()) + 1;
+    core::Environment& environment = environments_[sequence];
+    environment.id = id;
+    environment.uid = uid;
+    environment.user = user;
+    environment.sequence = sequence;
+    byId_.emplace(id, &environment);
+    users_[uid] = {uid, user, {}};
 }
 
-void Machine::restoreEnvironments(const FleetHost& host) {
-    std::map<std::string, core::Environment> environments;
+void Machine::addAttachments(const Snapshot& snapshot) {
     std::uint64_t sequence = 0;
-    const auto add = [&](const std::string& id, core::Uid uid, const std::string& user) {
-        core::Environment& environment = environments[id];
-        environment.id = id;
-        environment.uid = uid;
-        environment.user = user;
-        environment.sequence = ++sequence;
-        environment.processes.push_back(rootOf(sequence));
-    };
-    for (const Snapshot::Environment& environment : host.snapshot.environments)
-        add(environment.id, environment.uid, environment.user);
-    for (const Hold& hold : holdsIn(host.snapshot)) {
-        const auto holder = environments.find(hold.attachment->environment);
-        if (holder == environments.end())
+    for (const Hold& hold : holdsIn(snapshot)) {
+        const auto holder = byId_.find(hold.attachment->environment);
+        if (holder == byId_.end())
             continue;
         core::Attachment attachment;
-        attachment.device = ledger_.device(hold.device->index).facts;
+        attachment.device = devices_.find(hold.device->index)->facts;
         attachment.share = hold.attachment->share;
         attachment.since = hold.attachment->since;
         attachment.sequence = ++sequence;
-        holder->second.attachments.push_back(std::move(attachment));
+        holder->second->attachments.push_back(std::move(attachment));
     }
-    // The old genv lists the processes of environments that have ended as theirs. Those hold
-    // nothing.
+}
+
+// The old genv lists the processes of environments that have ended as theirs. Those hold nothing.
+void Machine::addEndedEnvironments(const Snapshot& snapshot) {
+    users_[unknownUser] = {unknownUser, "", {}};
+    for (const Snapshot::Process& process : snapshot.processes) {
+        if (process.environment && !byId_.contains(*process.environment))
+            addEnvironment(*process.environment, unknownUser, "");
+    }
+}
+
+void Machine::addProcesses(const FleetHost& host) {
+    std::vector<const Snapshot::Process*> byPid;
     for (const Snapshot::Process& process : host.snapshot.processes) {
-        if (process.environment && !environments.contains(*process.environment))
-            add(*process.environment, unknownUser, "");
+        const bool isInit = process.pid <= 1; // which no rule ends
+        if (!isInit && !process.uses.empty()) // without uses it has left the GPUs
+            byPid.push_back(&process);
     }
-    for (auto& [id, environment] : environments)
-        ledger_.restore(std::move(environment));
+    std::sort(byPid.begin(), byPid.end(),
+              [](const auto* a, const auto* b) { return a->pid < b->pid; });
+    processes_.reserve(byPid.size());
+    for (const Snapshot::Process* process : byPid) {
+        const core::Environment* environment =
+            process->environment ? byId_.at(*process->environment) : nullptr;
+        // One without a user went or came while the service was asked, and may be root's.
+        const std::optional<core::Uid> uid = userOf(*process, environment, host.genv);
+        if (!uid)
+            continue;
+        core::ComputeProcess& seen = processes_.emplace_back();
+        seen.facts = {{process->pid, 1}, all(*uid), 1};
+        for (const Snapshot::Use& use : process->uses)
+            seen.uses.push_back({uuidOf(use.device), use.memory});
+        situation_.processes.push_back({&seen, environment, *uid});
+    }
 }
 
 std::string Machine::userName(core::Uid uid) const {
@@ -153,7 +141,7 @@ std::string Machine::userName(core::Uid uid) const {
 }
 
 core::DeviceIndex Machine::indexOf(const core::DeviceUuid& device) const {
-    return ledger_.devices().indicesOf({device}).front();
+    return devices_.indicesOf({device}).front();
 }
 
 } // namespace genv::remote
