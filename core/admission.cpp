@@ -95,7 +95,7 @@ QuotaViolation admitHoldings(const Holdings& ofUser, const Holdings& ofEnvironme
 }
 
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
-                               const std::optional<Placement>& placement, const KeptForUser& kept) {
+                               const std::optional<Plan>& plan, const KeptForUser& kept) {
     if (!isLimited(LimitedRequest::Activation, limits) && !areDevicesLimited(limits))
         return std::nullopt;
     Holdings ofUser = holdingsOf(ledger, owner.uid);
@@ -103,18 +103,17 @@ QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, cons
     auto violation = firstViolated(LimitedRequest::Activation, [&](const LimitDefinition& limit) {
         return compare(limit, limits, ofUser, {});
     });
-    if (violation || !placement)
+    if (violation || !plan)
         return violation;
-    return comparePlacement(std::move(ofUser), {}, limits, *placement, kept);
+    return comparePlacement(std::move(ofUser), {}, limits, placementOf(*plan), kept);
 }
 
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
-                               const Limits& limits, const Placement& placement,
-                               const KeptForUser& kept) {
+                               const Limits& limits, const Plan& plan, const KeptForUser& kept) {
     if (!areDevicesLimited(limits))
         return std::nullopt;
     return comparePlacement(holdingsOf(ledger, environment.uid), holdingsOf(environment), limits,
-                            placement, kept);
+                            placementOf(plan), kept);
 }
 
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,

@@ -23,14 +23,15 @@ using QuotaViolation = std::optional<std::string>;
 /// does not add to it.
 using KeptForUser = std::vector<KeptDevice>;
 
+// A plan counts with its placement, also where it waits for it.
+
 /// A new environment of a user, and what it would get.
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
-                               const std::optional<Placement>& placement,
-                               const KeptForUser& kept = {});
+                               const std::optional<Plan>& plan, const KeptForUser& kept = {});
 
-/// More devices for an environment; a placement that only gives back is always within limits.
+/// More devices for an environment; a plan that only gives back is always within limits.
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
-                               const Limits& limits, const Placement& placement,
+                               const Limits& limits, const Plan& plan,
                                const KeptForUser& kept = {});
 
 /// Whether limits say anything about the devices that somebody holds.

@@ -104,13 +104,12 @@ class Ledger {
 
     // -- requests: they throw Error and then nothing changed
 
-    // A placement that is given to them is one that stillHolds(). One that waits is not attached:
-    // its request is the environment's last wait then.
+    // A plan that is given to them is one that stillHolds(). A request that waits by it is the
+    // environment's last wait then.
 
-    /// Starts an environment, with its devices when a placement is given.
-    void activate(NewEnvironment environment, const std::optional<Placement>& placement, Uid actor);
-    void attach(const EnvironmentId& id, const Placement& placement, Uid actor,
-                const Terms& terms = {});
+    /// Starts an environment, with its devices when a plan is given.
+    void activate(NewEnvironment environment, const std::optional<Plan>& plan, Uid actor);
+    void attach(const EnvironmentId& id, const Plan& plan, Uid actor, const Terms& terms = {});
     /// Gives a waiting request what it waits for.
     void grant(std::uint64_t ticket, const Placement& placement);
     /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
@@ -122,17 +121,15 @@ class Ledger {
     /// of a device that is kept for somebody who still waits would end later.
     void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
                    bool exempt = false);
-    /// Registers a process, and attaches devices in the same change when a placement is given. A
+    /// Registers a process, and attaches devices in the same change when a plan is given. A
     /// process that is registered with this environment already has no effect.
     void addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
-                    const std::optional<Placement>& placement = std::nullopt,
-                    const Terms& terms = {});
+                    const std::optional<Plan>& plan = std::nullopt, const Terms& terms = {});
     /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
     void removeProcess(const EnvironmentId& id, Pid pid, Uid actor);
     /// The same for a kernel.
     void addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
-                   const std::optional<Placement>& placement = std::nullopt,
-                   const Terms& terms = {});
+                   const std::optional<Plan>& plan = std::nullopt, const Terms& terms = {});
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
     /// Ends an environment; one that lingers already goes on when its owner asks.
     void deactivate(const EnvironmentId& id, Uid actor);
@@ -217,16 +214,17 @@ class Ledger {
     void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
     void tell(const Event& event) { events_.tell(event); }
 
-    [[nodiscard]] Environment started(NewEnvironment wanted,
-                                      const std::optional<Placement>& placement, Uid actor);
+    [[nodiscard]] Environment started(NewEnvironment wanted, const std::optional<Plan>& plan,
+                                      Uid actor);
     [[nodiscard]] Environment joined(const EnvironmentId& id, std::optional<RootProcess> process,
                                      std::optional<Kernel> kernel, Uid actor,
-                                     const std::optional<Placement>& placement, const Terms& terms);
+                                     const std::optional<Plan>& plan, const Terms& terms);
     void addAttachments(Environment& environment, const Placement& placement, const Terms& terms);
     void addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
                  Uid actor, bool startsEnvironment);
+    void carryOut(Environment& environment, const Plan& plan, const Terms& terms, Uid actor);
     void join(const EnvironmentId& id, std::optional<RootProcess> process,
-              std::optional<Kernel> kernel, Uid actor, const std::optional<Placement>& placement,
+              std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
               const Terms& terms);
     [[nodiscard]] Lease leaseFor(std::chrono::seconds lifetime) const;
     void extend(Environment& environment, std::chrono::seconds lifetime) const;

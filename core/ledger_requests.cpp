@@ -22,9 +22,8 @@ void pinLeases(Environment& environment) {
     }
 }
 
-void requireFresh(const Placement& placement, const DeviceTable& devices,
-                  const Environment* environment) {
-    if (!stillHolds(placement, devices, environment))
+void requireFresh(const Plan& plan, const DeviceTable& devices, const Environment* environment) {
+    if (!stillHolds(plan, devices, environment))
         fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
 }
 
@@ -108,20 +107,26 @@ void Ledger::addWait(Environment& environment, const AttachRequest& request, con
                                  startsEnvironment, false, terms.lifetime, clock_.bootNow()});
 }
 
-void Ledger::activate(NewEnvironment wanted, const std::optional<Placement>& placement, Uid actor) {
+void Ledger::carryOut(Environment& environment, const Plan& plan, const Terms& terms, Uid actor) {
+    if (const auto* wait = std::get_if<PlannedWait>(&plan))
+        addWait(environment, wait->request, terms, actor, false);
+    else
+        addAttachments(environment, std::get<Placement>(plan), terms);
+}
+
+void Ledger::activate(NewEnvironment wanted, const std::optional<Plan>& plan, Uid actor) {
     const auto left = wanted.kernels.empty()
                           ? leftBy(wanted.processes.at(0).identity, wanted.uid, {})
                           : leftBy(wanted.kernels[0].process.identity, wanted.uid, {});
     Environment environment = [&] {
         const Supposition supposition(*this, left);
-        return started(std::move(wanted), placement, actor);
+        return started(std::move(wanted), plan, actor);
     }();
     const Cause cause = Cause::request(actor, environment.uid);
     apply({std::move(environment)}, cause, left);
 }
 
-Environment Ledger::started(NewEnvironment wanted, const std::optional<Placement>& placement,
-                            Uid actor) {
+Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& plan, Uid actor) {
     if (const Environment* existing = find(wanted.id))
         fail(ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}",
              existing->id, existing->user);
@@ -144,21 +149,20 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Placement
     environment.processes = std::move(wanted.processes);
     environment.kernels = std::move(wanted.kernels);
     const Terms terms{wanted.exempt, wanted.lifetime};
-    if (placement && placement->waitsFor) {
-        addWait(environment, *placement->waitsFor, terms, actor, true);
-    } else {
-        if (placement) {
-            requireFresh(*placement, devices_, nullptr);
-            addAttachments(environment, *placement, {terms.exempt, std::nullopt});
-        }
-        if (terms.lifetime)
-            environment.lease = leaseFor(*terms.lifetime);
+    if (const auto* wait = plan ? std::get_if<PlannedWait>(&*plan) : nullptr) {
+        addWait(environment, wait->request, terms, actor, true);
+        return environment;
     }
+    if (plan) {
+        requireFresh(*plan, devices_, nullptr);
+        addAttachments(environment, std::get<Placement>(*plan), {terms.exempt, std::nullopt});
+    }
+    if (terms.lifetime)
+        environment.lease = leaseFor(*terms.lifetime);
     return environment;
 }
 
-void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid actor,
-                    const Terms& terms) {
+void Ledger::attach(const EnvironmentId& id, const Plan& plan, Uid actor, const Terms& terms) {
     const Environment& environment = get(id);
     if (!environment.isRegistered())
         fail(
@@ -166,14 +170,12 @@ void Ledger::attach(const EnvironmentId& id, const Placement& placement, Uid act
             "environment {} has no process any more and only keeps the GPUs that are still in use; "
             "activate it again first",
             id);
-    requireFresh(placement, devices_, &environment);
-    if (placement.attach.empty() && placement.detach.empty() && !placement.waitsFor)
+    requireFresh(plan, devices_, &environment);
+    const auto* placement = std::get_if<Placement>(&plan);
+    if (placement != nullptr && placement->attach.empty() && placement->detach.empty())
         return;
     Environment next = environment;
-    if (placement.waitsFor)
-        addWait(next, *placement.waitsFor, terms, actor, false);
-    else
-        addAttachments(next, placement, terms);
+    carryOut(next, plan, terms, actor);
     apply({std::move(next)}, Cause::request(actor, environment.uid));
 }
 
@@ -288,24 +290,24 @@ void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& chang
 }
 
 void Ledger::addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
-                        const std::optional<Placement>& placement, const Terms& terms) {
-    join(id, std::move(process), std::nullopt, actor, placement, terms);
+                        const std::optional<Plan>& plan, const Terms& terms) {
+    join(id, std::move(process), std::nullopt, actor, plan, terms);
 }
 
 void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
-                       const std::optional<Placement>& placement, const Terms& terms) {
-    join(id, std::nullopt, std::move(kernel), actor, placement, terms);
+                       const std::optional<Plan>& plan, const Terms& terms) {
+    join(id, std::nullopt, std::move(kernel), actor, plan, terms);
 }
 
 void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
-                  std::optional<Kernel> kernel, Uid actor,
-                  const std::optional<Placement>& placement, const Terms& terms) {
+                  std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
+                  const Terms& terms) {
     const Environment& environment = get(id);
     const auto left =
         leftBy(process ? process->identity : kernel->process.identity, environment.uid, id);
     Environment next = [&] {
         const Supposition supposition(*this, left);
-        return joined(id, std::move(process), std::move(kernel), actor, placement, terms);
+        return joined(id, std::move(process), std::move(kernel), actor, plan, terms);
     }();
     if (next == environment)
         return;
@@ -314,8 +316,8 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
 }
 
 Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> process,
-                           std::optional<Kernel> kernel, Uid actor,
-                           const std::optional<Placement>& placement, const Terms& terms) {
+                           std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
+                           const Terms& terms) {
     const Environment& environment = get(id);
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
     requireUnregistered(id, identity);
@@ -332,12 +334,9 @@ Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> p
         for (Wait& wait : next.waits)
             wait.joined = true;
     }
-    if (placement) {
-        requireFresh(*placement, devices_, &environment);
-        if (placement->waitsFor)
-            addWait(next, *placement->waitsFor, terms, actor, false);
-        else
-            addAttachments(next, *placement, terms);
+    if (plan) {
+        requireFresh(*plan, devices_, &environment);
+        carryOut(next, *plan, terms, actor);
     }
     return next;
 }

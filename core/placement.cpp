@@ -268,6 +268,11 @@ bool Placement::overSubscribes() const {
                        [](const Device& device) { return device.overSubscribed; });
 }
 
+const Placement& placementOf(const Plan& plan) {
+    const auto* wait = std::get_if<PlannedWait>(&plan);
+    return wait != nullptr ? wait->expected : std::get<Placement>(plan);
+}
+
 std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
                                       const Environment* environment, DeviceKind kind) {
     std::vector<const Device*> result;
@@ -307,9 +312,9 @@ Placement place(const AttachRequest& request, const DeviceTable& devices,
                       request.wanted);
 }
 
-Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
-                      const Environment* environment, const Reservations& reservations,
-                      std::optional<BootTime> leaseEnd) {
+Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
+                 const Environment* environment, const Reservations& reservations,
+                 std::optional<BootTime> leaseEnd) {
     try {
         return place(request, devices, environment, reservations, leaseEnd);
     } catch (const Error& error) {
@@ -319,9 +324,7 @@ Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
     // With what others hold it can be had, or it never can.
     AttachRequest shared = request;
     shared.overSubscribe = true;
-    Placement placement = place(shared, devices, environment);
-    placement.waitsFor = request;
-    return placement;
+    return PlannedWait{request, place(shared, devices, environment)};
 }
 
 std::size_t missing(const AttachRequest& request, const Environment& environment) {
@@ -348,12 +351,12 @@ std::size_t missing(const AttachRequest& request, const Environment& environment
     return indices.size();
 }
 
-bool stillHolds(const Placement& placement, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations,
-                std::optional<BootTime> leaseEnd) {
+bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment* environment,
+                const Reservations& reservations, std::optional<BootTime> leaseEnd) {
+    const Placement& placement = placementOf(plan);
     if (placement.basis != attachedUuids(environment))
         return false;
-    if (placement.waitsFor)
+    if (std::holds_alternative<PlannedWait>(plan))
         return true;
     return std::all_of(
         placement.attach.begin(), placement.attach.end(), [&](const Placement::Device& wanted) {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 namespace genv::core {
@@ -33,11 +34,20 @@ struct Placement {
     /// What the environment held when this was worked out; another state makes it stale.
     std::vector<DeviceUuid> basis;
 
-    /// What it waits for where it cannot be had now; `attach` then only stands for what it gets.
-    std::optional<AttachRequest> waitsFor;
-
     [[nodiscard]] bool overSubscribes() const;
 };
+
+/// A request waits, since it cannot have its devices now.
+struct PlannedWait {
+    AttachRequest request;
+    Placement expected; ///< so many devices and such shares; which ones it will be is not known
+};
+
+/// What comes of a request: devices now, or a wait for them.
+using Plan = std::variant<Placement, PlannedWait>;
+
+/// Returns what a plan gives, or is expected to give after a wait.
+const Placement& placementOf(const Plan& plan);
 
 /// Whether a device is of a model: whether its name has this part, in any case. Every device is of
 /// none in particular.
@@ -60,19 +70,19 @@ Placement place(const AttachRequest& request, const DeviceTable& devices,
                 const Environment* environment, const Reservations& reservations = {},
                 std::optional<BootTime> leaseEnd = std::nullopt);
 
-/// What a request that may wait gets: devices now, or else a placement that waits. Throws as
-/// place() does, but DeviceUnavailable only for what no waiting can get.
-Placement placeOrWait(const AttachRequest& request, const DeviceTable& devices,
-                      const Environment* environment, const Reservations& reservations,
-                      std::optional<BootTime> leaseEnd = std::nullopt);
+/// Returns what comes of a request that may wait. Throws as place() does, but DeviceUnavailable
+/// only for what no waiting can get.
+Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
+                 const Environment* environment, const Reservations& reservations,
+                 std::optional<BootTime> leaseEnd = std::nullopt);
 
 /// How many devices an environment lacks of what a request asks for.
 std::size_t missing(const AttachRequest& request, const Environment& environment);
 
-/// Whether a placement that was worked out before still gives exactly what it says, in the table as
-/// it is now. One that waits does as long as its environment holds what it held.
-bool stillHolds(const Placement& placement, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations = {},
+/// Whether a plan that was worked out before still gives exactly what it says, in the table as it
+/// is now. A wait does as long as its environment holds what it held.
+bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment* environment,
+                const Reservations& reservations = {},
                 std::optional<BootTime> leaseEnd = std::nullopt);
 
 } // namespace genv::core

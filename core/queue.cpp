@@ -42,18 +42,16 @@ void Queue::expectClients() {
 }
 
 Placement Queue::place(const AttachRequest& request, const Environment* environment,
-                       std::optional<std::chrono::seconds> lifetime, bool mayWait) const {
+                       std::optional<std::chrono::seconds> lifetime) const {
     const KeptDevices kept = keptDevices();
-    const auto end = leaseEnd(environment, lifetime, kept.now());
     try {
         Placement placement =
-            mayWait
-                ? placeOrWait(request, ledger_.devices(), environment, kept.reservations(), end)
-                : core::place(request, ledger_.devices(), environment, kept.reservations(), end);
+            core::place(request, ledger_.devices(), environment, kept.reservations(),
+                        leaseEnd(environment, lifetime, kept.now()));
         placement.lifetime = lifetime;
         return placement;
     } catch (const Error& error) {
-        if (mayWait || error.code() != ErrorCode::DeviceUnavailable)
+        if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
         throw Error(error.code(), error.what() +
                                       describeKeepers(request, environment, ledger_, kept) +
@@ -61,20 +59,33 @@ Placement Queue::place(const AttachRequest& request, const Environment* environm
     }
 }
 
-bool Queue::stillHolds(const Placement& placement, const Environment* environment) const {
+Plan Queue::placeOrWait(const AttachRequest& request, const Environment* environment,
+                        std::optional<std::chrono::seconds> lifetime) const {
+    const KeptDevices kept = keptDevices();
+    Plan plan = core::placeOrWait(request, ledger_.devices(), environment, kept.reservations(),
+                                  leaseEnd(environment, lifetime, kept.now()));
+    if (auto* placement = std::get_if<Placement>(&plan))
+        placement->lifetime = lifetime;
+    else
+        std::get<PlannedWait>(plan).expected.lifetime = lifetime;
+    return plan;
+}
+
+bool Queue::stillHolds(const Plan& plan, const Environment* environment) const {
     const KeptDevices kept = keptDevices();
     const Reservations& reservations = kept.reservations();
-    const auto end = leaseEnd(environment, placement.lifetime, kept.now());
-    if (!core::stillHolds(placement, ledger_.devices(), environment, reservations, end))
+    const auto end = leaseEnd(environment, placementOf(plan).lifetime, kept.now());
+    if (!core::stillHolds(plan, ledger_.devices(), environment, reservations, end))
         return false;
+    const auto* placement = std::get_if<Placement>(&plan);
+    if (placement == nullptr)
+        return true;
     // Who is to start when it ends is part of what was agreed to.
-    return placement.waitsFor ||
-           std::all_of(placement.attach.begin(), placement.attach.end(),
-                       [&](const Placement::Device& wanted) {
-                           return reservations.passed(
-                                      *ledger_.devices().findUuid(wanted.facts.uuid),
-                                      placement.share, end) == wanted.keptFor;
-                       });
+    return std::all_of(
+        placement->attach.begin(), placement->attach.end(), [&](const Placement::Device& wanted) {
+            return reservations.passed(*ledger_.devices().findUuid(wanted.facts.uuid),
+                                       placement->share, end) == wanted.keptFor;
+        });
 }
 
 KeptForUser Queue::keptFor(Uid owner, std::optional<Ticket> except) const {

@@ -55,16 +55,19 @@ class Queue {
     /// clients.
     void expectClients();
 
-    /// Works out what a request gets beside what is kept for those who wait; where it may wait, a
-    /// placement that does. `lifetime`: how long it wants it, where it says. Throws as
-    /// core::place() does, and says who holds what is wanted, for whom it is kept, and what would
-    /// help.
-    [[nodiscard]] Placement place(const AttachRequest& request, const Environment* environment,
-                                  std::optional<std::chrono::seconds> lifetime = std::nullopt,
-                                  bool mayWait = false) const;
+    /// Works out what a request gets beside what is kept for those who wait. `lifetime`: how long
+    /// it wants it, where it says. Throws as core::place() does, and says who holds what is wanted,
+    /// for whom it is kept, and what would help.
+    [[nodiscard]] Placement
+    place(const AttachRequest& request, const Environment* environment,
+          std::optional<std::chrono::seconds> lifetime = std::nullopt) const;
+    /// The same for a request that may wait. Throws as core::placeOrWait() does.
+    [[nodiscard]] Plan
+    placeOrWait(const AttachRequest& request, const Environment* environment,
+                std::optional<std::chrono::seconds> lifetime = std::nullopt) const;
     /// core::stillHolds(), beside what is kept for those who wait; also whether its lease, which
     /// would begin now, ends in time, and for whom it is kept is as it was.
-    [[nodiscard]] bool stillHolds(const Placement& placement, const Environment* environment) const;
+    [[nodiscard]] bool stillHolds(const Plan& plan, const Environment* environment) const;
     /// What is kept for the waiting requests of a user, but for one of them.
     [[nodiscard]] KeptForUser keptFor(Uid owner, std::optional<Ticket> except = std::nullopt) const;
 

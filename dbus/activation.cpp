@@ -221,23 +221,23 @@ class Activation : public std::enable_shared_from_this<Activation> {
         const auto self = shared_from_this();
         Claim claim;
         claim.plan = [self] { return self->asIfLeft([&] { return self->plan(); }); };
-        claim.target = [self](const std::optional<core::Placement>& placement) {
-            return self->asIfLeft([&] { return self->target(placement); });
+        claim.target = [self](const std::optional<core::Plan>& plan) {
+            return self->asIfLeft([&] { return self->target(plan); });
         };
-        claim.stillHolds = [self](const core::Placement& placement) {
+        claim.stillHolds = [self](const core::Plan& plan) {
             return self->asIfLeft(
-                [&] { return self->context_.sharing.queue.stillHolds(placement, self->joined()); });
+                [&] { return self->context_.sharing.queue.stillHolds(plan, self->joined()); });
         };
-        claim.quota = [self](const std::optional<core::Placement>& placement) {
-            return self->asIfLeft([&] { return self->quota(placement); });
+        claim.quota = [self](const std::optional<core::Plan>& plan) {
+            return self->asIfLeft([&] { return self->quota(plan); });
         };
-        claim.apply = [self](const std::optional<core::Placement>& placement, bool exempt) {
-            self->apply(placement, exempt);
+        claim.apply = [self](const std::optional<core::Plan>& plan, bool exempt) {
+            self->apply(plan, exempt);
         };
         carryOut(context_, reply_, claim);
     }
 
-    [[nodiscard]] std::optional<core::Placement> plan() const {
+    [[nodiscard]] std::optional<core::Plan> plan() const {
         requireOwnerOfId();
         const core::Environment* environment = joined();
         if (environment != nullptr && wanted_.waiting.lifetime && !wanted_.attach && !restarts_)
@@ -265,27 +265,26 @@ class Activation : public std::enable_shared_from_this<Activation> {
                 wanted_.overSubscribe};
     }
 
-    [[nodiscard]] policy::Target target(const std::optional<core::Placement>& placement) const {
+    [[nodiscard]] policy::Target target(const std::optional<core::Plan>& plan) const {
         policy::Target target;
         target.environment = id();
         target.owner = wanted_.owner;
         target.ownerName = owner_.name;
-        if (placement)
-            claimInto(target, *placement, wanted_.overSubscribe);
+        if (plan)
+            claimInto(target, *plan, wanted_.overSubscribe);
         return target;
     }
 
-    [[nodiscard]] core::QuotaViolation
-    quota(const std::optional<core::Placement>& placement) const {
+    [[nodiscard]] core::QuotaViolation quota(const std::optional<core::Plan>& plan) const {
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         const core::Environment* environment = joined();
-        const auto kept = keptFor(context_, wanted_.owner, environment, placement);
+        const auto kept = keptFor(context_, wanted_.owner, environment, plan);
         auto violation =
             environment == nullptr
-                ? core::admitActivation(context_.sharing.ledger, owner_, limits, placement, kept)
-            : placement ? core::admitAttachment(context_.sharing.ledger, *environment, limits,
-                                                *placement, kept)
-                        : std::nullopt;
+                ? core::admitActivation(context_.sharing.ledger, owner_, limits, plan, kept)
+            : plan
+                ? core::admitAttachment(context_.sharing.ledger, *environment, limits, *plan, kept)
+                : std::nullopt;
         if (!violation && wanted_.waiting.lifetime)
             violation =
                 core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
@@ -295,22 +294,22 @@ class Activation : public std::enable_shared_from_this<Activation> {
             limits, {std::nullopt, wanted_.configuration.gpus, wanted_.configuration.gpuMemory});
     }
 
-    void apply(const std::optional<core::Placement>& placement, bool exempt) {
+    void apply(const std::optional<core::Plan>& plan, bool exempt) {
         requireOwnerOfId();
         core::Ledger& ledger = context_.sharing.ledger;
         const core::EnvironmentId id = asIfLeft([&] { return this->id(); });
-        const auto abandoned = placement && placement->waitsFor && joined() != nullptr
-                                   ? context_.sharing.queue.abandoned(id, *placement->waitsFor)
+        const core::PlannedWait* wait = waitIn(plan);
+        const auto abandoned = wait != nullptr && joined() != nullptr
+                                   ? context_.sharing.queue.abandoned(id, wait->request)
                                    : std::nullopt;
+        // What was asked about was worked out for the lifetime in the plan.
+        const auto planned = plan ? core::placementOf(*plan).lifetime : std::nullopt;
         if (joined() == nullptr)
-            // What was asked about was worked out for this lifetime.
-            ledger.activate(
-                newEnvironment(id, exempt,
-                               placement && placement->lifetime ? placement->lifetime : lifetime()),
-                placement, actor());
+            ledger.activate(newEnvironment(id, exempt, planned ? planned : lifetime()), plan,
+                            actor());
         else
-            join(id, abandoned ? std::nullopt : placement, exempt);
-        if (!placement || !placement->waitsFor) {
+            join(id, abandoned ? std::nullopt : plan, exempt);
+        if (wait == nullptr) {
             reply_.send(id, environmentPath(id));
             return;
         }
@@ -345,14 +344,13 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return environment;
     }
 
-    void join(const core::EnvironmentId& id, const std::optional<core::Placement>& placement,
-              bool exempt) {
+    void join(const core::EnvironmentId& id, const std::optional<core::Plan>& plan, bool exempt) {
         const core::Terms terms{exempt, wanted_.waiting.lifetime};
         if (kernel_)
-            context_.sharing.ledger.addKernel(id, livingKernel(), actor(), placement, terms);
+            context_.sharing.ledger.addKernel(id, livingKernel(), actor(), plan, terms);
         else
             context_.sharing.ledger.addProcess(id, core::adopt(process_, wanted_.owner, actor()),
-                                               actor(), placement, terms);
+                                               actor(), plan, terms);
     }
 
     [[nodiscard]] core::Kernel livingKernel() const {

@@ -41,45 +41,43 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
         const auto self = shared_from_this();
         Claim claim;
         claim.plan = [self] { return self->plan(); };
-        claim.target = [self](const auto& placement) { return self->target(*placement); };
-        claim.stillHolds = [self](const core::Placement& placement) {
-            return self->context_.sharing.queue.stillHolds(placement, &self->environment());
+        claim.target = [self](const auto& plan) { return self->target(*plan); };
+        claim.stillHolds = [self](const core::Plan& plan) {
+            return self->context_.sharing.queue.stillHolds(plan, &self->environment());
         };
-        claim.quota = [self](const auto& placement) { return self->quota(*placement); };
-        claim.apply = [self](const auto& placement, bool exempt) {
-            self->apply(*placement, exempt);
-        };
+        claim.quota = [self](const auto& plan) { return self->quota(*plan); };
+        claim.apply = [self](const auto& plan, bool exempt) { self->apply(*plan, exempt); };
         carryOut(context_, reply_, claim);
     }
 
-    [[nodiscard]] std::optional<core::Placement> plan() const {
+    [[nodiscard]] std::optional<core::Plan> plan() const {
         return planFor(context_, wanted_.request, &environment(), wanted_.waiting.lifetime,
                        wanted_.waiting.wait, owner_.uid, reply_.caller().uid);
     }
 
-    [[nodiscard]] policy::Target target(const core::Placement& placement) const {
+    [[nodiscard]] policy::Target target(const core::Plan& plan) const {
         policy::Target target = targetOf(environment());
-        claimInto(target, placement, wanted_.request.overSubscribe);
+        claimInto(target, plan, wanted_.request.overSubscribe);
         return target;
     }
 
-    [[nodiscard]] core::QuotaViolation quota(const core::Placement& placement) const {
+    [[nodiscard]] core::QuotaViolation quota(const core::Plan& plan) const {
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         if (auto violation =
-                core::admitAttachment(context_.sharing.ledger, environment(), limits, placement,
-                                      keptFor(context_, owner_.uid, &environment(), placement)))
+                core::admitAttachment(context_.sharing.ledger, environment(), limits, plan,
+                                      keptFor(context_, owner_.uid, &environment(), plan)))
             return violation;
         if (!wanted_.waiting.lifetime)
             return std::nullopt;
         return core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
     }
 
-    void apply(const core::Placement& placement, bool exempt) {
+    void apply(const core::Plan& plan, bool exempt) {
         const auto abandoned = context_.sharing.queue.abandoned(id_, wanted_.request);
         if (!abandoned)
-            context_.sharing.ledger.attach(environment().id, placement, reply_.caller().uid,
+            context_.sharing.ledger.attach(environment().id, plan, reply_.caller().uid,
                                            {exempt, wanted_.waiting.lifetime});
-        if (!placement.waitsFor) {
+        if (std::holds_alternative<core::Placement>(plan)) {
             answer();
             return;
         }

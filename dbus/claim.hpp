@@ -17,50 +17,53 @@ namespace genv::dbus {
 /// What differs between Activate and Attach. Every function looks its environment up anew and may
 /// throw core::Error.
 struct Claim {
-    std::function<std::optional<core::Placement>()> plan; ///< nothing when no devices are wanted
-    std::function<policy::Target(const std::optional<core::Placement>&)> target;
-    std::function<bool(const core::Placement&)> stillHolds;
-    std::function<core::QuotaViolation(const std::optional<core::Placement>&)> quota;
+    std::function<std::optional<core::Plan>()> plan; ///< nothing when no devices are wanted
+    std::function<policy::Target(const std::optional<core::Plan>&)> target;
+    std::function<bool(const core::Plan&)> stillHolds;
+    std::function<core::QuotaViolation(const std::optional<core::Plan>&)> quota;
     /// `exempt`: it goes over a limit, with consent.
-    std::function<void(const std::optional<core::Placement>&, bool exempt)> apply;
+    std::function<void(const std::optional<core::Plan>&, bool exempt)> apply;
 };
+
+/// The wait of a plan, or null.
+inline const core::PlannedWait* waitIn(const std::optional<core::Plan>& plan) {
+    return plan ? std::get_if<core::PlannedWait>(&*plan) : nullptr;
+}
 
 /// What of a user's is kept for them and counts with what they ask for; not what is kept for this
 /// very request, which waited before the service was started again.
 inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
                                  const core::Environment* environment,
-                                 const std::optional<core::Placement>& placement) {
-    const auto abandoned =
-        environment != nullptr && placement && placement->waitsFor
-            ? context.sharing.queue.abandoned(environment->id, *placement->waitsFor)
-            : std::nullopt;
+                                 const std::optional<core::Plan>& plan) {
+    const core::PlannedWait* wait = waitIn(plan);
+    const auto abandoned = environment != nullptr && wait != nullptr
+                               ? context.sharing.queue.abandoned(environment->id, wait->request)
+                               : std::nullopt;
     return context.sharing.queue.keptFor(owner, abandoned);
 }
 
-/// What a request gets now or, where it may wait, a placement that waits. A request that waited
-/// before the service was started again goes on waiting in its place. Throws as
-/// core::Queue::place() and core::Queue::requireRoom() do.
-inline std::optional<core::Placement> planFor(const Context& context,
-                                              const core::AttachRequest& request,
-                                              const core::Environment* environment,
-                                              std::optional<std::chrono::seconds> lifetime,
-                                              bool mayWait, core::Uid owner, core::Uid actor) {
-    core::Placement placement =
-        context.sharing.queue.place(request, environment, lifetime, mayWait);
-    if (mayWait && environment != nullptr &&
-        context.sharing.queue.abandoned(environment->id, request))
-        placement.waitsFor = request;
-    else if (placement.waitsFor)
+/// What comes of a request. A request that waited before the service was started again goes on
+/// waiting in its place. Throws as core::Queue::place() and core::Queue::requireRoom() do.
+inline core::Plan planFor(const Context& context, const core::AttachRequest& request,
+                          const core::Environment* environment,
+                          std::optional<std::chrono::seconds> lifetime, bool mayWait,
+                          core::Uid owner, core::Uid actor) {
+    if (!mayWait)
+        return context.sharing.queue.place(request, environment, lifetime);
+    core::Plan plan = context.sharing.queue.placeOrWait(request, environment, lifetime);
+    if (environment != nullptr && context.sharing.queue.abandoned(environment->id, request))
+        return core::PlannedWait{request, core::placementOf(plan)};
+    if (std::holds_alternative<core::PlannedWait>(plan))
         context.sharing.queue.requireRoom(owner, actor);
-    return placement;
+    return plan;
 }
 
 /// How often a claim is asked about anew before it is refused.
 inline constexpr int mostClaimAttempts = 8;
 
 /// Throws core::Error(DeviceUnavailable) unless the devices are as they were asked about.
-inline void requireUnchanged(const Claim& claim, const std::optional<core::Placement>& placement) {
-    if (placement && !claim.stillHolds(*placement))
+inline void requireUnchanged(const Claim& claim, const std::optional<core::Plan>& plan) {
+    if (plan && !claim.stillHolds(*plan))
         core::fail(core::ErrorCode::DeviceUnavailable,
                    "the devices changed hands while authorisation was given; try again");
 }
@@ -69,40 +72,39 @@ inline void requireUnchanged(const Claim& claim, const std::optional<core::Place
 /// just now may be the caller's again in a moment, so that is waited for.
 template <typename... Values>
 void give(const Context& context, const Reply<Values...>& reply, const Claim& claim,
-          const std::optional<core::Placement>& placement, bool mayWait = true) {
-    const core::QuotaViolation violation = claim.quota(placement);
+          const std::optional<core::Plan>& plan, bool mayWait = true) {
+    const core::QuotaViolation violation = claim.quota(plan);
     if (!violation) {
-        claim.apply(placement, false);
+        claim.apply(plan, false);
         return;
     }
     if (mayWait && context.sharing.lingering.isSettling()) {
-        context.sharing.lingering.whenSettled(reply.later([&context, reply, claim, placement] {
-            requireUnchanged(claim, placement);
-            give(context, reply, claim, placement, false);
+        context.sharing.lingering.whenSettled(reply.later([&context, reply, claim, plan] {
+            requireUnchanged(claim, plan);
+            give(context, reply, claim, plan, false);
         }));
         return;
     }
-    context.calls.gate.passQuota(
-        reply, claim.target(placement), *violation, [claim, placement, violation] {
-            requireUnchanged(claim, placement);
-            const core::QuotaViolation now = claim.quota(placement);
-            if (now && now != violation)
-                core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // not what was asked about
-            claim.apply(placement, now.has_value());
-        });
+    context.calls.gate.passQuota(reply, claim.target(plan), *violation, [claim, plan, violation] {
+        requireUnchanged(claim, plan);
+        const core::QuotaViolation now = claim.quota(plan);
+        if (now && now != violation)
+            core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // not what was asked about
+        claim.apply(plan, now.has_value());
+    });
 }
 
 /// What a claim gets; nothing, and the claim begins anew, where devices are missing that may be
 /// free in a moment, since environments that hold some end just now.
-inline std::optional<std::optional<core::Placement>> planUnlessSettling(const Context& context,
-                                                                        const Claim& claim) {
+inline std::optional<std::optional<core::Plan>> planUnlessSettling(const Context& context,
+                                                                   const Claim& claim) {
     if (!context.sharing.lingering.isSettling())
         return claim.plan();
     try {
-        const std::optional<core::Placement> placement = claim.plan();
-        if (placement && placement->waitsFor)
+        const std::optional<core::Plan> plan = claim.plan();
+        if (waitIn(plan) != nullptr)
             return std::nullopt;
-        return placement;
+        return plan;
     } catch (const core::Error& error) {
         if (error.code() != core::ErrorCode::DeviceUnavailable)
             throw;
@@ -112,9 +114,12 @@ inline std::optional<std::optional<core::Placement>> planUnlessSettling(const Co
 
 /// Whether a device was in use by a process of none of its environments when the GPUs were sampled
 /// last. That process may be gone.
-inline bool hasOccupied(const std::optional<core::Placement>& placement) {
-    return placement && std::any_of(placement->attach.begin(), placement->attach.end(),
-                                    [](const auto& device) { return device.occupied; });
+inline bool hasOccupied(const std::optional<core::Plan>& plan) {
+    if (!plan)
+        return false;
+    const auto& devices = core::placementOf(*plan).attach;
+    return std::any_of(devices.begin(), devices.end(),
+                       [](const auto& device) { return device.occupied; });
 }
 
 template <typename... Values>
@@ -128,24 +133,23 @@ void carryOut(const Context& context, const Reply<Values...>& reply, const Claim
             }));
         return;
     }
-    const std::optional<core::Placement>& placement = *planned;
-    if (!isSampled && hasOccupied(placement)) {
+    const std::optional<core::Plan>& plan = *planned;
+    if (!isSampled && hasOccupied(plan)) {
         context.sharing.occupancy.sample(reply.later([&context, reply, claim, attempts] {
             carryOut(context, reply, claim, attempts, true);
         }));
         return;
     }
-    context.calls.gate.pass(reply, claim.target(placement),
-                            [&context, reply, claim, placement, attempts] {
-                                if (!placement || claim.stillHolds(*placement)) {
-                                    give(context, reply, claim, placement);
-                                    return;
-                                }
-                                claim.plan(); // says what is in the way, when something is
-                                if (reply.caller().interactive || attempts <= 1)
-                                    requireUnchanged(claim, placement);
-                                carryOut(context, reply, claim, attempts - 1, true);
-                            });
+    context.calls.gate.pass(reply, claim.target(plan), [&context, reply, claim, plan, attempts] {
+        if (!plan || claim.stillHolds(*plan)) {
+            give(context, reply, claim, plan);
+            return;
+        }
+        claim.plan(); // says what is in the way, when something is
+        if (reply.caller().interactive || attempts <= 1)
+            requireUnchanged(claim, plan);
+        carryOut(context, reply, claim, attempts - 1, true);
+    });
 }
 
 /// Answers a request that waited for its devices: where another's process uses one of them, after

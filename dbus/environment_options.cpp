@@ -144,10 +144,11 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
     return change;
 }
 
-void claimInto(policy::Target& target, const core::Placement& placement, bool overSubscribe) {
+void claimInto(policy::Target& target, const core::Plan& plan, bool overSubscribe) {
+    const core::Placement& placement = core::placementOf(plan);
     target.overSubscribes = overSubscribe;
     target.gpus = static_cast<std::uint32_t>(placement.attach.size());
-    if (placement.waitsFor)
+    if (std::holds_alternative<core::PlannedWait>(plan))
         return; // which ones it will be is not known
     for (const core::Placement::Device& device : placement.attach)
         target.devices.push_back(device.facts.index);

@@ -24,12 +24,11 @@ class Admission : public RulesTest {
     }
     QuotaViolation activating(std::vector<core::DeviceIndex> indices = {},
                               std::optional<core::Bytes> share = std::nullopt) {
-        std::optional<core::Placement> placement;
+        std::optional<core::Plan> plan;
         if (!indices.empty())
-            placement =
-                core::place({core::IndicesWanted{std::move(indices)}, std::nullopt, share, true},
-                            ledger.devices(), nullptr);
-        return core::admitActivation(ledger, users.at(alice), limits, placement);
+            plan = core::place({core::IndicesWanted{std::move(indices)}, std::nullopt, share, true},
+                               ledger.devices(), nullptr);
+        return core::admitActivation(ledger, users.at(alice), limits, plan);
     }
     core::Limits limits;
 };

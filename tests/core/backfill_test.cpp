@@ -278,7 +278,7 @@ TEST_F(Backfilling, EndsInTimeAlsoWhereTheEnvironmentGetsALongerLease) {
     waitFor("20", {IndicesWanted{{1, 2}}, {}, {}, false});
     core::NewEnvironment wanted = newEnvironment("50", carol, 50);
     wanted.lifetime = hours{10};
-    ledger.activate(std::move(wanted), queue.place(named(0), nullptr, hours{10}, true), carol);
+    ledger.activate(std::move(wanted), queue.placeOrWait(named(0), nullptr, hours{10}), carol);
     await(queue, "50", ledger.get("50").waits.back().ticket);
     hold("50", named(1), minutes{30});
     const core::BootTime end = clock.bootNow() + minutes{30};

@@ -283,10 +283,10 @@ TEST_F(Ledger, JoinsWithWhatTheJoiningRequestWaitsFor) {
     activate("20", bob);
     attachCount("10", 1);
     processes.add(21, bob);
-    const auto placement = core::placeOrWait({core::CountWanted{1}, {}, {}, false},
-                                             ledger.devices(), ledger.find("20"), {});
-    ASSERT_TRUE(placement.waitsFor);
-    ledger.addProcess("20", core::adopt(processes.pin(21), bob, bob), bob, placement);
+    const auto plan = core::placeOrWait({core::CountWanted{1}, {}, {}, false}, ledger.devices(),
+                                        ledger.find("20"), {});
+    ASSERT_TRUE(std::holds_alternative<core::PlannedWait>(plan));
+    ledger.addProcess("20", core::adopt(processes.pin(21), bob, bob), bob, plan);
     EXPECT_EQ(ledger.get("20").processes.size(), 2U);
     ASSERT_EQ(ledger.get("20").waits.size(), 1U);
     EXPECT_FALSE(ledger.get("20").waits[0].startsEnvironment);

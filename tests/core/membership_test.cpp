@@ -148,9 +148,7 @@ TEST_F(Membership, OfAContainerThatWasStartedDuringAWaitIsKept) {
     attachCount("20", 1);
     core::NewEnvironment wanted = newEnvironment("30", alice, 30);
     const core::AttachRequest request{core::CountWanted{1}, std::nullopt, std::nullopt, false};
-    core::Placement waits;
-    waits.waitsFor = request;
-    ledger.activate(std::move(wanted), waits, alice);
+    ledger.activate(std::move(wanted), core::PlannedWait{request, {}}, alice);
     const core::ComputeProcess container = stamped(root, "30");
     clock.pass(std::chrono::hours{1});
     processes.exit(20);

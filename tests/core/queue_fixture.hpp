@@ -21,9 +21,9 @@ class Queueing : public LedgerTest {
                                            std::optional<std::chrono::milliseconds> timeout = {},
                                            const core::Terms& terms = {}) {
         const core::Environment& environment = ledger.get(id);
-        const core::Placement placement = queue.place(request, &environment, terms.lifetime, true);
-        ledger.attach(id, placement, environment.uid, terms);
-        if (!placement.waitsFor)
+        const core::Plan plan = queue.placeOrWait(request, &environment, terms.lifetime);
+        ledger.attach(id, plan, environment.uid, terms);
+        if (std::holds_alternative<core::Placement>(plan))
             return std::nullopt;
         const auto ticket = ledger.get(id).waits.back().ticket;
         await(queue, id, ticket, timeout);

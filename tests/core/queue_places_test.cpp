@@ -18,9 +18,9 @@ class StartedByWaiting : public Queueing {
         core::NewEnvironment wanted =
             newEnvironment(id, alice, static_cast<core::Pid>(std::stoul(id)));
         wanted.lifetime = lifetime;
-        const auto placement = queue.place({CountWanted{1}, {}, {}, false}, nullptr, {}, true);
-        EXPECT_TRUE(placement.waitsFor);
-        ledger.activate(std::move(wanted), placement, alice);
+        const auto plan = queue.placeOrWait({CountWanted{1}, {}, {}, false}, nullptr);
+        EXPECT_TRUE(std::holds_alternative<core::PlannedWait>(plan));
+        ledger.activate(std::move(wanted), plan, alice);
         const auto ticket = ledger.get(id).waits.back().ticket;
         await(queue, id, ticket);
         scheduler.turn();

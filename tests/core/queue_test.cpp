@@ -88,9 +88,8 @@ TEST_F(Queueing, TellsTheEndOfAWaitBeforeThatOfItsEnvironment) {
     haveGpus(1);
     activate("10", alice);
     attachCount("10", 1);
-    const core::Placement placement =
-        queue.place({CountWanted{1}, {}, {}, false}, nullptr, {}, true);
-    ledger.activate(newEnvironment("20", bob, 20), placement, bob);
+    const core::Plan plan = queue.placeOrWait({CountWanted{1}, {}, {}, false}, nullptr);
+    ledger.activate(newEnvironment("20", bob, 20), plan, bob);
     const auto ticket = ledger.get("20").waits.back().ticket;
     await(queue, "20", ticket);
     scheduler.turn();

@@ -367,9 +367,8 @@ TEST_F(Recovery, GivesEachWaitAndLockItsOwnNumber) {
     for (const char* id : {"10", "20"}) {
         attachIndices(id, {std::string(id) == "10" ? 0U : 1U});
         ledger.lock(id, ledger.newTicket());
-        core::Placement waiting = planned(id, {core::CountWanted{2}, {}, {}, true});
-        waiting.waitsFor = request;
-        ledger.attach(id, waiting, ledger.get(id).uid);
+        const core::Placement expected = planned(id, {core::CountWanted{2}, {}, {}, true});
+        ledger.attach(id, core::PlannedWait{request, expected}, ledger.get(id).uid);
     }
     for (const char* part : {"waits", "locks"}) {
         const std::string number = std::string(part) == "waits" ? "ticket" : "number";

@@ -14,7 +14,7 @@ using policy::Verdict;
 class Claims : public ContextTest {
   protected:
     Claims() {
-        claim.plan = [this]() -> std::optional<core::Placement> {
+        claim.plan = [this]() -> std::optional<core::Plan> {
             ++planned;
             if (inTheWay)
                 throw core::Error(*inTheWay);
@@ -26,7 +26,7 @@ class Claims : public ContextTest {
             target.gpus = 1;
             return target;
         };
-        claim.stillHolds = [this](const core::Placement&) { return holds; };
+        claim.stillHolds = [this](const core::Plan&) { return holds; };
         claim.quota = [this](const auto&) { return violation; };
         claim.apply = [this](const auto&, bool exempt) { given.push_back(exempt); };
         placement.emplace().attach = {{gpuFacts(0)}};

@@ -182,8 +182,8 @@ TEST(Target, NamesTheDevicesThatAPlacementClaims) {
     EXPECT_TRUE(target.overSubscribes);
 
     policy::Target waiting;
-    placement.waitsFor = core::AttachRequest{core::CountWanted{2}, {}, {}, false};
-    dbus::claimInto(waiting, placement, false);
+    const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
+    dbus::claimInto(waiting, core::PlannedWait{request, placement}, false);
     EXPECT_EQ(waiting.gpus, 2U);
     EXPECT_TRUE(waiting.devices.empty()) << "which ones it will be is not known";
 }

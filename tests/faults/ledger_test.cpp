@@ -194,9 +194,9 @@ class DamagedDocuments : public LedgerTest {
         ledger.activate(std::move(environment), std::nullopt, alice);
         attachIndices("10", {0});
         ledger.lock("10", ledger.newTicket());
-        core::Placement waiting = planned("10", {core::CountWanted{2}, {}, {}, true});
-        waiting.waitsFor = core::AttachRequest{core::CountWanted{2}, {}, {}, false};
-        ledger.attach("10", waiting, alice);
+        const core::Placement expected = planned("10", {core::CountWanted{2}, {}, {}, true});
+        const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
+        ledger.attach("10", core::PlannedWait{request, expected}, alice);
     }
 
     /// Starts with this in the place of alice's document. Whether it was taken.
