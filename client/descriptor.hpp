@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A file descriptor that is closed when it goes, and writing to one: for the programs of this room,
-// which are no part of libgenv.
+// A file descriptor that is closed when it goes, and writing to one: for the programs of this room
+// and the shims, which are no part of libgenv.
 #pragma once
+
+#include "core/descriptor.hpp"
 
 #include <unistd.h>
 
@@ -10,22 +12,7 @@
 
 namespace genv::client {
 
-/// Owns a descriptor, or what a call that failed returned: a negative number.
-class Descriptor {
-  public:
-    explicit Descriptor(int number) noexcept : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0)
-            ::close(number_);
-    }
-
-    [[nodiscard]] int number() const noexcept { return number_; }
-
-  private:
-    int number_;
-};
+using core::Descriptor;
 
 /// Writes all of a text. False, with errno, where that fails.
 inline bool writeAll(int descriptor, std::string_view text) {

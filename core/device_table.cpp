@@ -9,8 +9,8 @@ namespace genv::core {
 
 Bytes Device::availableMemory() const {
     Bytes left = facts.totalMemory;
-    for (const Claim& claim : claims) {
-        const Bytes held = claim.attachment.share.value_or(facts.totalMemory);
+    for (const Holder& holder : holders) {
+        const Bytes held = holder.attachment.share.value_or(facts.totalMemory);
         left = held < left ? left - held : Bytes{0};
     }
     return left;
@@ -19,7 +19,7 @@ Bytes Device::availableMemory() const {
 bool Device::isAvailable(std::optional<Bytes> share) const {
     if (health.state == Health::State::Lost)
         return false;
-    return share ? availableMemory() >= *share : claims.empty();
+    return share ? availableMemory() >= *share : holders.empty();
 }
 
 const Device* DeviceTable::find(DeviceIndex index) const {
@@ -53,24 +53,24 @@ void DeviceTable::remove(DeviceIndex index) {
     indices_.erase(node.mapped().facts.uuid);
 }
 
-void DeviceTable::addClaim(const DeviceUuid& uuid, Claim claim) {
+void DeviceTable::addHolder(const DeviceUuid& uuid, Holder holder) {
     const auto index = indices_.find(uuid);
     if (index == indices_.end())
         return;
-    auto& claims = devices_.at(index->second).claims;
-    const auto after =
-        std::upper_bound(claims.begin(), claims.end(), claim, [](const Claim& a, const Claim& b) {
-            return a.attachment.sequence < b.attachment.sequence;
-        });
-    claims.insert(after, std::move(claim));
+    auto& holders = devices_.at(index->second).holders;
+    const auto after = std::upper_bound(holders.begin(), holders.end(), holder,
+                                        [](const Holder& a, const Holder& b) {
+                                            return a.attachment.sequence < b.attachment.sequence;
+                                        });
+    holders.insert(after, std::move(holder));
 }
 
-void DeviceTable::removeClaim(const DeviceUuid& uuid, const EnvironmentId& environment) {
+void DeviceTable::removeHolder(const DeviceUuid& uuid, const EnvironmentId& environment) {
     const auto index = indices_.find(uuid);
     if (index == indices_.end())
         return;
-    std::erase_if(devices_.at(index->second).claims,
-                  [&](const Claim& claim) { return claim.environment == environment; });
+    std::erase_if(devices_.at(index->second).holders,
+                  [&](const Holder& holder) { return holder.environment == environment; });
 }
 
 } // namespace genv::core

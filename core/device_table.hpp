@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The devices of this machine and who holds them. Facts come from observations, claims from the
+// The devices of this machine and who holds them. Facts come from observations, holders from the
 // ledger's environments; the table keeps both views in step and decides nothing.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace genv::core {
 
 /// One environment's hold on a device.
-struct Claim {
+struct Holder {
     EnvironmentId environment;
     Attachment attachment;
 };
@@ -32,12 +32,12 @@ struct Device {
     Health health;
     DeviceReading reading;
     std::optional<WallTime> sampledAt;
-    std::vector<Claim> claims; ///< oldest first
-    bool occupied = false;     ///< a compute process of none of its environments runs on it
-    Occupant occupant{};       ///< that process, where it is occupied
+    std::vector<Holder> holders; ///< oldest first
+    bool occupied = false;       ///< a compute process of none of its environments runs on it
+    Occupant occupant{};         ///< that process, where it is occupied
     std::map<EnvironmentId, Occupant> users{}; ///< a compute process of each environment on it
 
-    /// Memory that no claim holds; a whole claim holds all.
+    /// Memory that nobody holds; a holder of the whole device holds all of it.
     [[nodiscard]] Bytes availableMemory() const;
 
     /// Whether a share (unset: all of it) can be given without over-subscription.
@@ -54,14 +54,14 @@ class DeviceTable {
     /// The indices of these devices, ascending; without those that are not there.
     [[nodiscard]] std::vector<DeviceIndex> indicesOf(const std::vector<DeviceUuid>& uuids) const;
 
-    /// Adds a device at an index that is free, with the claims given.
+    /// Adds a device at an index that is free, with its holders.
     void insert(Device device);
     void remove(DeviceIndex index);
     /// A device to change; its facts must stay.
     Device& at(DeviceIndex index) { return devices_.at(index); }
 
-    void addClaim(const DeviceUuid& uuid, Claim claim);
-    void removeClaim(const DeviceUuid& uuid, const EnvironmentId& environment);
+    void addHolder(const DeviceUuid& uuid, Holder holder);
+    void removeHolder(const DeviceUuid& uuid, const EnvironmentId& environment);
 
   private:
     std::map<DeviceIndex, Device> devices_;

@@ -15,10 +15,10 @@ std::vector<Forecast::Hold> Forecast::holdsOn(const Device& device,
                                               std::optional<std::chrono::seconds> lifetime) const {
     std::vector<Hold> holds;
     const BootTime guess = now_ + keepFor_;
-    for (const Claim& claim : device.claims) {
-        const auto end = endOf_(claim);
+    for (const Holder& holder : device.holders) {
+        const auto end = endOf_(holder);
         holds.push_back(
-            {now_, std::max(end.value_or(guess), now_), claim.attachment.share, false, !end});
+            {now_, std::max(end.value_or(guess), now_), holder.attachment.share, false, !end});
     }
     if (device.health.state == Health::State::Lost)
         holds.push_back({now_, guess, std::nullopt, false, true});

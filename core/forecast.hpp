@@ -21,8 +21,8 @@ namespace genv::core {
 
 class Forecast {
   public:
-    /// When a claim ends by its lease; unset where it has none.
-    using EndOf = std::function<std::optional<BootTime>(const Claim&)>;
+    /// When a holder leaves by its lease; unset where it has none.
+    using EndOf = std::function<std::optional<BootTime>(const Holder&)>;
 
     /// The earliest start of a request, and the devices that it gets then.
     struct Start {

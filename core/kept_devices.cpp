@@ -28,8 +28,8 @@ KeptDevices::KeptDevices(const Ledger& ledger, BootTime now, std::chrono::micros
     : ledger_(ledger), now_(now),
       forecast_(
           ledger.devices(),
-          [&ledger](const Claim& claim) {
-              return ledger.get(claim.environment).endOf(claim.attachment);
+          [&ledger](const Holder& holder) {
+              return ledger.get(holder.environment).endOf(holder.attachment);
           },
           now, keepFor) {}
 

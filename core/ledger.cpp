@@ -221,12 +221,12 @@ void Ledger::index(Environment& environment, bool present) {
         const DeviceUuid& uuid = attachment.device.uuid;
         if (present) {
             holders_[uuid].insert(environment.id);
-            devices_.addClaim(uuid, {environment.id, attachment});
+            devices_.addHolder(uuid, {environment.id, attachment});
         } else {
             holders_[uuid].erase(environment.id);
             if (holders_[uuid].empty())
                 holders_.erase(uuid);
-            devices_.removeClaim(uuid, environment.id);
+            devices_.removeHolder(uuid, environment.id);
         }
     }
 }

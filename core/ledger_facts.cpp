@@ -194,8 +194,8 @@ void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
 void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
     devices_.insert({sample.facts, sample.health, sample.reading, takenAt, {}, false});
     for (const EnvironmentId& holder : holdersOf(sample.facts.uuid))
-        devices_.addClaim(sample.facts.uuid,
-                          {holder, *get(holder).attachmentTo(sample.facts.uuid)});
+        devices_.addHolder(sample.facts.uuid,
+                           {holder, *get(holder).attachmentTo(sample.facts.uuid)});
     tell(DeviceAdded{sample.facts.index});
     rememberFacts(sample.facts);
 }

@@ -171,8 +171,8 @@ class Placing {
                              std::tuple(quality(*b), passes(*b), b->facts.index);
                   });
         std::sort(result.held.begin(), result.held.end(), [](const Device* a, const Device* b) {
-            return std::tuple(a->claims.size(), quality(*a), a->facts.index) <
-                   std::tuple(b->claims.size(), quality(*b), b->facts.index);
+            return std::tuple(a->holders.size(), quality(*a), a->facts.index) <
+                   std::tuple(b->holders.size(), quality(*b), b->facts.index);
         });
         return result;
     }

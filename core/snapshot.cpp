@@ -94,10 +94,10 @@ void writeDevices(std::string& text, const Ledger& ledger) {
     ListWriter list(text, "devices");
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         ordered_json attachments = ordered_json::array();
-        for (const Claim& claim : device.claims)
-            attachments.push_back({{"eid", claim.environment},
-                                   {"gpu_memory", memoryOrNull(claim.attachment.share)},
-                                   {"time", formatLocalTime(claim.attachment.since)}});
+        for (const Holder& holder : device.holders)
+            attachments.push_back({{"eid", holder.environment},
+                                   {"gpu_memory", memoryOrNull(holder.attachment.share)},
+                                   {"time", formatLocalTime(holder.attachment.since)}});
         list.add({{"index", index},
                   {"total_memory", formatMebibytes(device.facts.totalMemory)},
                   {"attachments", std::move(attachments)}});

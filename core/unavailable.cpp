@@ -89,15 +89,15 @@ std::string describeHolders(const AttachRequest& request, const Ledger& ledger) 
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         if (!isWanted(request, device))
             continue;
-        for (const Claim& claim : device.claims) {
+        for (const Holder& holder : device.holders) {
             if (++named > maxNamed) {
                 ++more;
                 continue;
             }
             text += fmt::format("{} GPU {} is held by {} (environment {}) since {}",
                                 text.empty() ? ";" : ",", index,
-                                escaped(ledger.get(claim.environment).user), claim.environment,
-                                formatLocalTime(claim.attachment.since));
+                                escaped(ledger.get(holder.environment).user), holder.environment,
+                                formatLocalTime(holder.attachment.since));
         }
     }
     return more == 0 ? text : text + fmt::format(" and {} more", more);

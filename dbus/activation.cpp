@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "core/root_process.hpp"
 #include "core/supposition.hpp"
-#include "dbus/claim.hpp"
+#include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/paths.hpp"
 #include "dbus/waiting_calls.hpp"
@@ -157,7 +157,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         resume();
         context_.machine.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
                                             owner_ = owner;
-                                            claim();
+                                            carryOutRequest();
                                         }));
     }
 
@@ -217,24 +217,24 @@ class Activation : public std::enable_shared_from_this<Activation> {
         return function();
     }
 
-    void claim() {
+    void carryOutRequest() {
         const auto self = shared_from_this();
-        Claim claim;
-        claim.plan = [self] { return self->asIfLeft([&] { return self->plan(); }); };
-        claim.target = [self](const std::optional<core::Plan>& plan) {
+        DeviceRequest request;
+        request.plan = [self] { return self->asIfLeft([&] { return self->plan(); }); };
+        request.target = [self](const std::optional<core::Plan>& plan) {
             return self->asIfLeft([&] { return self->target(plan); });
         };
-        claim.stillHolds = [self](const core::Plan& plan) {
+        request.stillHolds = [self](const core::Plan& plan) {
             return self->asIfLeft(
                 [&] { return self->context_.sharing.queue.stillHolds(plan, self->joined()); });
         };
-        claim.quota = [self](const std::optional<core::Plan>& plan) {
+        request.quota = [self](const std::optional<core::Plan>& plan) {
             return self->asIfLeft([&] { return self->quota(plan); });
         };
-        claim.apply = [self](const std::optional<core::Plan>& plan, bool exempt) {
+        request.apply = [self](const std::optional<core::Plan>& plan, bool exempt) {
             self->apply(plan, exempt);
         };
-        carryOut(context_, reply_, claim);
+        carryOut(context_, reply_, request);
     }
 
     [[nodiscard]] std::optional<core::Plan> plan() const {
@@ -271,7 +271,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
         target.owner = wanted_.owner;
         target.ownerName = owner_.name;
         if (plan)
-            claimInto(target, *plan, wanted_.overSubscribe);
+            addDevices(target, *plan, wanted_.overSubscribe);
         return target;
     }
 

@@ -2,7 +2,7 @@
 #include "dbus/attaching.hpp"
 
 #include "core/error.hpp"
-#include "dbus/claim.hpp"
+#include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/waiting_calls.hpp"
 
@@ -28,7 +28,7 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
         context_.machine.users.describe(
             owner_.uid, reply_.later([self = shared_from_this()](const auto& owner) {
                 self->owner_ = owner;
-                self->claim();
+                self->carryOutRequest();
             }));
     }
 
@@ -37,17 +37,17 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
         return sameEnvironment(context_.sharing.ledger, id_, sequence_);
     }
 
-    void claim() {
+    void carryOutRequest() {
         const auto self = shared_from_this();
-        Claim claim;
-        claim.plan = [self] { return self->plan(); };
-        claim.target = [self](const auto& plan) { return self->target(*plan); };
-        claim.stillHolds = [self](const core::Plan& plan) {
+        DeviceRequest request;
+        request.plan = [self] { return self->plan(); };
+        request.target = [self](const auto& plan) { return self->target(*plan); };
+        request.stillHolds = [self](const core::Plan& plan) {
             return self->context_.sharing.queue.stillHolds(plan, &self->environment());
         };
-        claim.quota = [self](const auto& plan) { return self->quota(*plan); };
-        claim.apply = [self](const auto& plan, bool exempt) { self->apply(*plan, exempt); };
-        carryOut(context_, reply_, claim);
+        request.quota = [self](const auto& plan) { return self->quota(*plan); };
+        request.apply = [self](const auto& plan, bool exempt) { self->apply(*plan, exempt); };
+        carryOut(context_, reply_, request);
     }
 
     [[nodiscard]] std::optional<core::Plan> plan() const {
@@ -57,7 +57,7 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
 
     [[nodiscard]] policy::Target target(const core::Plan& plan) const {
         policy::Target target = targetOf(environment());
-        claimInto(target, plan, wanted_.request.overSubscribe);
+        addDevices(target, plan, wanted_.request.overSubscribe);
         return target;
     }
 

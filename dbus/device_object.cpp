@@ -100,10 +100,10 @@ uint64_t DeviceObject::AvailableMemory() {
 std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attachments() {
     return readProperty([this] {
         std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> rows;
-        for (const core::Claim& claim : self().claims)
-            rows.emplace_back(claim.environment,
-                              claim.attachment.share.value_or(core::Bytes{0}).count,
-                              core::toMicroseconds(claim.attachment.since));
+        for (const core::Holder& holder : self().holders)
+            rows.emplace_back(holder.environment,
+                              holder.attachment.share.value_or(core::Bytes{0}).count,
+                              core::toMicroseconds(holder.attachment.since));
         return rows;
     });
 }
@@ -111,9 +111,9 @@ std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attach
 std::string DeviceObject::LockedBy() {
     return readProperty([this]() -> std::string {
         const core::Device& device = self();
-        for (const core::Claim& claim : device.claims) {
-            if (ledger_.get(claim.environment).hasLocked(device.facts.uuid))
-                return claim.environment;
+        for (const core::Holder& holder : device.holders) {
+            if (ledger_.get(holder.environment).hasLocked(device.facts.uuid))
+                return holder.environment;
         }
         return "";
     });

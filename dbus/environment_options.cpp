@@ -144,7 +144,7 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
     return change;
 }
 
-void claimInto(policy::Target& target, const core::Plan& plan, bool overSubscribe) {
+void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe) {
     const core::Placement& placement = core::placementOf(plan);
     target.overSubscribes = overSubscribe;
     target.gpus = static_cast<std::uint32_t>(placement.attach.size());

@@ -55,8 +55,8 @@ policy::Target targetOf(const core::Environment& environment);
 core::ConfigurationChange readConfigurationChange(VariantMap set,
                                                   const std::vector<std::string>& unset);
 
-/// Says in a target what devices a plan claims.
-void claimInto(policy::Target& target, const core::Plan& plan, bool overSubscribe);
+/// Adds to a target what devices a plan gives.
+void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe);
 
 /// The process that was found for a kernel. Throws core::Error(NoSuchProcess) when none was, or
 /// more than one.

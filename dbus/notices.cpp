@@ -46,13 +46,14 @@ void Notices::on(const core::Attached& event) {
         warnOfOccupant(event);
     if (!event.attachment.overSubscribed)
         return;
-    for (const core::Claim& claim : device->claims) {
-        const core::Environment& holder = sharing_.ledger.get(claim.environment);
-        if (holder.uid == event.owner)
+    for (const core::Holder& holder : device->holders) {
+        const core::Environment& environment = sharing_.ledger.get(holder.environment);
+        if (environment.uid == event.owner)
             continue;
         Details details = describe(device->facts);
         details["by"] = sdbus::Variant{event.environment};
-        tell(holder.uid, "over-subscribed", holder.id, event.cause.actor, std::move(details));
+        tell(environment.uid, "over-subscribed", environment.id, event.cause.actor,
+             std::move(details));
     }
 }
 
@@ -113,11 +114,11 @@ void Notices::on(const core::DeviceChanged& event) {
     const core::Device& device = sharing_.ledger.device(event.index);
     if (!unwell_.isNews(device))
         return;
-    for (const core::Claim& claim : device.claims) {
-        const core::Environment& holder = sharing_.ledger.get(claim.environment);
+    for (const core::Holder& holder : device.holders) {
+        const core::Environment& environment = sharing_.ledger.get(holder.environment);
         Details details = describe(device.facts);
         details["health"] = sdbus::Variant{core::toString(device.health)};
-        tell(holder.uid, "device-health", holder.id, 0, std::move(details));
+        tell(environment.uid, "device-health", environment.id, 0, std::move(details));
     }
 }
 

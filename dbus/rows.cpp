@@ -43,11 +43,11 @@ DeviceRows deviceRows(const core::Ledger& ledger) {
 AttachmentRows attachmentRows(const core::Ledger& ledger) {
     AttachmentRows rows;
     for (const auto& [index, device] : ledger.devices().byIndex()) {
-        for (const core::Claim& claim : device.claims)
-            rows.emplace_back(index, claim.environment,
-                              ledger.get(claim.environment).configuration.name.value_or(""),
-                              claim.attachment.share.value_or(core::Bytes{0}).count,
-                              core::toMicroseconds(claim.attachment.since));
+        for (const core::Holder& holder : device.holders)
+            rows.emplace_back(index, holder.environment,
+                              ledger.get(holder.environment).configuration.name.value_or(""),
+                              holder.attachment.share.value_or(core::Bytes{0}).count,
+                              core::toMicroseconds(holder.attachment.since));
     }
     return rows;
 }

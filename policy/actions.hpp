@@ -54,8 +54,8 @@ constexpr std::string_view idOf(Action action) {
 
 /// What a method requires of its caller; questionFor() turns it into a question.
 enum class Requirement {
-    Free,  ///< reading: who holds what is what people share a machine by
-    Claim, ///< the first that applies of manage-others, over-subscribe, attach, activate
+    Free,        ///< reading: who holds what is what people share a machine by
+    GiveDevices, ///< the first that applies of manage-others, over-subscribe, attach, activate
     ManageEnvironment, ///< manage-own or manage-others, by the environment's owner
     ManageDevice,      ///< manage-others
     TerminateProcess,  ///< manage-own or terminate-others, by the process's uids
@@ -74,7 +74,7 @@ struct MethodRow {
 };
 
 inline constexpr std::array methodTable{
-    MethodRow{"dev.genv.Manager", "Activate", Requirement::Claim, "activate"},
+    MethodRow{"dev.genv.Manager", "Activate", Requirement::GiveDevices, "activate"},
     MethodRow{"dev.genv.Manager", "ListEnvironments", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListDevices", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListAttachments", Requirement::Free, ""},
@@ -91,7 +91,7 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Manager", "ListQueue", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListEvents", Requirement::ReadHistory, "read the history of"},
     MethodRow{"dev.genv.Manager", "Reload", Requirement::Configure, "reload the configuration of"},
-    MethodRow{"dev.genv.Environment", "Attach", Requirement::Claim, "attach GPUs to"},
+    MethodRow{"dev.genv.Environment", "Attach", Requirement::GiveDevices, "attach GPUs to"},
     MethodRow{"dev.genv.Environment", "Detach", Requirement::ManageEnvironment, "detach GPUs from"},
     MethodRow{"dev.genv.Environment", "Configure", Requirement::ManageEnvironment, "configure"},
     MethodRow{"dev.genv.Environment", "AddProcess", Requirement::ManageEnvironment,

@@ -11,7 +11,7 @@ namespace {
 Action actionFor(Requirement requirement, core::Uid caller, const Target& target) {
     const bool own = target.owner == caller;
     switch (requirement) {
-    case Requirement::Claim:
+    case Requirement::GiveDevices:
         if (!own)
             return Action::ManageOthers;
         if (target.overSubscribes)

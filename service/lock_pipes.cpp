@@ -41,11 +41,11 @@ std::optional<std::uint64_t> numberIn(std::string_view name) {
 
 class WritingEnd : public core::LockEnd {
   public:
-    explicit WritingEnd(Descriptor end) : end_(std::move(end)) {}
+    explicit WritingEnd(core::Descriptor end) : end_(std::move(end)) {}
     [[nodiscard]] int descriptor() const override { return end_.get(); }
 
   private:
-    Descriptor end_;
+    core::Descriptor end_;
 };
 
 } // namespace
@@ -54,7 +54,7 @@ LockPipes::LockPipes(core::Log& log) : log_(log) {
     char** names = nullptr;
     const int count = sd_listen_fds_with_names(1, &names);
     for (int i = 0; i < count; ++i) {
-        Descriptor end(SD_LISTEN_FDS_START + i);
+        core::Descriptor end(SD_LISTEN_FDS_START + i);
         const auto number = numberIn(names[i]);
         if (number)
             hold(*number, std::move(end), true);
@@ -63,7 +63,7 @@ LockPipes::LockPipes(core::Log& log) : log_(log) {
     ::free(names);
 }
 
-void LockPipes::hold(std::uint64_t number, Descriptor end, bool stored) {
+void LockPipes::hold(std::uint64_t number, core::Descriptor end, bool stored) {
     stored_ += stored ? 1 : 0;
     const int fd = end.get();
     held_[number] = {std::move(end), GlibLoop::onHangup(fd, [this, number] { listener_(number); }),
@@ -75,8 +75,8 @@ std::unique_ptr<core::LockEnd> LockPipes::open(std::uint64_t number) {
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) < 0)
         core::fail(core::ErrorCode::LimitsExceeded,
                    "no descriptor is left for a lock: {}; try again later", std::strerror(errno));
-    auto writing = std::make_unique<WritingEnd>(Descriptor(ends[1]));
-    hold(number, Descriptor(ends[0]), false);
+    auto writing = std::make_unique<WritingEnd>(core::Descriptor(ends[1]));
+    hold(number, core::Descriptor(ends[0]), false);
     store(number, held_.at(number));
     return writing;
 }

@@ -5,10 +5,10 @@
 // meanwhile.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "core/ports/lock_descriptors.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <cstddef>
 #include <map>
@@ -33,12 +33,12 @@ class LockPipes : public core::LockDescriptors {
 
   private:
     struct Held {
-        Descriptor end;
+        core::Descriptor end;
         std::unique_ptr<core::Scheduled> watch;
         bool stored = false;
     };
 
-    void hold(std::uint64_t number, Descriptor end, bool stored);
+    void hold(std::uint64_t number, core::Descriptor end, bool stored);
     void store(std::uint64_t number, Held& held);
 
     core::Log& log_;

@@ -57,8 +57,8 @@ Crowd::Crowd() {
     }
     ::close(orders[0]);
     ::close(reports[1]);
-    orders_ = service::Descriptor(orders[1]);
-    reports_ = service::Descriptor(reports[0]);
+    orders_ = core::Descriptor(orders[1]);
+    reports_ = core::Descriptor(reports[0]);
     if (leader_ < 0)
         throw std::runtime_error("a process could not be started");
 }

@@ -3,8 +3,8 @@
 // this object, and also when the program ends in whatever way.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "core/process.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <sys/types.h>
 
@@ -28,8 +28,8 @@ class Crowd {
 
   private:
     pid_t leader_ = -1;
-    service::Descriptor orders_;  ///< to the leader: how many more
-    service::Descriptor reports_; ///< from each child: its pid; at its end once all are gone
+    core::Descriptor orders_;  ///< to the leader: how many more
+    core::Descriptor reports_; ///< from each child: its pid; at its end once all are gone
     std::vector<core::Pid> children_;
 };
 

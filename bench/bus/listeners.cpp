@@ -110,7 +110,7 @@ class Listeners {
 
     const Plan& plan_;
     Scene scene_;
-    service::Descriptor epoll_;
+    core::Descriptor epoll_;
     std::vector<std::unique_ptr<tests::Client>> clients_;
     std::vector<tests::Slot> slots_;
     std::unique_ptr<tests::PendingCall> pending_;

@@ -36,14 +36,14 @@ class GivingUp {
           both_(epoll_create1(EPOLL_CLOEXEC)) {
         itimerspec time{};
         time.it_value.tv_sec = patience.count();
-        timerfd_settime(timer_.number(), 0, &time, nullptr);
-        for (const int descriptor : {timer_.number(), signals_.number()}) {
+        timerfd_settime(timer_.get(), 0, &time, nullptr);
+        for (const int descriptor : {timer_.get(), signals_.get()}) {
             epoll_event event{};
             event.events = EPOLLIN;
-            epoll_ctl(both_.number(), EPOLL_CTL_ADD, descriptor, &event);
+            epoll_ctl(both_.get(), EPOLL_CTL_ADD, descriptor, &event);
         }
     }
-    [[nodiscard]] int descriptor() const { return both_.number(); }
+    [[nodiscard]] int descriptor() const { return both_.get(); }
 
   private:
     static int makeSignals() {

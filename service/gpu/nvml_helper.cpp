@@ -23,12 +23,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds exitPatience{1};
 
 ChildProcess start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                   Descriptor& own) {
+                   core::Descriptor& own) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) < 0)
         throw HelperError(fmt::format("has no socket: {}", std::generic_category().message(errno)));
-    own = Descriptor(ends[0]);
-    const Descriptor other(ends[1]);
+    own = core::Descriptor(ends[0]);
+    const core::Descriptor other(ends[1]);
     try {
         return {program, arguments, other.get()};
     } catch (const std::system_error& error) {
@@ -42,7 +42,7 @@ ChildProcess start(const std::filesystem::path& program, const std::vector<std::
                                   socket.string(), std::generic_category().message(error)));
 }
 
-Descriptor connectTo(const std::filesystem::path& socket) {
+core::Descriptor connectTo(const std::filesystem::path& socket) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string& path = socket.native();
@@ -50,7 +50,7 @@ Descriptor connectTo(const std::filesystem::path& socket) {
         cannotBeReached(socket, ENAMETOOLONG);
     path.copy(&address.sun_path[0], path.size());
     // Where nobody accepts, it fails instead of waiting.
-    Descriptor own(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    core::Descriptor own(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (own.get() < 0 ||
         ::connect(own.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
         cannotBeReached(socket, errno);

@@ -4,8 +4,8 @@
 // it bounds itself, and ends with the connection.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "service/posix/child_process.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -49,7 +49,7 @@ class NvmlHelper {
     std::string receiveLine(std::chrono::steady_clock::time_point deadline);
     std::string sayEnd();
 
-    Descriptor socket_; // of the two ends, ours
+    core::Descriptor socket_; // of the two ends, ours
     std::optional<ChildProcess> process_;
 };
 

@@ -3,9 +3,9 @@
 // without harm to the service. Answers requests on standard input with lines on standard output
 // (nvml_protocol.hpp) until its input ends or its parent dies. Where systemd is the parent, which
 // knows nothing of deadlines, it has one of its own.
+#include "core/descriptor.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
@@ -75,8 +75,8 @@ class TimeLimit {
 };
 
 // Takes a descriptor away from the libraries of this process and puts another one in its place.
-Descriptor takeOver(int fd, int replacement) {
-    Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+genv::core::Descriptor takeOver(int fd, int replacement) {
+    genv::core::Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     if (own.get() < 0 || ::dup2(replacement, fd) < 0)
         throwErrno("standard input or output");
     return own;
@@ -111,9 +111,9 @@ void writeAll(int fd, std::string_view text) {
 }
 
 void serve(NvmlSampler& sampler, const TimeLimit& limit) {
-    const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    const Descriptor input = takeOver(STDIN_FILENO, nothing.get());
-    const Descriptor output = takeOver(STDOUT_FILENO, STDERR_FILENO);
+    const genv::core::Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const genv::core::Descriptor input = takeOver(STDIN_FILENO, nothing.get());
+    const genv::core::Descriptor output = takeOver(STDOUT_FILENO, STDERR_FILENO);
     for (std::string line; readLine(input.get(), line);) {
         const std::uint64_t sample = decodeRequest(line);
         limit.begin();

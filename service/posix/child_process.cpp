@@ -96,8 +96,8 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
 }
 
 // Of a child of this process that nobody else reaps, so the pid is its own.
-Descriptor openPidfd(pid_t pid) {
-    Descriptor pidfd(::pidfd_open(pid, 0));
+core::Descriptor openPidfd(pid_t pid) {
+    core::Descriptor pidfd(::pidfd_open(pid, 0));
     if (pidfd.get() < 0) {
         const int error = errno;
         ::kill(pid, SIGKILL);

@@ -3,7 +3,7 @@
 // hangs in the kernel does not die of SIGKILL, and whoever waited for it would hang with it.
 #pragma once
 
-#include "service/posix/descriptor.hpp"
+#include "core/descriptor.hpp"
 
 #include <sys/types.h>
 
@@ -46,8 +46,9 @@ class ChildProcess {
 
   private:
     pid_t pid_;
-    Descriptor pidfd_;
-    Descriptor status_; // of /proc, open, so that it can be read when there is no descriptor left
+    core::Descriptor pidfd_;
+    core::Descriptor
+        status_; // of /proc, open, so that it can be read when there is no descriptor left
     std::optional<std::string> end_;
 };
 

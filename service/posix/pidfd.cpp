@@ -65,7 +65,7 @@ std::optional<core::Uid> ownerOf(core::Pid pid) {
 Pidfd Pidfd::open(core::Pid pid) {
     if (pid == 0 || pid > INT_MAX)
         core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
-    Descriptor pidfd(::pidfd_open(static_cast<pid_t>(pid), 0));
+    core::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(pid), 0));
     if (pidfd.get() < 0 && isShortage(errno))
         failForShortage(pid, errno);
     if (pidfd.get() < 0)

@@ -3,8 +3,8 @@
 // keep its readers waiting for: whether it lives, its uids and its parent.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "core/ports/processes.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <optional>
 
@@ -22,7 +22,8 @@ class Pidfd {
     /// (LimitsExceeded) when the service has no descriptor or memory left.
     static Pidfd open(core::Pid pid);
     /// A descriptor that refers to the process with this pid.
-    Pidfd(Descriptor descriptor, core::Pid pid) : descriptor_(std::move(descriptor)), pid_(pid) {}
+    Pidfd(core::Descriptor descriptor, core::Pid pid)
+        : descriptor_(std::move(descriptor)), pid_(pid) {}
 
     [[nodiscard]] int get() const { return descriptor_.get(); }
     [[nodiscard]] core::Pid pid() const { return pid_; }
@@ -38,7 +39,7 @@ class Pidfd {
     [[nodiscard]] std::optional<PidfdInfo> infoOrOwner() const;
 
   private:
-    Descriptor descriptor_;
+    core::Descriptor descriptor_;
     core::Pid pid_;
 };
 

@@ -13,7 +13,7 @@
 namespace genv::service {
 
 struct PinSet::Watch {
-    Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
+    core::Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
     std::unordered_map<std::uint64_t, const Pin*> pins; ///< by ticket, which an event carries
     std::unordered_multimap<core::Pid, const Pin*> byPid;
     std::uint64_t lastTicket = 0;

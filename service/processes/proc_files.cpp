@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/proc_files.hpp"
 
-#include "service/posix/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "service/processes/proc_text.hpp"
 
 #include <fcntl.h>
@@ -92,7 +92,7 @@ bool runsInstalled(core::Pid pid, std::string_view program) {
 } // namespace
 
 std::optional<std::string> readCapped(const std::string& path, std::size_t most) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file.get() < 0)
         return std::nullopt;
     std::string text;
@@ -174,7 +174,7 @@ std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
     if (::stat("/proc/self/ns/user", &own) < 0)
         return std::nullopt;
     std::optional<core::Uid> outermost;
-    Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    core::Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
     // The kernel nests no more than 32, and shows only what lies below this service's own.
     while (ns.get() >= 0) {
         struct stat its {};
@@ -187,7 +187,7 @@ std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
             return std::nullopt;
         if (owner != 0)
             outermost = owner;
-        ns = Descriptor(::ioctl(ns.get(), NS_GET_PARENT));
+        ns = core::Descriptor(::ioctl(ns.get(), NS_GET_PARENT));
     }
     return std::nullopt;
 }

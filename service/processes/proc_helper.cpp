@@ -21,13 +21,13 @@ constexpr std::chrono::seconds startTime{5};
 // How long a killed reader may take to be gone, in the wait of whoever killed it.
 constexpr std::chrono::milliseconds exitTime{100};
 
-ChildProcess start(const ProcProgram& program, Descriptor& own) {
+ChildProcess start(const ProcProgram& program, core::Descriptor& own) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) < 0)
         throw ProcHelperError(
             fmt::format("has no socket: {}", std::generic_category().message(errno)));
-    own = Descriptor(ends[0]);
-    const Descriptor other(ends[1]);
+    own = core::Descriptor(ends[0]);
+    const core::Descriptor other(ends[1]);
     try {
         return {program.path,
                 {fmt::format("--read-processes={}", ::getpid())},

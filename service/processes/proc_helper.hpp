@@ -3,8 +3,8 @@
 // time. It is a child, and killed where it hangs.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "service/posix/child_process.hpp"
-#include "service/posix/descriptor.hpp"
 #include "service/processes/proc_protocol.hpp"
 
 #include <chrono>
@@ -55,7 +55,7 @@ class ProcHelper {
     /// The next packet, valid until the one after it.
     std::optional<std::string_view> receive(Clock::time_point deadline);
 
-    Descriptor socket_; // of the two ends, ours
+    core::Descriptor socket_; // of the two ends, ours
     std::string buffer_;
     ChildProcess process_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/proc_server.hpp"
 
-#include "service/posix/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "service/posix/shortage.hpp"
 #include "service/processes/proc_protocol.hpp"
 
@@ -36,9 +36,9 @@ void dieWithParent(pid_t parent) {
 }
 
 // Standard input and output are one socket; what libraries print goes to standard error.
-Descriptor takeSocket() {
-    Descriptor own(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+core::Descriptor takeSocket() {
+    core::Descriptor own(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    const core::Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (own.get() < 0 || ::dup2(nothing.get(), STDIN_FILENO) < 0 ||
         ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         throwErrno("standard input and output");
@@ -96,7 +96,7 @@ int serveProcReads(pid_t parent) {
         ::signal(SIGTERM, SIG_IGN);
         ::signal(SIGINT, SIG_IGN);
         ::prctl(PR_SET_NAME, "genvd-proc");
-        const Descriptor socket = takeSocket();
+        const core::Descriptor socket = takeSocket();
         send(socket.get(), procGreeting);
         std::string buffer(longestProcPacket, '\0');
         for (std::string_view packet; !(packet = receive(socket.get(), buffer)).empty();) {

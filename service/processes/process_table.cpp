@@ -140,7 +140,7 @@ void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
                    "without PIDFD_THREAD)");
     if (pid < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");
-    Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
+    core::Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     if (own.get() < 0)
         failForShortage(static_cast<core::Pid>(pid), errno);
     pin({std::move(own), static_cast<core::Pid>(pid)}, asker, std::move(answer));

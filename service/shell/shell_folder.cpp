@@ -20,7 +20,8 @@ namespace {
 constexpr const char* temporaryName = "new.";
 
 std::string readWhole(int folder, const char* name) {
-    const Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const core::Descriptor file(
+        ::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     std::string text;
     std::array<char, 4096> buffer{};
     while (file.get() >= 0 && text.size() < ShellFolder::largestFile) {
@@ -43,8 +44,8 @@ std::vector<std::string> namesIn(int folder) {
 
 // Makes a whole new file in place of the one with this name; 0 or an errno.
 int replaceFile(int folder, const std::string& name, const std::string& text) {
-    const Descriptor file(::openat(folder, temporaryName,
-                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const core::Descriptor file(::openat(
+        folder, temporaryName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.get() < 0 || ::fchmod(file.get(), 0644) < 0)
         return errno;
     const ssize_t written = ::write(file.get(), text.data(), text.size());
@@ -96,7 +97,7 @@ int ShellFolder::openFolder() {
         return 0;
     if (::mkdir(path_.c_str(), 0700) < 0 && errno != EEXIST)
         return errno;
-    Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    core::Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     // For every shell to read, whatever the umask.
     if (opened.get() < 0 || ::fchmod(opened.get(), 0755) < 0)
         return errno;

@@ -4,8 +4,8 @@
 // folder, is remembered, and tried again when retry() is called.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "core/ports/log.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -45,7 +45,7 @@ class ShellFolder {
 
     const std::filesystem::path path_;
     core::Log& log_;
-    Descriptor folder_;
+    core::Descriptor folder_;
     bool hasBegun_ = false;                    ///< open() was called, whether or not it succeeded
     std::map<std::string, std::string> texts_; ///< what the files should say, by name
     std::set<std::string> unwritten_;          ///< names of files that are not as they should be

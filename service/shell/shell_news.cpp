@@ -19,10 +19,10 @@ void ShellNews::on(const core::Attached& event) {
     const core::Environment* comer = ledger_.find(event.environment);
     if (device == nullptr || comer == nullptr || !event.attachment.overSubscribed)
         return;
-    for (const core::Claim& claim : device->claims) {
-        if (ledger_.get(claim.environment).uid != event.owner)
-            tellFact(claim.environment, core::sayShared(device->facts.index, event.environment,
-                                                        core::escaped(comer->user)));
+    for (const core::Holder& holder : device->holders) {
+        if (ledger_.get(holder.environment).uid != event.owner)
+            tellFact(holder.environment, core::sayShared(device->facts.index, event.environment,
+                                                         core::escaped(comer->user)));
     }
 }
 
@@ -32,8 +32,8 @@ void ShellNews::on(const core::DeviceChanged& event) {
     const core::Device& device = ledger_.device(event.index);
     if (!unwell_.isNews(device))
         return;
-    for (const core::Claim& claim : device.claims)
-        tellFact(claim.environment,
+    for (const core::Holder& holder : device.holders)
+        tellFact(holder.environment,
                  core::sayHealth(device.facts.index, core::toString(device.health)));
 }
 

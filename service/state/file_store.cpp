@@ -51,7 +51,7 @@ bool writeWhole(int fd, std::string_view text) {
 
 // A regular file's text; nothing, and why, for anything else.
 std::optional<std::string> readWhole(int directory, const std::string& name, std::string& why) {
-    const Descriptor file(
+    const core::Descriptor file(
         ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (file.get() < 0 || ::fstat(file.get(), &status) < 0) {
@@ -104,7 +104,7 @@ int FileStore::open() {
             ::chmod(path_.parent_path().c_str(), 0755);
         ::mkdir(path_.c_str(), 0700);
     }
-    Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    core::Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (opened.get() < 0)
         return errno;
     directory_ = std::move(opened);
@@ -138,9 +138,9 @@ int FileStore::replace(const std::string& name, const std::string& document) {
     const std::string temporary = name + std::string(temporarySuffix);
     int error = 0;
     {
-        const Descriptor file(::openat(directory_.get(), temporary.c_str(),
-                                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                                       0600));
+        const core::Descriptor file(::openat(directory_.get(), temporary.c_str(),
+                                             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                                             0600));
         if (file.get() < 0 || !writeWhole(file.get(), document))
             error = errno;
     }

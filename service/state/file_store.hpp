@@ -6,9 +6,9 @@
 // is made again.
 #pragma once
 
+#include "core/descriptor.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/store.hpp"
-#include "service/posix/descriptor.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -45,7 +45,7 @@ class FileStore : public core::Store {
     const std::filesystem::path path_;
     std::filesystem::path broken_;
     core::Log& log_;
-    Descriptor directory_;
+    core::Descriptor directory_;
     std::function<void()> folderRestored_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/nvidia_smi/real_tool.hpp"
 
+#include "client/descriptor.hpp"
 #include "shims/nvidia_smi/text.hpp"
 #include "shims/printable.hpp"
 
@@ -30,41 +31,20 @@ constexpr std::size_t mostOutput = 4U << 20U;
 constexpr std::size_t chunkSize = 64U << 10U;
 constexpr std::size_t longestReport = 4U << 10U;
 
-class Descriptor {
-  public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~Descriptor() { close(); }
-
-    [[nodiscard]] int get() const { return number_; }
-    [[nodiscard]] bool isOpen() const { return number_ >= 0; }
-    void close() {
-        if (number_ >= 0)
-            ::close(std::exchange(number_, -1));
-    }
-
-  private:
-    int number_;
-};
-
 struct Pipe {
-    Descriptor reading;
-    Descriptor writing;
+    client::Descriptor reading;
+    client::Descriptor writing;
 };
 
 Pipe makePipe() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) < 0)
         throw std::system_error(errno, std::generic_category(), "pipe");
-    return {Descriptor(ends[0]), Descriptor(ends[1])};
+    return {client::Descriptor(ends[0]), client::Descriptor(ends[1])};
 }
 
 // Reads once; false at the end.
-bool readSome(Descriptor& from, std::string& to) {
+bool readSome(client::Descriptor& from, std::string& to) {
     std::array<char, chunkSize> chunk{};
     const ssize_t size = read(from.get(), chunk.data(), chunk.size());
     if (size > 0)
@@ -109,7 +89,7 @@ class Run {
         sigset_t blocked = forwardedSignals();
         sigaddset(&blocked, SIGCHLD);
         sigprocmask(SIG_BLOCK, &blocked, &oldMask_);
-        signals_ = Descriptor(signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK));
+        signals_ = client::Descriptor(signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK));
         struct sigaction ignore {};
         ignore.sa_handler = SIG_IGN;
         sigaction(SIGPIPE, &ignore, &oldPipe_);
@@ -264,9 +244,9 @@ class Run {
     Corrector* corrector_;
     sigset_t oldMask_{};
     struct sigaction oldPipe_ {};
-    Descriptor signals_;
-    Descriptor output_;
-    Descriptor report_;
+    client::Descriptor signals_;
+    client::Descriptor output_;
+    client::Descriptor report_;
     std::string reportText_;
     pid_t child_ = -1;
     int status_ = 0;

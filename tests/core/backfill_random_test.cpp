@@ -91,8 +91,8 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
         const core::Wait& wait = ledger.wait(ticket);
         const core::Forecast forecast(
             ledger.devices(),
-            [this](const core::Claim& claim) {
-                return ledger.get(claim.environment).endOf(claim.attachment);
+            [this](const core::Holder& holder) {
+                return ledger.get(holder.environment).endOf(holder.attachment);
             },
             clock.bootNow(), times.keepFor);
         return forecast.earliest(wait.request, environment, wait.lifetime);
@@ -144,7 +144,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
     // While such a one waits.
     void expectNothingIdles() {
         for (const auto& [index, device] : ledger.devices().byIndex()) {
-            if (!device.claims.empty() || !modest_ || !ledger.waits().contains(*modest_)) {
+            if (!device.holders.empty() || !modest_ || !ledger.waits().contains(*modest_)) {
                 idleSince_[index] = clock.bootNow();
                 continue;
             }

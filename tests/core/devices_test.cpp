@@ -67,7 +67,7 @@ TEST_F(Devices, KeepTheirHoldersWhenIndicesChangePlaces) {
     ledger.observed(swapped);
     EXPECT_EQ(devicesOf("10"), Indices{1});
     EXPECT_EQ(devicesOf("20"), Indices{0});
-    EXPECT_EQ(ledger.device(1).claims.at(0).environment, "10");
+    EXPECT_EQ(ledger.device(1).holders.at(0).environment, "10");
     EXPECT_TRUE(toldOf<core::Detached>().empty()) << "nobody lost anything";
     EXPECT_EQ(toldOf<core::DeviceRemoved>().size(), 2U);
     EXPECT_EQ(toldOf<core::DeviceAdded>().size(), 2U);

@@ -18,9 +18,9 @@ namespace genv::tests {
 inline void expectNothingTwice(const core::Ledger& ledger) {
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         core::Bytes given;
-        for (const core::Claim& claim : device.claims) {
-            const core::Bytes share = claim.attachment.share.value_or(device.facts.totalMemory);
-            if (!claim.attachment.overSubscribed) {
+        for (const core::Holder& holder : device.holders) {
+            const core::Bytes share = holder.attachment.share.value_or(device.facts.totalMemory);
+            if (!holder.attachment.overSubscribed) {
                 EXPECT_LE(given.count + share.count, device.facts.totalMemory.count)
                     << "device " << index;
             }

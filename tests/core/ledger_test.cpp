@@ -59,7 +59,7 @@ TEST_F(Ledger, EndsWithItsLastProcessAndFreesTheDevicesAtOnce) {
     told.clear();
     processes.exit(11);
     EXPECT_EQ(ledger.find("10"), nullptr);
-    EXPECT_TRUE(ledger.device(0).claims.empty());
+    EXPECT_TRUE(ledger.device(0).holders.empty());
     EXPECT_FALSE(store.documents.contains("10"));
     ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
     EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason, core::Reason::processExit());
@@ -117,9 +117,9 @@ TEST_F(Ledger, TakesADeviceFromOneOrFromAll) {
     EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, "30", root); }), ErrorCode::NotAttached);
     EXPECT_EQ(codeOf([&] { ledger.detachDevice(7, std::nullopt, root); }), ErrorCode::NoSuchDevice);
     ledger.detachDevice(0, "10", root);
-    EXPECT_EQ(ledger.device(0).claims.size(), 1U);
+    EXPECT_EQ(ledger.device(0).holders.size(), 1U);
     ledger.detachDevice(0, std::nullopt, root);
-    EXPECT_TRUE(ledger.device(0).claims.empty());
+    EXPECT_TRUE(ledger.device(0).holders.empty());
     EXPECT_EQ(toldOf<core::Detached>().back().cause.reason, core::Reason::admin());
 }
 
@@ -180,7 +180,7 @@ TEST_F(Ledger, RefusesWhatCannotBeWrittenAndChangesNothing) {
     refused([&] { ledger.deactivate("10", alice); });
     refused([&] { activate("20", bob); });
     EXPECT_EQ(ledger.find("20"), nullptr);
-    EXPECT_EQ(ledger.device(0).claims.size(), 1U);
+    EXPECT_EQ(ledger.device(0).holders.size(), 1U);
 }
 
 TEST_F(Ledger, TakesAChangeOfSeveralEnvironmentsBackWhenOneCannotBeWritten) {
@@ -194,7 +194,7 @@ TEST_F(Ledger, TakesAChangeOfSeveralEnvironmentsBackWhenOneCannotBeWritten) {
     store.mostFailures = 1;
     EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }),
               ErrorCode::StorageFailed);
-    EXPECT_EQ(ledger.device(0).claims.size(), 2U);
+    EXPECT_EQ(ledger.device(0).holders.size(), 2U);
     EXPECT_EQ(store.documents, documents) << "what was written is written back";
 }
 
@@ -207,7 +207,7 @@ TEST_F(Ledger, AppliesFactsAtOnceAndWritesThemLater) {
     store.writesUntilFailure = 0;
     processes.exit(10);
     EXPECT_EQ(ledger.find("10"), nullptr) << "its devices are free whatever the disk does";
-    EXPECT_TRUE(ledger.device(0).claims.empty());
+    EXPECT_TRUE(ledger.device(0).holders.empty());
     EXPECT_EQ(unwritten, 1);
     EXPECT_FALSE(ledger.retryWrites());
     store.writesUntilFailure = -1;

@@ -76,7 +76,7 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
             EXPECT_NE(found->second.attachmentTo(process.uses.front().device), nullptr);
         }
         for (const auto& [index, device] : ledger.devices().byIndex())
-            EXPECT_LE(device.claims.size(), 1U) << "device " << index;
+            EXPECT_LE(device.holders.size(), 1U) << "device " << index;
     }
 
     std::mt19937 random{GetParam()};

@@ -70,9 +70,9 @@ class Locking : public LedgerTest {
     }
     [[nodiscard]] std::string holderOf(core::DeviceIndex index) const {
         const core::Device& device = ledger.device(index);
-        for (const core::Claim& claim : device.claims) {
-            if (ledger.get(claim.environment).hasLocked(device.facts.uuid))
-                return claim.environment;
+        for (const core::Holder& holder : device.holders) {
+            if (ledger.get(holder.environment).hasLocked(device.facts.uuid))
+                return holder.environment;
         }
         return "";
     }

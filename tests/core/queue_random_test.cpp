@@ -31,8 +31,8 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
         const auto known = asked.find(attached.environment);
         const bool waited = known != asked.end() && known->second;
         const core::Device& device = *ledger.devices().findUuid(attached.attachment.device.uuid);
-        const auto fits = [](const std::optional<core::Bytes>& share, std::size_t claims,
-                             core::Bytes left) { return share ? *share <= left : claims == 0; };
+        const auto fits = [](const std::optional<core::Bytes>& share, std::size_t holding,
+                             core::Bytes left) { return share ? *share <= left : holding == 0; };
         const core::Bytes after = device.availableMemory();
         const core::Bytes before =
             after + attached.attachment.share.value_or(device.facts.totalMemory);
@@ -44,8 +44,8 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
             const bool wants = named == nullptr || named->indices.front() == device.facts.index;
             if (!wants || ledger.get(id).attachmentTo(device.facts.uuid) != nullptr)
                 continue;
-            EXPECT_FALSE(fits(wait.request.share, device.claims.size() - 1, before) &&
-                         !fits(wait.request.share, device.claims.size(), after))
+            EXPECT_FALSE(fits(wait.request.share, device.holders.size() - 1, before) &&
+                         !fits(wait.request.share, device.holders.size(), after))
                 << "environment " << id << " was passed by " << attached.environment;
         }
     }

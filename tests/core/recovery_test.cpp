@@ -83,7 +83,7 @@ TEST_F(Recovery, KnowsWhatPeopleHoldBeforeTheDriverAnswers) {
     again->ledger.observed(gpus(2));
     EXPECT_EQ(again->ledger.get("10").deviceIndices(), Indices{1});
     EXPECT_EQ(core::toString(again->ledger.device(1).health), "ok");
-    EXPECT_EQ(again->ledger.device(1).claims.size(), 1U);
+    EXPECT_EQ(again->ledger.device(1).holders.size(), 1U);
 }
 
 TEST_F(Recovery, EndsEnvironmentsWhoseProcessesAreGone) {

@@ -169,21 +169,21 @@ TEST(Configure, RefusesToSetAndUnsetTheSameOrTwice) {
               ErrorCode::InvalidArgs);
 }
 
-TEST(Target, NamesTheDevicesThatAPlacementClaims) {
+TEST(Target, NamesTheDevicesThatAPlanGives) {
     policy::Target target = dbus::targetOf(environment());
     EXPECT_EQ(target.environment, "20");
     EXPECT_EQ(target.owner, alice);
     EXPECT_EQ(target.ownerName, "alice");
     core::Placement placement;
     placement.attach = {{gpuFacts(1)}, {gpuFacts(3)}};
-    dbus::claimInto(target, placement, true);
+    dbus::addDevices(target, placement, true);
     EXPECT_EQ(target.devices, (std::vector<std::uint32_t>{1, 3}));
     EXPECT_EQ(target.gpus, 2U);
     EXPECT_TRUE(target.overSubscribes);
 
     policy::Target waiting;
     const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
-    dbus::claimInto(waiting, core::PlannedWait{request, placement}, false);
+    dbus::addDevices(waiting, core::PlannedWait{request, placement}, false);
     EXPECT_EQ(waiting.gpus, 2U);
     EXPECT_TRUE(waiting.devices.empty()) << "which ones it will be is not known";
 }

@@ -66,8 +66,8 @@ class World {
         }
         for (const auto& [index, device] : ledger.devices().byIndex()) {
             text += std::to_string(index) + ":";
-            for (const core::Claim& claim : device.claims)
-                text += " " + claim.environment;
+            for (const core::Holder& holder : device.holders)
+                text += " " + holder.environment;
             text += "\n";
         }
         return text;

@@ -67,7 +67,7 @@ TEST(Question, IsAskedAboutTheHistoryOfOthersAndOfEverybody) {
     EXPECT_FALSE(policy::questionFor(listEvents, alice, target).has_value());
 }
 
-TEST(Question, OfAClaimIsTheFirstThatApplies) {
+TEST(Question, OfARequestForDevicesIsTheFirstThatApplies) {
     Target target = environmentOf(alice);
     EXPECT_EQ(actionFor("dev.genv.Manager", "Activate", target), Action::Activate);
     target.gpus = 1;

@@ -18,19 +18,19 @@ class SshThatAccepts : public testing::Test {
   protected:
     SshThatAccepts() {
         address_.sun_family = AF_UNIX; // the kernel chooses the name
-        EXPECT_EQ(bind(listening_.number(), address(), sizeof address_.sun_family), 0);
+        EXPECT_EQ(bind(listening_.get(), address(), sizeof address_.sun_family), 0);
         size_ = sizeof address_;
-        EXPECT_EQ(getsockname(listening_.number(), address(), &size_), 0);
-        EXPECT_EQ(listen(listening_.number(), 1), 0);
+        EXPECT_EQ(getsockname(listening_.get(), address(), &size_), 0);
+        EXPECT_EQ(listen(listening_.get(), 1), 0);
     }
 
     /// Starts one that is ended at once, closes the socket here, and then connects.
     int statusOf(const SshBounds& bounds) {
-        SshChild child({"true"}, listening_.number(), listening_.number(), bounds, true);
-        EXPECT_GE(dup2(connection_.number(), listening_.number()), 0);
+        SshChild child({"true"}, listening_.get(), listening_.get(), bounds, true);
+        EXPECT_GE(dup2(connection_.get(), listening_.get()), 0);
         EXPECT_FALSE(child.endsWithin(milliseconds{100})) << "before the connection";
-        EXPECT_EQ(connect(connection_.number(), address(), size_), 0);
-        EXPECT_EQ(send(connection_.number(), "", 1, MSG_NOSIGNAL), 1);
+        EXPECT_EQ(connect(connection_.get(), address(), size_), 0);
+        EXPECT_EQ(send(connection_.get(), "", 1, MSG_NOSIGNAL), 1);
         return child.wait();
     }
 

@@ -34,6 +34,8 @@ rooms = {
 
 # Single headers that a folder or a file may include besides.
 exceptions = {
+    # The owner of a descriptor is one class for all rooms, and core is the one that all may include.
+    "core/descriptor.hpp": {"unistd.h"},
     # NVIDIA's contract is the same for whoever calls NVML and for what stands in its place, and must not be written down
     # twice; that header is declarations without any code of the service.
     "shims/nvml": {"service/gpu/nvml_abi.hpp"},

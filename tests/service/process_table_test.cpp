@@ -123,7 +123,7 @@ TEST_P(ProcessTable, TellsNothingOfAPinThatIsGone) {
 // Who passed a descriptor keeps their own of it, and with it what the kernel would tell of.
 TEST_P(ProcessTable, IsNotKeptBusyByADescriptorThatItsOwnerKeeps) {
     Child child;
-    const service::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
+    const core::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
     pinDescriptor(pidfd.get());
     child.end();
     pollfd idle{table.descriptor(), POLLIN, 0};
@@ -167,11 +167,11 @@ TEST_P(ProcessTable, SeesWithoutReadingThatAProcessIsAnotherUsers) {
 
 TEST_P(ProcessTable, ResolvesADescriptorOfAProcess) {
     Child child;
-    const service::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
+    const core::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
     EXPECT_EQ(pinDescriptor(pidfd.get()).pin->identity().pid, child.pid());
     child.end();
     EXPECT_EQ(refusalOf([&] { pinDescriptor(pidfd.get()); }), ErrorCode::NoSuchProcess);
-    const service::Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const core::Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     EXPECT_EQ(refusalOf([&] { pinDescriptor(file.get()); }), ErrorCode::InvalidArgs);
     EXPECT_EQ(refusalOf([&] { pinDescriptor(-1); }), ErrorCode::InvalidArgs);
 }
@@ -187,7 +187,7 @@ TEST_P(ProcessTable, RefusesADescriptorOfAThread) {
     const pid_t follower = started.get_future().get();
     // Also the first thread's: it hangs up with that thread, and not with the process.
     for (const pid_t task : {follower, ::getpid()}) {
-        const service::Descriptor pidfd(::pidfd_open(task, threadFlag));
+        const core::Descriptor pidfd(::pidfd_open(task, threadFlag));
         if (pidfd.get() < 0 && errno == EINVAL) {
             over.set_value();
             thread.join();

@@ -158,8 +158,8 @@ TEST_F(Workers, AllAnswerIntoOneLedger) {
     EXPECT_EQ(lookups, 50);
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         core::Bytes given;
-        for (const core::Claim& claim : device.claims)
-            given = given + claim.attachment.share.value_or(device.facts.totalMemory);
+        for (const core::Holder& holder : device.holders)
+            given = given + holder.attachment.share.value_or(device.facts.totalMemory);
         EXPECT_LE(given, device.facts.totalMemory) << "device " << index;
     }
     for (core::Pid pid = 10; pid < 10 + rounds; ++pid)

@@ -8,7 +8,7 @@
 #include "client/genvctl/environment/requests.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
-#include "client/genvctl/remote/placement.hpp"
+#include "client/genvctl/remote/remote_run.hpp"
 #include "client/genvctl/reports/enforcement.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
@@ -141,7 +141,7 @@ void activateOnHost(const Context& context, const ActivateArguments& arguments) 
     wanted.overSubscribe = arguments.overSubscribe;
     wanted.nvmlFilter = arguments.nvmlFilter;
     wanted.waiting = arguments.waiting;
-    placeThere(context, {wanted, "order", arguments.id, {}, arguments.noPrompt, false});
+    runRemotely(context, {wanted, "order", arguments.id, {}, arguments.noPrompt, false});
 }
 
 void activate(Context& context, const ActivateArguments& arguments) {

@@ -13,7 +13,7 @@ void addRemote(CLI::App& app, Context& context) {
     hosts->addTo(*remote);
     remote->require_subcommand(1);
     addRemoteListings(*remote, context, hosts);
-    addRemotePlacement(*remote, context, hosts);
+    addRemoteRun(*remote, context, hosts);
     addRemoteEnforce(*remote, context, hosts);
     addRemoteMonitor(*remote, context, hosts);
     remote->footer("A host that is down, slow or without genv is told of on standard error and\n"

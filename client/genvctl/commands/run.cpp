@@ -7,7 +7,7 @@
 #include "client/genvctl/environment/ending_reporter.hpp"
 #include "client/genvctl/environment/holding.hpp"
 #include "client/genvctl/environment/own_environment.hpp"
-#include "client/genvctl/remote/placement.hpp"
+#include "client/genvctl/remote/remote_run.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/shell/login_shell.hpp"
 
@@ -63,8 +63,8 @@ void runOnHost(const Context& context, const RunArguments& arguments,
     if (arguments.hold || arguments.predecessor)
         throw Failure(ExitStatus::Usage, "--hold takes devices of this machine only",
                       "Run it there with ssh.");
-    placeThere(context,
-               {arguments.wanted, "order", arguments.id, words, arguments.noPrompt, false});
+    runRemotely(context,
+                {arguments.wanted, "order", arguments.id, words, arguments.noPrompt, false});
 }
 
 void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
@@ -97,7 +97,7 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
     command.add_flag("--no-prompt", arguments.noPrompt, "With --login: leave the prompt as it is");
     command.add_flag("--hold", arguments.hold,
                      "Run nothing: print what was taken, and keep it until standard input ends");
-    // Of "remote": the process that has claimed the environment and leaves it now.
+    // Of "remote": the process that holds the environment and leaves it now.
     command.add_option("--take-over", arguments.predecessor)->group("");
     // Of startEndingReporter().
     command.add_flag("--report", arguments.report)->group("");

@@ -27,12 +27,11 @@ namespace {
 void replaceFile(const std::filesystem::path& file, std::string_view text) {
     std::string temporary = file.native() + ".XXXXXX";
     const client::Descriptor descriptor(mkostemp(temporary.data(), O_CLOEXEC));
-    if (descriptor.number() < 0)
+    if (descriptor.get() < 0)
         failed(file, "cannot be saved", errno);
     const mode_t mask = umask(0);
     umask(mask);
-    if (!client::writeAll(descriptor.number(), text) ||
-        fchmod(descriptor.number(), 0666 & ~mask) < 0 ||
+    if (!client::writeAll(descriptor.get(), text) || fchmod(descriptor.get(), 0666 & ~mask) < 0 ||
         rename(temporary.c_str(), file.c_str()) < 0) {
         const int error = errno;
         unlink(temporary.c_str());
@@ -46,14 +45,14 @@ std::string readFile(const std::filesystem::path& file, std::size_t most, Links 
         open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
                                (links == Links::Refused ? O_NOFOLLOW : 0)));
     struct stat status {};
-    if (descriptor.number() < 0 || fstat(descriptor.number(), &status) < 0)
+    if (descriptor.get() < 0 || fstat(descriptor.get(), &status) < 0)
         failed(file, "cannot be read", errno);
     if (!S_ISREG(status.st_mode))
         failed(file, "cannot be read", EINVAL);
     std::string text(most + 1, '\0');
     std::size_t length = 0;
     while (length < text.size()) {
-        const ssize_t count = read(descriptor.number(), text.data() + length, text.size() - length);
+        const ssize_t count = read(descriptor.get(), text.data() + length, text.size() - length);
         if (count < 0)
             failed(file, "cannot be read", errno);
         if (count == 0)

@@ -23,7 +23,7 @@ class StopSignals {
     ~StopSignals();
 
     [[nodiscard]] int descriptor() const noexcept {
-        return both_.number() >= 0 ? both_.number() : descriptor_;
+        return both_.get() >= 0 ? both_.get() : descriptor_;
     }
     /// Takes the signal that has arrived; 0: none has.
     int take() const noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/doctor/genv1_leftovers.hpp"
 
+#include "client/descriptor.hpp"
 #include "client/search_path.hpp"
 
 #include <fcntl.h>
@@ -34,33 +35,18 @@ constexpr std::array startFileNames{".bashrc", ".bash_profile", ".bash_login", "
 constexpr std::array systemStartFiles{"/etc/environment", "/etc/profile", "/etc/bash.bashrc",
                                       "/etc/zsh/zshrc", "/etc/zsh/zshenv"};
 
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0)
-            close(number_);
-    }
-    [[nodiscard]] int get() const { return number_; }
-
-  private:
-    int number_;
-};
-
 // This returns the beginning of a regular file, or nothing if there is none that may be read. Users
 // choose what these names mean and root runs this, so nothing is opened before it is known to be a
 // regular file: opening a device can have effects.
 std::string beginningOf(const fs::path& file, std::size_t limit, bool mustBeExecutable = false) {
-    const Descriptor place(open(file.c_str(), O_PATH | O_CLOEXEC));
+    const client::Descriptor place(open(file.c_str(), O_PATH | O_CLOEXEC));
     struct stat facts {};
     constexpr mode_t executable = S_IXUSR | S_IXGRP | S_IXOTH;
     if (place.get() < 0 || fstat(place.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
         (mustBeExecutable && (facts.st_mode & executable) == 0))
         return {};
     const std::string same = "/proc/self/fd/" + std::to_string(place.get());
-    const Descriptor readable(open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const client::Descriptor readable(open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (readable.get() < 0)
         return {};
     std::string text(limit, '\0');

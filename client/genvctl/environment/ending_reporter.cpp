@@ -78,10 +78,10 @@ class Wakeups {
         : command_(command), timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
           epoll_(epoll_create1(EPOLL_CLOEXEC)) {
         watch(command);
-        watch(timer_.number());
+        watch(timer_.get());
     }
 
-    [[nodiscard]] int descriptor() const { return epoll_.number(); }
+    [[nodiscard]] int descriptor() const { return epoll_.get(); }
 
     [[nodiscard]] bool commandHasEnded() const {
         pollfd ended{command_, POLLIN, 0};
@@ -94,12 +94,12 @@ class Wakeups {
   private:
     void watch(int descriptor) {
         epoll_event readable{EPOLLIN, {}};
-        if (epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, descriptor, &readable) < 0)
+        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &readable) < 0)
             throw std::system_error(errno, std::generic_category(), "epoll_ctl");
     }
     void setTimer(long nanoseconds) {
         const itimerspec once{{0, 0}, {0, nanoseconds}};
-        timerfd_settime(timer_.number(), 0, &once, nullptr);
+        timerfd_settime(timer_.get(), 0, &once, nullptr);
     }
 
     int command_;
@@ -135,11 +135,11 @@ class EndingReport {
 
 void startEndingReporter(const std::string& environment) {
     const client::Descriptor command(pidfd_open(getpid(), 0));
-    if (command.number() < 0)
+    if (command.get() < 0)
         return;
     const pid_t child = fork();
     if (child == 0)
-        becomeReporter(environment, command.number());
+        becomeReporter(environment, command.get());
     int status = 0;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

@@ -30,14 +30,14 @@ class InputEnd {
         isOver_ = !add(STDIN_FILENO);
     }
 
-    [[nodiscard]] int descriptor() const { return epoll_.number(); }
+    [[nodiscard]] int descriptor() const { return epoll_.get(); }
 
     /// Whether it is time to end; to be asked when the descriptor is readable, and at first.
     bool isOver() {
         if (isOver_ || signals_.take() != 0)
             return true;
         epoll_event arrived{};
-        if (epoll_wait(epoll_.number(), &arrived, 1, 0) < 1)
+        if (epoll_wait(epoll_.get(), &arrived, 1, 0) < 1)
             return false;
         std::array<char, 4096> unused{};
         const ssize_t length = read(STDIN_FILENO, unused.data(), unused.size());
@@ -47,7 +47,7 @@ class InputEnd {
   private:
     bool add(int descriptor) {
         epoll_event arrival{EPOLLIN | EPOLLRDHUP, {}};
-        if (epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, descriptor, &arrival) == 0)
+        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &arrival) == 0)
             return true;
         if (errno != EPERM)
             throw std::system_error(errno, std::generic_category(), "waiting for an end");

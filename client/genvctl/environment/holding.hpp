@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Devices for a program that is elsewhere: an environment that lasts as long as the standard input
-// of this process. It is how "remote" claims devices on another machine: when the connection is
+// of this process. It is how "remote" holds devices on another machine: when the connection is
 // gone, sshd closes that input.
 #pragma once
 

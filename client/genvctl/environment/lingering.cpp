@@ -34,8 +34,8 @@ constexpr long settlingIntervalNanoseconds = 20'000'000;
 // Until something happens, or for this long.
 void waitForEvent(Client& client, const client::Descriptor& timer, long nanoseconds) {
     const itimerspec once{{0, 0}, {0, nanoseconds}};
-    timerfd_settime(timer.number(), 0, &once, nullptr);
-    static_cast<void>(client.nextEvent(timer.number()));
+    timerfd_settime(timer.get(), 0, &once, nullptr);
+    static_cast<void>(client.nextEvent(timer.get()));
 }
 
 std::optional<Environment> environmentIfAny(Client& client, const std::string& id) {

@@ -28,9 +28,9 @@ class CancelWhenReadable {
   public:
     CancelWhenReadable(int descriptor, remote::Cancellation& cancellation)
         : end_(eventfd(0, EFD_CLOEXEC)) {
-        if (end_.number() < 0)
+        if (end_.get() < 0)
             throw std::system_error(errno, std::generic_category(), "waiting for hosts");
-        thread_ = std::jthread([end = end_.number(), descriptor, &cancellation] {
+        thread_ = std::jthread([end = end_.get(), descriptor, &cancellation] {
             std::array<pollfd, 2> watched{pollfd{descriptor, POLLIN, 0}, pollfd{end, POLLIN, 0}};
             while (poll(watched.data(), watched.size(), -1) < 0 && errno == EINTR) {
             }
@@ -40,7 +40,7 @@ class CancelWhenReadable {
     }
     CancelWhenReadable(const CancelWhenReadable&) = delete;
     CancelWhenReadable& operator=(const CancelWhenReadable&) = delete;
-    ~CancelWhenReadable() { eventfd_write(end_.number(), 1); }
+    ~CancelWhenReadable() { eventfd_write(end_.get(), 1); }
 
   private:
     client::Descriptor end_;

@@ -14,7 +14,7 @@ using SharedHostOptions = std::shared_ptr<const HostOptions>;
 /// devices, envs and query.
 void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptions& hosts);
 /// activate and run.
-void addRemotePlacement(CLI::App& remote, Context& context, const SharedHostOptions& hosts);
+void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& hosts);
 void addRemoteEnforce(CLI::App& remote, Context& context, const SharedHostOptions& hosts);
 void addRemoteMonitor(CLI::App& remote, Context& context, const SharedHostOptions& hosts);
 

@@ -83,9 +83,9 @@ FarOutput runThere(const Host& host, const std::vector<std::string>& words, std:
         throw std::system_error(errno, std::generic_category(), "a socket for ssh");
     const client::Descriptor mine(ends[0]);
     auto its = std::make_unique<client::Descriptor>(ends[1]);
-    SshChild child(quietSsh(host, commandLine(words)), its->number(), its->number(), bounds);
+    SshChild child(quietSsh(host, commandLine(words)), its->get(), its->get(), bounds);
     its.reset();
-    Exchange exchange(child, mine.number(), input, longest);
+    Exchange exchange(child, mine.get(), input, longest);
     if (!exchange.run())
         throw HostFailure(Trouble::Failed, fmt::format("\"{}\" printed more than {} KiB there",
                                                        words.front(), longest >> 10));

@@ -81,8 +81,8 @@ Client Session::connect() {
 std::string Session::nextAddress() {
     const auto [number, name] = listen();
     const client::Descriptor socket(number);
-    children_.push_back(std::make_unique<SshChild>(quietSsh(host_, bridge), socket.number(),
-                                                   socket.number(), bounds_, true));
+    children_.push_back(std::make_unique<SshChild>(quietSsh(host_, bridge), socket.get(),
+                                                   socket.get(), bounds_, true));
     return "unix:abstract=" + name;
 }
 

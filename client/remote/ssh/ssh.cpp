@@ -258,7 +258,7 @@ SshChild::SshChild(const std::vector<std::string>& words, int input, int output,
     errors_ = pipe[0];
     fcntl(errors_, F_SETFL, O_NONBLOCK);
     const Start start{pointers(words), pointers(variables),   input,
-                      output,          writeEnd.number(),     accepts,
+                      output,          writeEnd.get(),        accepts,
                       getpid(),        timer(bounds.deadline)};
     pid_ = forkToBecome(start);
     if (pid_ > 0)

@@ -22,15 +22,15 @@ class GenvNvml : public NvmlTest {
         std::array<int, 2> ends{};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) < 0)
             throw std::runtime_error("no socket");
-        own_ = service::Descriptor(ends[0]);
-        other_ = service::Descriptor(ends[1]);
+        own_ = core::Descriptor(ends[0]);
+        other_ = core::Descriptor(ends[1]);
     }
 
     service::ChildProcess start(const std::vector<std::string>& arguments = {}) const {
         return {GENV_NVML, arguments, other_.get()};
     }
 
-    void closeOtherEnd() { other_ = service::Descriptor(); }
+    void closeOtherEnd() { other_ = core::Descriptor(); }
 
     void write(std::string_view text) const {
         ASSERT_EQ(::send(own_.get(), text.data(), text.size(), MSG_NOSIGNAL),
@@ -55,8 +55,8 @@ class GenvNvml : public NvmlTest {
     }
 
   private:
-    service::Descriptor own_;
-    service::Descriptor other_;
+    core::Descriptor own_;
+    core::Descriptor other_;
 };
 
 TEST_F(GenvNvml, AnswersUntilItsInputEndsAndExitsWell) {

@@ -50,14 +50,14 @@ class SocketUnit {
                 0 ||
             ::listen(listening_.get(), 8) < 0 || ::pipe2(ends.data(), O_CLOEXEC) < 0)
             throw std::runtime_error("no socket");
-        stopped_ = service::Descriptor(ends[0]);
-        stop_ = service::Descriptor(ends[1]);
+        stopped_ = core::Descriptor(ends[0]);
+        stop_ = core::Descriptor(ends[1]);
         thread_ = std::thread([this] { accept(); });
     }
     SocketUnit(const SocketUnit&) = delete;
     SocketUnit& operator=(const SocketUnit&) = delete;
     ~SocketUnit() {
-        stop_ = service::Descriptor();
+        stop_ = core::Descriptor();
         thread_.join();
         // Whoever was connected is gone, so they end by themselves.
         for (service::ChildProcess& helper : helpers_)
@@ -91,7 +91,7 @@ class SocketUnit {
             ::poll(waiting.data(), waiting.size(), -1);
             if (waiting[1].revents != 0)
                 return;
-            const service::Descriptor connection(
+            const core::Descriptor connection(
                 ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
             const std::lock_guard lock(mutex_);
             if (living() < maxConnections_)
@@ -108,9 +108,9 @@ class SocketUnit {
 
     std::vector<std::string> arguments_;
     std::size_t maxConnections_;
-    service::Descriptor listening_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    service::Descriptor stopped_;
-    service::Descriptor stop_;
+    core::Descriptor listening_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    core::Descriptor stopped_;
+    core::Descriptor stop_;
     std::mutex mutex_;
     std::deque<service::ChildProcess> helpers_;
     std::thread thread_;
@@ -228,10 +228,10 @@ TEST_F(HelperSocket, WhereNobodyAcceptsItDoesNotWait) {
     const sockaddr_un address = addressOf(path());
     const auto* socketAddress = reinterpret_cast<const sockaddr*>(&address);
     constexpr int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    const service::Descriptor listening(::socket(AF_UNIX, type, 0));
+    const core::Descriptor listening(::socket(AF_UNIX, type, 0));
     ASSERT_EQ(::bind(listening.get(), socketAddress, sizeof address), 0);
     ASSERT_EQ(::listen(listening.get(), 0), 0);
-    std::vector<service::Descriptor> others; // as many as fit in
+    std::vector<core::Descriptor> others; // as many as fit in
     do
         others.emplace_back(::socket(AF_UNIX, type, 0));
     while (::connect(others.back().get(), socketAddress, sizeof address) == 0);

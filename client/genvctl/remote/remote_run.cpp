@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/remote/placement.hpp"
+#include "client/genvctl/remote/remote_run.hpp"
 
 #include "client/genvctl/environment/turn.hpp"
-#include "client/genvctl/remote/claim.hpp"
+#include "client/genvctl/remote/far_hold.hpp"
 #include "client/genvctl/remote/foreground.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 #include "client/genvctl/remote/strategy.hpp"
@@ -24,7 +24,7 @@ namespace genv::ctl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Claims = std::vector<std::unique_ptr<FarClaim>>;
+using Holds = std::vector<std::unique_ptr<FarHold>>;
 
 constexpr const char* nothingTaken = "Interrupted; nothing was taken";
 
@@ -39,19 +39,19 @@ std::string gpusText(const std::vector<std::uint32_t>& devices) {
 }
 
 /// What a request is on any host.
-struct PlacementRequest {
+struct RemoteRequest {
     WantedDevices devices;
     std::vector<std::string> words; ///< of "genvctl run", but for --wait
     bool waits = false;
     std::optional<std::chrono::seconds> timeout; ///< of the wait
 };
 
-PlacementRequest readRequest(OwnEnvironmentOptions wanted) {
+RemoteRequest readRequest(OwnEnvironmentOptions wanted) {
     wanted.check();
     const Configuration configuration = wanted.configuration.read();
     ActivateOptions waiting;
     wanted.waiting.apply(waiting);
-    PlacementRequest request;
+    RemoteRequest request;
     request.waits = waiting.wait;
     request.timeout = waiting.timeout;
     const std::size_t named = wanted.devices.indices.size() + wanted.devices.uuids.size();
@@ -96,11 +96,11 @@ Candidates candidates(const HostOptions& options, const std::vector<remote::Host
 }
 
 // Nothing where the time is over or a signal has arrived.
-bool awaitAny(const Claims& claims, const StopSignals& stop,
+bool awaitAny(const Holds& holds, const StopSignals& stop,
               const std::optional<Clock::time_point>& until) {
     std::vector<pollfd> watched{{stop.descriptor(), POLLIN, 0}};
-    for (const auto& claim : claims)
-        watched.push_back({claim->descriptor(), POLLIN, 0});
+    for (const auto& hold : holds)
+        watched.push_back({hold->descriptor(), POLLIN, 0});
     int longest = -1;
     if (until)
         longest = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(
@@ -109,63 +109,63 @@ bool awaitAny(const Claims& claims, const StopSignals& stop,
     poll(watched.data(), watched.size(), longest);
     if (watched.front().revents != 0)
         throw Interrupted(stop.take(), nothingTaken);
-    for (std::size_t i = 0; i < claims.size(); ++i) {
+    for (std::size_t i = 0; i < holds.size(); ++i) {
         if (watched[i + 1].revents != 0)
-            claims[i]->take();
+            holds[i]->take();
     }
     return !until || Clock::now() < *until;
 }
 
-/// The claims, one after the other or all at once, until one of them is granted.
-class Claiming {
+/// Asks hosts, one after the other or all at once, until one of them grants it.
+class Asking {
   public:
-    Claiming(const HostOptions& options, PlacementRequest request)
+    Asking(const HostOptions& options, RemoteRequest request)
         : options_(options), request_(std::move(request)) {}
 
     /// Tries the hosts one after the other; nothing where none of them grants it.
-    std::unique_ptr<FarClaim> claimNow(const std::vector<remote::Host>& hosts) {
+    std::unique_ptr<FarHold> askInTurn(const std::vector<remote::Host>& hosts) {
         for (std::size_t i = 0; i < hosts.size(); ++i) {
-            auto claim = ask(hosts[i]);
-            if (claim->grant())
-                return claim;
-            tellRefusal(*claim, i + 1 < hosts.size() ? &hosts[i + 1] : nullptr);
+            auto hold = ask(hosts[i]);
+            if (hold->grant())
+                return hold;
+            tellRefusal(*hold, i + 1 < hosts.size() ? &hosts[i + 1] : nullptr);
         }
         return nullptr;
     }
 
     /// Waits on all hosts for the first that grants it; the others are left.
-    std::unique_ptr<FarClaim> claimInTurn(const std::vector<remote::Host>& hosts) {
+    std::unique_ptr<FarHold> waitOnAll(const std::vector<remote::Host>& hosts) {
         std::vector<std::string> words = request_.words;
         words.emplace_back("--wait");
         const StopSignals stop;
         std::optional<Clock::time_point> until;
         if (request_.timeout)
             until = Clock::now() + *request_.timeout;
-        Claims claims;
+        Holds holds;
         for (const remote::Host& host : hosts)
-            claims.push_back(std::make_unique<FarClaim>(host, words));
-        TurnDisplay display([&](bool) { return waitingText(claims); });
+            holds.push_back(std::make_unique<FarHold>(host, words));
+        TurnDisplay display([&](bool) { return waitingText(holds); });
         display.update();
         try {
             for (;;) {
-                const bool isInTime = awaitAny(claims, stop, until);
-                if (auto granted = takeGranted(claims)) {
-                    release(std::move(claims));
+                const bool isInTime = awaitAny(holds, stop, until);
+                if (auto granted = takeGranted(holds)) {
+                    release(std::move(holds));
                     display.grant([&] {
                         return fmt::format("{}: {} attached", granted->host().label(),
                                            gpusText(granted->grant()->devices));
                     });
                     return granted;
                 }
-                dropEnded(claims, display);
+                dropEnded(holds, display);
                 if (!isInTime)
                     throw timedOut(*request_.timeout);
-                if (claims.empty())
+                if (holds.empty())
                     return nullptr;
             }
         } catch (...) {
             display.end();
-            release(std::move(claims));
+            release(std::move(holds));
             throw;
         }
     }
@@ -185,10 +185,10 @@ class Claiming {
     }
 
   private:
-    std::unique_ptr<FarClaim> ask(const remote::Host& host) {
+    std::unique_ptr<FarHold> ask(const remote::Host& host) {
         const StopSignals stop;
-        Claims one;
-        one.push_back(std::make_unique<FarClaim>(host, request_.words));
+        Holds one;
+        one.push_back(std::make_unique<FarHold>(host, request_.words));
         const auto until = Clock::now() + options_.deadline();
         try {
             while (!one.front()->grant() && !one.front()->refusal()) {
@@ -202,102 +202,100 @@ class Claiming {
         return std::move(one.front());
     }
 
-    std::string waitingText(const Claims& claims) const {
+    std::string waitingText(const Holds& holds) const {
         std::vector<std::string> names;
-        for (const auto& claim : claims)
-            names.push_back(claim->host().label());
+        for (const auto& hold : holds)
+            names.push_back(hold->host().label());
         return fmt::format("waiting for {} GPU{} on {}", request_.devices.count,
                            request_.devices.count == 1 ? "" : "s", joined(names, ", "));
     }
 
     // In the order of the hosts where several were granted at the same time.
-    static std::unique_ptr<FarClaim> takeGranted(Claims& claims) {
-        const auto found = std::find_if(claims.begin(), claims.end(), [](const auto& claim) {
-            return claim->grant() && !claim->refusal();
+    static std::unique_ptr<FarHold> takeGranted(Holds& holds) {
+        const auto found = std::find_if(holds.begin(), holds.end(), [](const auto& hold) {
+            return hold->grant() && !hold->refusal();
         });
-        if (found == claims.end())
+        if (found == holds.end())
             return nullptr;
         auto granted = std::move(*found);
-        claims.erase(found);
+        holds.erase(found);
         return granted;
     }
 
-    void dropEnded(Claims& claims, TurnDisplay& display) {
-        const auto ended = std::stable_partition(
-            claims.begin(), claims.end(), [](const auto& claim) { return !claim->refusal(); });
-        if (ended == claims.end())
+    void dropEnded(Holds& holds, TurnDisplay& display) {
+        const auto ended = std::stable_partition(holds.begin(), holds.end(),
+                                                 [](const auto& hold) { return !hold->refusal(); });
+        if (ended == holds.end())
             return;
         display.end();
-        for (auto claim = ended; claim != claims.end(); ++claim)
-            tellRefusal(**claim, nullptr);
-        claims.erase(ended, claims.end());
+        for (auto hold = ended; hold != holds.end(); ++hold)
+            tellRefusal(**hold, nullptr);
+        holds.erase(ended, holds.end());
         display.update();
     }
 
-    void tellRefusal(const FarClaim& claim, const remote::Host* next) {
-        const FarRefusal& refusal = *claim.refusal();
+    void tellRefusal(const FarHold& hold, const remote::Host* next) {
+        const FarRefusal& refusal = *hold.refusal();
         const std::string what =
             refusal.lacksDevices ? "no device is free any more" : refusal.failure.what();
         refusals_.push_back(refusal.lacksDevices
                                 ? ExitStatus::NoDevice
-                                : hostFailed(claim.host(), refusal.failure).status());
+                                : hostFailed(hold.host(), refusal.failure).status());
         const std::string then = next != nullptr ? "; trying " + next->label() : "";
-        tellTrouble(options_, claim.host(),
+        tellTrouble(options_, hold.host(),
                     {refusal.failure.trouble(), what + then, refusal.failure.hint()});
     }
 
     const HostOptions& options_;
-    PlacementRequest request_;
+    RemoteRequest request_;
     std::vector<ExitStatus> refusals_;
 };
 
-std::unique_ptr<FarClaim> claimOn(const HostOptions& options,
-                                  const std::vector<remote::Host>& hosts,
-                                  const Placement& placement) {
-    const auto strategy = strategyNamed(placement.strategy);
+std::unique_ptr<FarHold> holdOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
+                                const RemoteRun& run) {
+    const auto strategy = strategyNamed(run.strategy);
     if (!strategy)
-        throw Failure(ExitStatus::Usage,
-                      fmt::format("--strategy: \"{}\" is none", placement.strategy),
+        throw Failure(ExitStatus::Usage, fmt::format("--strategy: \"{}\" is none", run.strategy),
                       "It is most-free, least-free, memory or order.");
-    const PlacementRequest request = readRequest(placement.wanted);
+    const RemoteRequest request = readRequest(run.wanted);
     const Candidates found = candidates(options, hosts, *strategy, request.devices);
     if (found.ever.empty())
         throw noRoom("No host has so many such GPUs, whoever holds them now.");
-    Claiming claiming(options, request);
-    auto claim = claiming.claimNow(found.now);
-    if (!claim && request.waits)
-        claim = claiming.claimInTurn(found.ever);
-    if (!claim)
-        throw claiming.failure();
-    return claim;
+    Asking asking(options, request);
+    auto hold = asking.askInTurn(found.now);
+    if (!hold && request.waits)
+        hold = asking.waitOnAll(found.ever);
+    if (!hold)
+        throw asking.failure();
+    return hold;
 }
 
-std::vector<std::string> joiningWords(const Placement& placement, const std::string& id,
-                                      const FarClaim* claim) {
+std::vector<std::string> joiningWords(const RemoteRun& run, const std::string& id,
+                                      const FarHold* hold) {
     std::vector<std::string> words{"genvctl", "run", "--id", id};
-    if (claim != nullptr)
-        words.insert(words.end(), {"--take-over", std::to_string(claim->grant()->process)});
-    if (placement.wanted.nvmlFilter)
+    if (hold != nullptr)
+        words.insert(words.end(), {"--take-over", std::to_string(hold->grant()->process)});
+    if (run.wanted.nvmlFilter)
         words.emplace_back("--nvml-filter");
-    if (placement.command.empty()) {
+    if (run.command.empty()) {
         words.emplace_back("--login");
-        if (placement.noPrompt)
+        if (run.noPrompt)
             words.emplace_back("--no-prompt");
         return words;
     }
     words.emplace_back("--");
-    words.insert(words.end(), placement.command.begin(), placement.command.end());
+    words.insert(words.end(), run.command.begin(), run.command.end());
     return words;
 }
 
 // With a terminal there where there is one here, so that the command is the person's as any other.
-int runThere(const remote::Host& host, const Placement& placement,
+int runThere(const remote::Host& host, const RemoteRun& run,
              const std::vector<std::string>& words) {
     const std::string line = remote::commandLine(words);
     const bool isSeen =
-        placement.command.empty() || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
+        run.command.empty() || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
     return runInForeground(isSeen ? remote::terminalSsh(host, line) : remote::quietSsh(host, line),
-                           placement.staysAwake);
+                           run.staysAwake);
 }
 
 void finishWith(int status, const remote::Host& host) {
@@ -312,23 +310,23 @@ std::string describedGrant(const FarGrant& grant) {
     return fmt::format("{} attached to environment {}", gpusText(grant.devices), grant.environment);
 }
 
-void claimAndRun(const HostOptions& options, const std::vector<remote::Host>& hosts,
-                 const Placement& placement) {
-    const auto claim = claimOn(options, hosts, placement);
-    if (placement.command.empty())
-        tellAside(fmt::format("{}: {}", claim->host().label(), describedGrant(*claim->grant())));
-    const int status = runThere(claim->host(), placement,
-                                joiningWords(placement, claim->grant()->environment, claim.get()));
-    finishWith(status, claim->host());
+void holdAndRun(const HostOptions& options, const std::vector<remote::Host>& hosts,
+                const RemoteRun& run) {
+    const auto hold = holdOn(options, hosts, run);
+    if (run.command.empty())
+        tellAside(fmt::format("{}: {}", hold->host().label(), describedGrant(*hold->grant())));
+    const int status =
+        runThere(hold->host(), run, joiningWords(run, hold->grant()->environment, hold.get()));
+    finishWith(status, hold->host());
 }
 
-struct PlacementArguments {
-    Placement placement;
+struct RemoteRunArguments {
+    RemoteRun run;
 
     void addTo(CLI::App& command) {
-        placement.wanted.addTo(command);
+        run.wanted.addTo(command);
         command
-            .add_option("--strategy", placement.strategy,
+            .add_option("--strategy", run.strategy,
                         "Which host: most-free (the default), least-free, memory or order")
             ->type_name("HOW");
     }
@@ -336,55 +334,55 @@ struct PlacementArguments {
 
 } // namespace
 
-void placeOn(const HostOptions& options, const std::vector<remote::Host>& hosts,
-             const Placement& placement) {
-    if (placement.command.empty() && isatty(STDIN_FILENO) != 1)
+void runOnBest(const HostOptions& options, const std::vector<remote::Host>& hosts,
+               const RemoteRun& run) {
+    if (run.command.empty() && isatty(STDIN_FILENO) != 1)
         throw Failure(ExitStatus::Failed, "A shell on another machine needs a terminal here",
                       "\"genvctl remote run\" runs a command without one.");
-    if (!placement.id) {
-        claimAndRun(options, hosts, placement);
+    if (!run.id) {
+        holdAndRun(options, hosts, run);
         return;
     }
-    if (placement.wanted.isGiven())
+    if (run.wanted.isGiven())
         throw Failure(ExitStatus::Usage, "--id joins an environment, which is as it is");
-    core::requireIdentifier(*placement.id, "id");
+    core::requireIdentifier(*run.id, "id");
     const remote::Host& host = hosts.front();
-    finishWith(runThere(host, placement, joiningWords(placement, *placement.id, nullptr)), host);
+    finishWith(runThere(host, run, joiningWords(run, *run.id, nullptr)), host);
 }
 
-void placeThere(const Context& context, Placement placement) {
+void runRemotely(const Context& context, RemoteRun run) {
     const HostOptions options;
     const std::vector<remote::Host> hosts = options.list(context);
     if (hosts.size() != 1)
         throw Failure(ExitStatus::Usage, "-H names one host",
                       "\"genvctl remote\" takes several hosts.");
     // A shell function waits for what it calls, and for nothing that stops.
-    placement.staysAwake = context.shell.has_value();
-    placeOn(options, hosts, placement);
+    run.staysAwake = context.shell.has_value();
+    runOnBest(options, hosts, run);
 }
 
-void addRemotePlacement(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
+void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
     CLI::App* activate =
         remote.add_subcommand("activate", "Get a shell with GPUs on the host that suits best");
-    const auto shell = std::make_shared<PlacementArguments>();
+    const auto shell = std::make_shared<RemoteRunArguments>();
     shell->addTo(*activate);
-    activate->add_flag("--no-prompt", shell->placement.noPrompt, "Leave the prompt as it is");
+    activate->add_flag("--no-prompt", shell->run.noPrompt, "Leave the prompt as it is");
     activate->footer("The environment ends with the shell, and the shell with the connection.");
     activate->callback([&context, hosts, shell] {
         context.command = [&context, hosts, shell] {
-            placeOn(*hosts, hosts->list(context), shell->placement);
+            runOnBest(*hosts, hosts->list(context), shell->run);
         };
     });
 
     CLI::App* run = remote.add_subcommand("run", "Run a command on the host that suits best");
-    const auto command = std::make_shared<PlacementArguments>();
+    const auto command = std::make_shared<RemoteRunArguments>();
     command->addTo(*run);
     run->footer("The environment ends with the command, whose exit status is returned.");
     takeEverythingFromTheCommandOn(*run);
     run->callback([&context, hosts, command, run] {
-        command->placement.command = commandWords(*run);
+        command->run.command = commandWords(*run);
         context.command = [&context, hosts, command] {
-            placeOn(*hosts, hosts->list(context), command->placement);
+            runOnBest(*hosts, hosts->list(context), command->run);
         };
     });
 }

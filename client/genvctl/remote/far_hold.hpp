@@ -21,28 +21,28 @@ struct FarGrant {
     std::uint32_t process = 0;          ///< the one that holds them there
 };
 
-/// Why nothing was granted, or the claim has ended.
+/// Why nothing was granted, or the hold has ended.
 struct FarRefusal {
     remote::HostFailure failure;
     bool lacksDevices = false; ///< there are none free, or not within the time
 };
 
-class FarClaim {
+class FarHold {
   public:
     /// Starts to ask, with these options of "genvctl run". Throws std::system_error.
-    FarClaim(const remote::Host& host, const std::vector<std::string>& options);
-    FarClaim(const FarClaim&) = delete;
-    FarClaim& operator=(const FarClaim&) = delete;
-    ~FarClaim();
+    FarHold(const remote::Host& host, const std::vector<std::string>& options);
+    FarHold(const FarHold&) = delete;
+    FarHold& operator=(const FarHold&) = delete;
+    ~FarHold();
 
     [[nodiscard]] const remote::Host& host() const noexcept { return host_; }
-    /// Readable when there is something for take(); -1 once the claim has ended.
+    /// Readable when there is something for take(); -1 once the hold has ended.
     [[nodiscard]] int descriptor() const noexcept;
     /// Takes what has arrived; the descriptor is readable.
     void take();
     [[nodiscard]] const std::optional<FarGrant>& grant() const noexcept { return grant_; }
     [[nodiscard]] const std::optional<FarRefusal>& refusal() const noexcept { return refusal_; }
-    /// The host was too slow: the claim ends with that refusal.
+    /// The host was too slow: the hold ends with that refusal.
     void giveUp(std::chrono::milliseconds waited);
 
     /// Tells the far side that it is over; it gives back what it has and leaves the queue.
@@ -55,16 +55,16 @@ class FarClaim {
     [[nodiscard]] FarRefusal ended();
 
     remote::Host host_;
-    std::unique_ptr<client::Descriptor> input_;  ///< write end: the far side's standard input
-    std::unique_ptr<client::Descriptor> output_; ///< read end
+    client::Descriptor input_;  ///< write end: the far side's standard input
+    client::Descriptor output_; ///< read end
     std::unique_ptr<remote::SshChild> ssh_;
     std::string text_;
     std::optional<FarGrant> grant_;
     std::optional<FarRefusal> refusal_;
 };
 
-/// Ends claims, all at once: none of them holds or waits for anything any more when this returns,
+/// Ends holds, all at once: none of them has or waits for anything any more when this returns,
 /// but for hosts that do not answer; those hear of it when they do again.
-void release(std::vector<std::unique_ptr<FarClaim>> claims);
+void release(std::vector<std::unique_ptr<FarHold>> holds);
 
 } // namespace genv::ctl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Claiming devices: work out which, ask whether the caller may have them, and give exactly those.
-// When the devices changed hands while polkit was thinking, the new outcome is asked about anew;
-// when a person was asked for a password, the call is refused instead, since they agreed to
+// A request for devices: work out which, ask whether the caller may have them, and give exactly
+// those. When the devices changed hands while polkit was thinking, the new outcome is asked about
+// anew; when a person was asked for a password, the call is refused instead, since they agreed to
 // something else. What would go over a limit takes a second consent, and is marked as given so.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace genv::dbus {
 
 /// What differs between Activate and Attach. Every function looks its environment up anew and may
 /// throw core::Error.
-struct Claim {
+struct DeviceRequest {
     std::function<std::optional<core::Plan>()> plan; ///< nothing when no devices are wanted
     std::function<policy::Target(const std::optional<core::Plan>&)> target;
     std::function<bool(const core::Plan&)> stillHolds;
@@ -58,50 +58,51 @@ inline core::Plan planFor(const Context& context, const core::AttachRequest& req
     return plan;
 }
 
-/// How often a claim is asked about anew before it is refused.
-inline constexpr int mostClaimAttempts = 8;
+/// How often a request is asked about anew before it is refused.
+inline constexpr int maxRequestAttempts = 8;
 
 /// Throws core::Error(DeviceUnavailable) unless the devices are as they were asked about.
-inline void requireUnchanged(const Claim& claim, const std::optional<core::Plan>& plan) {
-    if (plan && !claim.stillHolds(*plan))
+inline void requireUnchanged(const DeviceRequest& request, const std::optional<core::Plan>& plan) {
+    if (plan && !request.stillHolds(*plan))
         core::fail(core::ErrorCode::DeviceUnavailable,
                    "the devices changed hands while authorisation was given; try again");
 }
 
-/// Gives what a claim was allowed, once the limits allow it, too. What an environment has that ends
-/// just now may be the caller's again in a moment, so that is waited for.
+/// Gives what a request was allowed, once the limits allow it, too. What an environment has that
+/// ends just now may be the caller's again in a moment, so that is waited for.
 template <typename... Values>
-void give(const Context& context, const Reply<Values...>& reply, const Claim& claim,
+void give(const Context& context, const Reply<Values...>& reply, const DeviceRequest& request,
           const std::optional<core::Plan>& plan, bool mayWait = true) {
-    const core::QuotaViolation violation = claim.quota(plan);
+    const core::QuotaViolation violation = request.quota(plan);
     if (!violation) {
-        claim.apply(plan, false);
+        request.apply(plan, false);
         return;
     }
     if (mayWait && context.sharing.lingering.isSettling()) {
-        context.sharing.lingering.whenSettled(reply.later([&context, reply, claim, plan] {
-            requireUnchanged(claim, plan);
-            give(context, reply, claim, plan, false);
+        context.sharing.lingering.whenSettled(reply.later([&context, reply, request, plan] {
+            requireUnchanged(request, plan);
+            give(context, reply, request, plan, false);
         }));
         return;
     }
-    context.calls.gate.passQuota(reply, claim.target(plan), *violation, [claim, plan, violation] {
-        requireUnchanged(claim, plan);
-        const core::QuotaViolation now = claim.quota(plan);
-        if (now && now != violation)
-            core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // not what was asked about
-        claim.apply(plan, now.has_value());
-    });
+    context.calls.gate.passQuota(
+        reply, request.target(plan), *violation, [request, plan, violation] {
+            requireUnchanged(request, plan);
+            const core::QuotaViolation now = request.quota(plan);
+            if (now && now != violation)
+                core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // not what was asked about
+            request.apply(plan, now.has_value());
+        });
 }
 
-/// What a claim gets; nothing, and the claim begins anew, where devices are missing that may be
+/// What a request gets; nothing, and the request begins anew, where devices are missing that may be
 /// free in a moment, since environments that hold some end just now.
 inline std::optional<std::optional<core::Plan>> planUnlessSettling(const Context& context,
-                                                                   const Claim& claim) {
+                                                                   const DeviceRequest& request) {
     if (!context.sharing.lingering.isSettling())
-        return claim.plan();
+        return request.plan();
     try {
-        const std::optional<core::Plan> plan = claim.plan();
+        const std::optional<core::Plan> plan = request.plan();
         if (waitIn(plan) != nullptr)
             return std::nullopt;
         return plan;
@@ -123,33 +124,34 @@ inline bool hasOccupied(const std::optional<core::Plan>& plan) {
 }
 
 template <typename... Values>
-void carryOut(const Context& context, const Reply<Values...>& reply, const Claim& claim,
-              int attempts = mostClaimAttempts, bool isSampled = false) {
-    const auto planned = attempts > 1 ? planUnlessSettling(context, claim) : claim.plan();
+void carryOut(const Context& context, const Reply<Values...>& reply, const DeviceRequest& request,
+              int attempts = maxRequestAttempts, bool isSampled = false) {
+    const auto planned = attempts > 1 ? planUnlessSettling(context, request) : request.plan();
     if (!planned) {
         context.sharing.lingering.whenSettled(
-            reply.later([&context, reply, claim, attempts, isSampled] {
-                carryOut(context, reply, claim, attempts - 1, isSampled);
+            reply.later([&context, reply, request, attempts, isSampled] {
+                carryOut(context, reply, request, attempts - 1, isSampled);
             }));
         return;
     }
     const std::optional<core::Plan>& plan = *planned;
     if (!isSampled && hasOccupied(plan)) {
-        context.sharing.occupancy.sample(reply.later([&context, reply, claim, attempts] {
-            carryOut(context, reply, claim, attempts, true);
+        context.sharing.occupancy.sample(reply.later([&context, reply, request, attempts] {
+            carryOut(context, reply, request, attempts, true);
         }));
         return;
     }
-    context.calls.gate.pass(reply, claim.target(plan), [&context, reply, claim, plan, attempts] {
-        if (!plan || claim.stillHolds(*plan)) {
-            give(context, reply, claim, plan);
-            return;
-        }
-        claim.plan(); // says what is in the way, when something is
-        if (reply.caller().interactive || attempts <= 1)
-            requireUnchanged(claim, plan);
-        carryOut(context, reply, claim, attempts - 1, true);
-    });
+    context.calls.gate.pass(reply, request.target(plan),
+                            [&context, reply, request, plan, attempts] {
+                                if (!plan || request.stillHolds(*plan)) {
+                                    give(context, reply, request, plan);
+                                    return;
+                                }
+                                request.plan(); // says what is in the way, when something is
+                                if (reply.caller().interactive || attempts <= 1)
+                                    requireUnchanged(request, plan);
+                                carryOut(context, reply, request, attempts - 1, true);
+                            });
 }
 
 /// Answers a request that waited for its devices: where another's process uses one of them, after

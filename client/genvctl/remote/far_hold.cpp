@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/remote/claim.hpp"
+#include "client/genvctl/remote/far_hold.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "core/json_extent.hpp"
@@ -28,16 +28,15 @@ constexpr std::chrono::milliseconds partingTime{3000};
 constexpr int noSuchCommand = 127;
 
 struct Pipe {
-    std::unique_ptr<client::Descriptor> readEnd;
-    std::unique_ptr<client::Descriptor> writeEnd;
+    client::Descriptor readEnd;
+    client::Descriptor writeEnd;
 };
 
 Pipe makePipe() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) < 0)
         throw std::system_error(errno, std::generic_category(), "pipe");
-    return {std::make_unique<client::Descriptor>(ends[0]),
-            std::make_unique<client::Descriptor>(ends[1])};
+    return {client::Descriptor(ends[0]), client::Descriptor(ends[1])};
 }
 
 // An object with numbers and lists of them, and nothing deeper.
@@ -82,30 +81,29 @@ std::string complaintIn(std::string_view messages) {
 
 } // namespace
 
-FarClaim::FarClaim(const remote::Host& host, const std::vector<std::string>& options)
-    : host_(host) {
+FarHold::FarHold(const remote::Host& host, const std::vector<std::string>& options) : host_(host) {
     Pipe input = makePipe();
     Pipe output = makePipe();
     std::vector<std::string> words{"genvctl", "run", "--hold"};
     words.insert(words.end(), options.begin(), options.end());
-    // It lives as long as what it claims: whoever waits for it sets the time.
+    // It lives as long as what it holds: whoever waits for it sets the time.
     ssh_ = std::make_unique<remote::SshChild>(remote::quietSsh(host, remote::commandLine(words)),
-                                              input.readEnd->number(), output.writeEnd->number(),
+                                              input.readEnd.get(), output.writeEnd.get(),
                                               remote::SshBounds{});
     input_ = std::move(input.writeEnd);
     output_ = std::move(output.readEnd);
-    fcntl(output_->number(), F_SETFL, O_NONBLOCK);
+    fcntl(output_.get(), F_SETFL, O_NONBLOCK);
 }
 
-FarClaim::~FarClaim() = default;
+FarHold::~FarHold() = default;
 
-int FarClaim::descriptor() const noexcept {
-    return output_ && !refusal_ ? output_->number() : -1;
+int FarHold::descriptor() const noexcept {
+    return refusal_ ? -1 : output_.get();
 }
 
-void FarClaim::take() {
+void FarHold::take() {
     std::array<char, 4096> part{};
-    const ssize_t count = read(output_->number(), part.data(), part.size());
+    const ssize_t count = read(output_.get(), part.data(), part.size());
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (count <= 0) {
@@ -121,7 +119,7 @@ void FarClaim::take() {
         takeLine({});
 }
 
-void FarClaim::takeLine(const std::string& line) {
+void FarHold::takeLine(const std::string& line) {
     grant_ = readGrant(line);
     if (grant_)
         return;
@@ -131,8 +129,8 @@ void FarClaim::takeLine(const std::string& line) {
                 false};
 }
 
-FarRefusal FarClaim::ended() {
-    input_.reset(); // it may wait for the end of its input before it ends
+FarRefusal FarHold::ended() {
+    input_.close(); // it may wait for the end of its input before it ends
     const int status = ssh_->wait();
     if (status == remote::sshFailed || status > 128)
         return {remote::sshFailure(host_, {}, *ssh_, ssh_->messages()), false};
@@ -150,7 +148,7 @@ FarRefusal FarClaim::ended() {
     return {HostFailure(trouble, said), meaning == ExitStatus::NoDevice};
 }
 
-void FarClaim::giveUp(std::chrono::milliseconds waited) {
+void FarHold::giveUp(std::chrono::milliseconds waited) {
     ssh_->kill();
     refusal_ = {HostFailure(Trouble::TimedOut,
                             fmt::format("no answer within {:g} s",
@@ -159,24 +157,24 @@ void FarClaim::giveUp(std::chrono::milliseconds waited) {
                 false};
 }
 
-void FarClaim::release() {
-    input_.reset();
+void FarHold::release() {
+    input_.close();
 }
 
-bool FarClaim::isReleasedWithin(std::chrono::milliseconds time) {
+bool FarHold::isReleasedWithin(std::chrono::milliseconds time) {
     return ssh_->endsWithin(time);
 }
 
 // By value, so that they are gone when this returns.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
-void release(std::vector<std::unique_ptr<FarClaim>> claims) {
-    for (const auto& claim : claims)
-        claim->release();
+void release(std::vector<std::unique_ptr<FarHold>> holds) {
+    for (const auto& hold : holds)
+        hold->release();
     const auto until = std::chrono::steady_clock::now() + partingTime;
-    for (const auto& claim : claims) {
+    for (const auto& hold : holds) {
         const auto left = until - std::chrono::steady_clock::now();
-        claim->isReleasedWithin(std::max(std::chrono::ceil<std::chrono::milliseconds>(left),
-                                         std::chrono::milliseconds{0}));
+        hold->isReleasedWithin(std::max(std::chrono::ceil<std::chrono::milliseconds>(left),
+                                        std::chrono::milliseconds{0}));
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What was asked about is what is given: where it would be something else by then, it is asked
 // about anew, or refused.
-#include "dbus/claim.hpp"
+#include "dbus/device_request.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {
@@ -10,36 +10,36 @@ namespace {
 using core::ErrorCode;
 using policy::Verdict;
 
-// A claim of one device whose circumstances the test changes.
-class Claims : public ContextTest {
+// A request for one device whose circumstances the test changes.
+class DeviceRequests : public ContextTest {
   protected:
-    Claims() {
-        claim.plan = [this]() -> std::optional<core::Plan> {
+    DeviceRequests() {
+        request.plan = [this]() -> std::optional<core::Plan> {
             ++planned;
             if (inTheWay)
                 throw core::Error(*inTheWay);
             return placement;
         };
-        claim.target = [](const auto&) {
+        request.target = [](const auto&) {
             policy::Target target;
             target.owner = alice;
             target.gpus = 1;
             return target;
         };
-        claim.stillHolds = [this](const core::Plan&) { return holds; };
-        claim.quota = [this](const auto&) { return violation; };
-        claim.apply = [this](const auto&, bool exempt) { given.push_back(exempt); };
+        request.stillHolds = [this](const core::Plan&) { return holds; };
+        request.quota = [this](const auto&) { return violation; };
+        request.apply = [this](const auto&, bool exempt) { given.push_back(exempt); };
         placement.emplace().attach = {{gpuFacts(0)}};
     }
     void carryOut(bool interactive = false) {
         const auto reply = call(alice, ":1.7", interactive);
-        reply.guarded([&] { dbus::carryOut(context, reply, claim); });
+        reply.guarded([&] { dbus::carryOut(context, reply, request); });
     }
     std::optional<ErrorCode> refusal() const {
         return refusals.empty() ? std::nullopt : std::optional(refusals[0].code);
     }
 
-    dbus::Claim claim;
+    dbus::DeviceRequest request;
     std::optional<core::Placement> placement;
     std::optional<core::Error> inTheWay;
     core::QuotaViolation violation;
@@ -48,7 +48,7 @@ class Claims : public ContextTest {
     std::vector<bool> given; ///< whether over a limit, each
 };
 
-TEST_F(Claims, AreGivenOnceTheyAreAllowed) {
+TEST_F(DeviceRequests, AreGivenOnceTheyAreAllowed) {
     carryOut();
     EXPECT_TRUE(given.empty());
     authorizer.answer(Verdict::Authorized);
@@ -56,7 +56,7 @@ TEST_F(Claims, AreGivenOnceTheyAreAllowed) {
     EXPECT_EQ(authorizer.questions.size(), 1U);
 }
 
-TEST_F(Claims, OfNoDevicesCannotGoStale) {
+TEST_F(DeviceRequests, OfNoDevicesCannotGoStale) {
     placement.reset();
     holds = false;
     carryOut();
@@ -64,7 +64,7 @@ TEST_F(Claims, OfNoDevicesCannotGoStale) {
     EXPECT_EQ(given, std::vector<bool>{false});
 }
 
-TEST_F(Claims, AreAskedAboutAnewWhenTheDevicesChangedHands) {
+TEST_F(DeviceRequests, AreAskedAboutAnewWhenTheDevicesChangedHands) {
     carryOut();
     holds = false;
     authorizer.answer(Verdict::Authorized);
@@ -75,18 +75,18 @@ TEST_F(Claims, AreAskedAboutAnewWhenTheDevicesChangedHands) {
     EXPECT_EQ(given, std::vector<bool>{false});
 }
 
-TEST_F(Claims, AreRefusedWhenTheyGoStaleAgainAndAgain) {
+TEST_F(DeviceRequests, AreRefusedWhenTheyGoStaleAgainAndAgain) {
     holds = false;
     carryOut();
     int answers = 0;
     while (authorizer.answer(Verdict::Authorized))
         ++answers;
-    EXPECT_EQ(answers, dbus::mostClaimAttempts);
+    EXPECT_EQ(answers, dbus::maxRequestAttempts);
     EXPECT_EQ(refusal(), ErrorCode::DeviceUnavailable);
     EXPECT_TRUE(given.empty());
 }
 
-TEST_F(Claims, AreRefusedAtOnceWhereAPersonAgreedToSomethingElse) {
+TEST_F(DeviceRequests, AreRefusedAtOnceWhereAPersonAgreedToSomethingElse) {
     carryOut(true);
     holds = false;
     authorizer.answer(Verdict::Authorized);
@@ -96,7 +96,7 @@ TEST_F(Claims, AreRefusedAtOnceWhereAPersonAgreedToSomethingElse) {
     EXPECT_TRUE(given.empty());
 }
 
-TEST_F(Claims, SayWhatIsInTheWayByNow) {
+TEST_F(DeviceRequests, SayWhatIsInTheWayByNow) {
     carryOut();
     holds = false;
     inTheWay.emplace(ErrorCode::NoSuchEnvironment, "environment 20 ended in the meantime");
@@ -104,7 +104,7 @@ TEST_F(Claims, SayWhatIsInTheWayByNow) {
     EXPECT_EQ(refusal(), ErrorCode::NoSuchEnvironment);
 }
 
-TEST_F(Claims, OverALimitAreAskedAboutASecondTimeAndMarked) {
+TEST_F(DeviceRequests, OverALimitAreAskedAboutASecondTimeAndMarked) {
     violation = "2 devices, not 3";
     carryOut();
     authorizer.answer(Verdict::Authorized);
@@ -115,7 +115,7 @@ TEST_F(Claims, OverALimitAreAskedAboutASecondTimeAndMarked) {
     EXPECT_EQ(given, std::vector<bool>{true});
 }
 
-TEST_F(Claims, ThatFitBeforeTheSecondAnswerAreNotMarked) {
+TEST_F(DeviceRequests, ThatFitBeforeTheSecondAnswerAreNotMarked) {
     violation = "2 devices, not 3";
     carryOut();
     authorizer.answer(Verdict::Authorized);
@@ -124,7 +124,7 @@ TEST_F(Claims, ThatFitBeforeTheSecondAnswerAreNotMarked) {
     EXPECT_EQ(given, std::vector<bool>{false});
 }
 
-TEST_F(Claims, OverAnotherLimitThanWasAskedAboutAreRefused) {
+TEST_F(DeviceRequests, OverAnotherLimitThanWasAskedAboutAreRefused) {
     violation = "2 devices, not 3";
     carryOut();
     authorizer.answer(Verdict::Authorized);
@@ -135,7 +135,7 @@ TEST_F(Claims, OverAnotherLimitThanWasAskedAboutAreRefused) {
     EXPECT_EQ(refusals.at(0).message, "4g of memory, not 8g");
 }
 
-TEST_F(Claims, ThatGoStaleDuringTheSecondQuestionAreRefused) {
+TEST_F(DeviceRequests, ThatGoStaleDuringTheSecondQuestionAreRefused) {
     violation = "2 devices, not 3";
     carryOut();
     authorizer.answer(Verdict::Authorized);
