@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 namespace genv::core {
 
@@ -63,6 +64,18 @@ const RuleDefinition& definitionOf(Rule rule) {
 
 std::span<const RuleDefinition> ruleDefinitions() {
     return definitions;
+}
+
+std::span<const SwitchedRule> switchedRules() {
+    static const std::vector<SwitchedRule> switched = [] {
+        std::vector<SwitchedRule> rules;
+        for (const RuleDefinition& rule : definitions) {
+            if (rule.toggle)
+                rules.push_back({rule, *rule.toggle});
+        }
+        return rules;
+    }();
+    return switched;
 }
 
 std::string_view nameOf(Rule rule) {

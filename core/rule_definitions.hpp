@@ -63,6 +63,15 @@ struct RuleDefinition {
 /// Returns every rule, in the order of evaluation.
 std::span<const RuleDefinition> ruleDefinitions();
 
+/// A rule that is switched on and off.
+struct SwitchedRule {
+    const RuleDefinition& rule;
+    const RuleSwitch& toggle;
+};
+
+/// Returns the rules that have a switch, in the order of evaluation.
+std::span<const SwitchedRule> switchedRules();
+
 /// Returns a rule's name.
 std::string_view nameOf(Rule rule);
 

@@ -27,11 +27,9 @@ void take(Options& options, std::string_view name,
 
 core::RuleSwitches takeSwitches(Options& options) {
     core::RuleSwitches switches;
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (rule.toggle) {
-            bool& isOn = switches.*rule.toggle->member;
-            isOn = options.take<bool>(std::string(rule.name)).value_or(isOn);
-        }
+    for (const auto& [rule, toggle] : core::switchedRules()) {
+        bool& isOn = switches.*toggle.member;
+        isOn = options.take<bool>(std::string(rule.name)).value_or(isOn);
     }
     return switches;
 }

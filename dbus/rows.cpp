@@ -98,10 +98,8 @@ VariantMap policyOf(const core::Settings& settings) {
         {"KillAfter", seconds(settings.killAfter)}, {"MaxWait", seconds(settings.maxWait)},
         {"KeepFor", seconds(settings.keepFor)},     {"Linger", sdbus::Variant{settings.linger}},
         {"DryRun", sdbus::Variant{settings.dryRun}}};
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (rule.toggle)
-            policy.emplace(rule.toggle->key, sdbus::Variant{settings.rules.*rule.toggle->member});
-    }
+    for (const auto& [rule, toggle] : core::switchedRules())
+        policy.emplace(toggle.key, sdbus::Variant{settings.rules.*toggle.member});
     return policy;
 }
 

@@ -43,12 +43,10 @@ std::string firstLine(std::string_view text) {
 
 std::string rulesOfManual() {
     std::string text;
-    for (const RuleDefinition& rule : ruleDefinitions()) {
-        if (!rule.toggle)
-            continue;
-        const bool isOn = RuleSwitches{}.*rule.toggle->member;
-        text += fmt::format(".TP\n.B {}=\n{}\nDefault:\n.BR {} .\n", rule.toggle->key,
-                            troff(rule.toggle->manual), isOn ? "yes" : "no");
+    for (const auto& [rule, toggle] : switchedRules()) {
+        const bool isOn = RuleSwitches{}.*toggle.member;
+        text += fmt::format(".TP\n.B {}=\n{}\nDefault:\n.BR {} .\n", toggle.key,
+                            troff(toggle.manual), isOn ? "yes" : "no");
     }
     return text;
 }
@@ -62,11 +60,9 @@ std::string limitsOfManual() {
 
 std::string rulesOfFile() {
     std::string text;
-    for (const RuleDefinition& rule : ruleDefinitions()) {
-        if (!rule.toggle)
-            continue;
-        const bool isOn = RuleSwitches{}.*rule.toggle->member;
-        text += fmt::format("# {}\n#{}={}\n", firstLine(rule.toggle->manual), rule.toggle->key,
+    for (const auto& [rule, toggle] : switchedRules()) {
+        const bool isOn = RuleSwitches{}.*toggle.member;
+        text += fmt::format("# {}\n#{}={}\n", firstLine(toggle.manual), toggle.key,
                             isOn ? "yes" : "no");
     }
     return text;
@@ -81,13 +77,11 @@ std::string limitsOfFile() {
 
 std::string rulesOfCommand() {
     std::string text;
-    for (const RuleDefinition& rule : ruleDefinitions()) {
-        if (!rule.toggle)
-            continue;
-        const bool isOn = RuleSwitches{}.*rule.toggle->member;
+    for (const auto& [rule, toggle] : switchedRules()) {
+        const bool isOn = RuleSwitches{}.*toggle.member;
         const std::string name = troff(rule.name);
         text += fmt::format(".TP\n.BR \\-\\-{0} \", \" \\-\\-no\\-{0}\n{1} ({2}).\n", name,
-                            troff(rule.toggle->help), isOn ? "on" : "off");
+                            troff(toggle.help), isOn ? "on" : "off");
     }
     return text;
 }

@@ -169,10 +169,8 @@ Key<Limits> limitKey(const core::LimitDefinition& limit) {
 
 Keys<Settings> makeEnforcementKeys() {
     Keys<Settings> keys{timeKey("Interval", &Settings::interval, leastInterval)};
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (rule.toggle)
-            keys.push_back(ruleKey(*rule.toggle));
-    }
+    for (const core::SwitchedRule& switched : core::switchedRules())
+        keys.push_back(ruleKey(switched.toggle));
     keys.push_back(timeKey("Grace", &Settings::grace, milliseconds{0}));
     keys.push_back(timeKey("KillAfter", &Settings::killAfter, milliseconds{0}));
     keys.push_back(flagKey("Linger", &Settings::linger));

@@ -45,12 +45,10 @@ TEST(Definitions, OfLimitsDifferInWhatTheyAreCalledAndWhereTheyAreKept) {
 TEST(Definitions, OfSwitchedRulesDifferInWhatTheyAreCalledAndWhereTheyAreKept) {
     std::set<std::string_view> keys;
     core::RuleSwitches off{false, false, false};
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (!rule.toggle)
-            continue;
-        EXPECT_TRUE(keys.insert(rule.toggle->key).second) << rule.name;
-        EXPECT_FALSE(off.*rule.toggle->member) << rule.name << ": another row set it";
-        off.*rule.toggle->member = true;
+    for (const auto& [rule, toggle] : core::switchedRules()) {
+        EXPECT_TRUE(keys.insert(toggle.key).second) << rule.name;
+        EXPECT_FALSE(off.*toggle.member) << rule.name << ": another row set it";
+        off.*toggle.member = true;
     }
 }
 

@@ -35,10 +35,8 @@ std::uint64_t readAmount(const core::LimitDefinition& limit, const std::string& 
 
 EnforceOptions readOptions(const Arguments& arguments) {
     EnforceOptions options;
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (rule.toggle)
-            options.rules.emplace(rule.name, arguments.switches.*rule.toggle->member);
-    }
+    for (const auto& [rule, toggle] : core::switchedRules())
+        options.rules.emplace(rule.name, arguments.switches.*toggle.member);
     options.counts = arguments.counts;
     if (arguments.maxDevicesPerUser)
         options.counts["max-devices-per-user"] = *arguments.maxDevicesPerUser;

@@ -15,13 +15,11 @@ namespace genv::ctl {
 namespace {
 
 void addSwitches(CLI::App& command, core::RuleSwitches& switches) {
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (!rule.toggle)
-            continue;
-        bool& isOn = switches.*rule.toggle->member;
+    for (const auto& [rule, toggle] : core::switchedRules()) {
+        bool& isOn = switches.*toggle.member;
         command
             .add_flag(fmt::format("--{0},!--no-{0}", rule.name), isOn,
-                      fmt::format("{} ({})", rule.toggle->help, isOn ? "on" : "off"))
+                      fmt::format("{} ({})", toggle.help, isOn ? "on" : "off"))
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
 }

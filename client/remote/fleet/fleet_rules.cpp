@@ -237,9 +237,8 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
 
 // The rules that need one machine alone, before or after those over all hosts.
 void findOn(Machine& machine, const core::RuleSwitches& switches, bool isBefore) {
-    for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
-        if (rule.toggle && switches.*rule.toggle->member &&
-            (rule.rule < core::Rule::MaxDevicesPerUser) == isBefore)
+    for (const auto& [rule, toggle] : core::switchedRules()) {
+        if (switches.*toggle.member && (rule.rule < core::Rule::MaxDevicesPerUser) == isBefore)
             rule.find(machine.state(), {});
     }
 }
