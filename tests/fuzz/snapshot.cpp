@@ -8,14 +8,15 @@
 #include "tests/fuzz/target.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace genv::fuzz::snapshot {
 
 // An entity that is written into a report is read as the same.
 void expectWrittenAgain(const remote::Snapshot& read) {
     for (const remote::Snapshot::Process& process : read.processes) {
-        const std::string report =
-            fmt::format(R"({{"terminate":{{"processes":[{}]}}}})", remote::processJson(process));
+        const std::string report = fmt::format(R"({{"terminate":{{"processes":[{}]}}}})",
+                                               remote::writeJson(remote::processJson(process)));
         const core::EnforcementReport again = core::parseReport(report);
         expect(again.terminate.size() == 1 && again.terminate[0].pid == process.pid &&
                    again.terminate[0].environment == process.environment,
@@ -23,7 +24,7 @@ void expectWrittenAgain(const remote::Snapshot& read) {
     }
     std::string envs;
     for (const remote::Snapshot::Environment& environment : read.environments)
-        envs += (envs.empty() ? "" : ",") + remote::environmentJson(environment);
+        envs += (envs.empty() ? "" : ",") + remote::writeJson(remote::environmentJson(environment));
     const remote::Snapshot again = remote::parseSnapshot(fmt::format(
         R"({{"processes":{{"processes":[]}},"envs":{{"envs":[{}]}},"devices":{{"devices":[]}}}})",
         envs));

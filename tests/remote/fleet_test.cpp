@@ -344,6 +344,7 @@ TEST(FleetRules, WriteAReportThatTheServiceUnderstands) {
     EXPECT_EQ(report.detach, (std::map<core::DeviceIndex, std::vector<core::EnvironmentId>>{
                                  {2, {"8"}}, {11, {"7", "8"}}}));
     EXPECT_TRUE(report.terminateProcesses);
+    EXPECT_LT(all.report().find(R"("2":{"envs":[)"), all.report().find(R"("11":{"envs":[)"));
 }
 
 TEST(FleetRules, WriteAReportWithWholeEntitiesAndNoKeysThatTheOldGenvDoesNotKnow) {
@@ -375,6 +376,11 @@ TEST(FleetRules, SignalNothingWhereThatIsNotWanted) {
         HostMaker(1).environment("9", "bob").process(90, {0}, "9")};
     const auto all = decided(hosts, rules);
     EXPECT_EQ(all.actions(), Texts{"0: Detaching environment 7 of user alice from device 0"});
+    EXPECT_EQ(all.report(0),
+              R"({"terminate":{"processes":[]},"detach":{"0":{"envs":[{"eid":"7","uid":1001,)"
+              R"("creation":"02/03/2024 05:06:07","username":"alice","config":{"name":null,)"
+              R"("gpu_memory":null,"gpus":null},"pids":[50],"kernel_ids":[]}]}},)"
+              R"("terminate_processes":false})");
     EXPECT_FALSE(core::parseReport(all.report(0)).terminateProcesses);
     EXPECT_EQ(all.findings().front(),
               "1: Process 90 from environment 9 is using non-attached GPU(s) 0");

@@ -5,6 +5,7 @@
 #include "core/rules/action.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -165,31 +166,29 @@ void takeFindings(const Machines& machines, std::vector<FleetFinding>& findings)
     }
 }
 
-// Writes a report entry by entry, from the JSON of each.
+// Collects what a report names.
 class ReportWriter {
   public:
-    void terminate(const std::string& process) { append(processes_, process); }
-    void detach(core::DeviceIndex device, const std::string& environment) {
-        append(devices_[device], environment);
+    void terminate(Json process) { processes_.push_back(std::move(process)); }
+    void detach(core::DeviceIndex device, Json environment) {
+        environments_[device].push_back(std::move(environment));
     }
     // Of the old genv, a report has no keys but the two that it knows.
     [[nodiscard]] std::string text(bool forbidsSignals) const {
-        if (processes_.empty() && devices_.empty())
+        if (processes_.empty() && environments_.empty())
             return {};
-        std::string detach;
-        for (const auto& [device, environments] : devices_)
-            append(detach, fmt::format(R"("{}":{{"envs":[{}]}})", device, environments));
-        return fmt::format(R"({{"terminate":{{"processes":[{}]}},"detach":{{{}}}{}}})", processes_,
-                           detach, forbidsSignals ? R"(,"terminate_processes":false)" : "");
+        Json::object_t detach;
+        for (const auto& [device, environments] : environments_)
+            detach.emplace_back(std::to_string(device), Json{{"envs", environments}});
+        Json report{{"terminate", {{"processes", processes_}}}, {"detach", std::move(detach)}};
+        if (forbidsSignals)
+            report["terminate_processes"] = false;
+        return writeJson(report);
     }
 
   private:
-    static void append(std::string& list, const std::string& entry) {
-        list += (list.empty() ? "" : ",") + entry;
-    }
-
-    std::string processes_;
-    std::map<core::DeviceIndex, std::string> devices_;
+    Json processes_ = Json::array();
+    std::map<core::DeviceIndex, Json> environments_; // of each device
 };
 
 HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetRules& rules) {
@@ -254,7 +253,7 @@ std::string signatureOf(const Snapshot& snapshot) {
     if (text.empty())
         return text;
     for (const Snapshot::Environment& environment : snapshot.environments)
-        text += environmentJson(environment);
+        text += writeJson(environmentJson(environment));
     return text;
 }
 

@@ -18,7 +18,6 @@ namespace genv::remote {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 // Looks its keys up in no more than logarithmic time, however many a host thinks of.
 using FarJson = nlohmann::json;
 
@@ -213,10 +212,6 @@ Json amountOrNull(const std::optional<core::Bytes>& amount) {
     return amount ? Json(core::formatBytes(*amount)) : Json(nullptr);
 }
 
-std::string written(const Json& json) {
-    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 } // namespace
 
 Snapshot parseSnapshot(std::string_view text) {
@@ -237,28 +232,32 @@ Snapshot parseSnapshot(std::string_view text) {
     return snapshot;
 }
 
-std::string environmentJson(const Snapshot::Environment& environment) {
-    return written({{"eid", environment.id},
-                    {"uid", environment.uid},
-                    {"creation", environment.createdText},
-                    {"username", environment.user},
-                    {"config",
-                     {{"name", valueOrNull(environment.name)},
-                      {"gpu_memory", amountOrNull(environment.gpuMemory)},
-                      {"gpus", valueOrNull(environment.gpus)}}},
-                    {"pids", environment.processes},
-                    {"kernel_ids", environment.kernels}});
+Json environmentJson(const Snapshot::Environment& environment) {
+    return {{"eid", environment.id},
+            {"uid", environment.uid},
+            {"creation", environment.createdText},
+            {"username", environment.user},
+            {"config",
+             {{"name", valueOrNull(environment.name)},
+              {"gpu_memory", amountOrNull(environment.gpuMemory)},
+              {"gpus", valueOrNull(environment.gpus)}}},
+            {"pids", environment.processes},
+            {"kernel_ids", environment.kernels}};
 }
 
-std::string processJson(const Snapshot::Process& process) {
+Json processJson(const Snapshot::Process& process) {
     Json uses = Json::array();
     for (const Snapshot::Use& use : process.uses)
         uses.push_back({{"index", use.device},
                         {"gpu_memory",
                          use.memory ? Json(core::formatMebibytes(*use.memory)) : Json(nullptr)}});
-    return written({{"pid", process.pid},
-                    {"used_gpu_memory", std::move(uses)},
-                    {"eid", valueOrNull(process.environment)}});
+    return {{"pid", process.pid},
+            {"used_gpu_memory", std::move(uses)},
+            {"eid", valueOrNull(process.environment)}};
+}
+
+std::string writeJson(const Json& json) {
+    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 } // namespace genv::remote

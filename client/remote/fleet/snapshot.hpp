@@ -9,6 +9,8 @@
 #include "core/process.hpp"
 #include "core/time.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -73,9 +75,14 @@ class InvalidSnapshot : public std::runtime_error {
 /// ignored. Throws InvalidSnapshot.
 Snapshot parseSnapshot(std::string_view json);
 
+using Json = nlohmann::ordered_json;
+
 /// An environment and a process as a snapshot and a report write them: JSON objects with exactly
 /// the keys by which the old genv knows what they are.
-std::string environmentJson(const Snapshot::Environment& environment);
-std::string processJson(const Snapshot::Process& process);
+Json environmentJson(const Snapshot::Environment& environment);
+Json processJson(const Snapshot::Process& process);
+
+/// Writes JSON in ASCII, on one line.
+std::string writeJson(const Json& json);
 
 } // namespace genv::remote
