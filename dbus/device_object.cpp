@@ -12,7 +12,7 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr Literal interface { "dev.genv.Device" };
+constexpr Literal deviceInterface{"dev.genv.Device"};
 
 // An unknown number is the type's maximum: 0 would be a reading.
 template <typename Number>
@@ -50,35 +50,36 @@ void DeviceObject::emitChanged(const std::vector<std::string>& properties) {
 }
 
 void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
-    handle<interface, "Detach">(calls_, getObject(), std::move(result), [&](const auto& reply) {
-        policy::Target target;
-        target.devices = {index_};
-        std::optional<core::EnvironmentId> wanted;
-        std::uint64_t sequence = 0;
-        if (!id.empty()) {
-            const core::Environment& environment = ledger_.get(id);
-            core::requireAttached(environment, {index_});
-            wanted = environment.id;
-            sequence = environment.sequence;
-            target.environment = environment.id;
-            target.owner = environment.uid;
-            target.ownerName = environment.user;
-        }
-        // The index may mean another device, and the id another environment, by the time of the
-        // answer.
-        calls_.gate.pass(
-            reply, target,
-            [&ledger = ledger_, reply, index = index_, wanted, sequence, uuid = self().facts.uuid] {
-                if (ledger.device(index).facts.uuid != uuid ||
-                    (wanted && ledger.get(*wanted).sequence != sequence))
-                    core::fail(core::ErrorCode::NoSuchDevice,
-                               "device {} or its environment changed while "
-                               "authorisation was given; try again",
-                               index);
-                ledger.detachDevice(index, wanted, reply.caller().uid);
-                reply.send();
-            });
-    });
+    handle<deviceInterface, "Detach">(
+        calls_, getObject(), std::move(result), [&](const auto& reply) {
+            policy::Target target;
+            target.devices = {index_};
+            std::optional<core::EnvironmentId> wanted;
+            std::uint64_t sequence = 0;
+            if (!id.empty()) {
+                const core::Environment& environment = ledger_.get(id);
+                core::requireAttached(environment, {index_});
+                wanted = environment.id;
+                sequence = environment.sequence;
+                target.environment = environment.id;
+                target.owner = environment.uid;
+                target.ownerName = environment.user;
+            }
+            // The index may mean another device, and the id another environment, by the time of the
+            // answer.
+            calls_.gate.pass(reply, target,
+                             [&ledger = ledger_, reply, index = index_, wanted, sequence,
+                              uuid = self().facts.uuid] {
+                                 if (ledger.device(index).facts.uuid != uuid ||
+                                     (wanted && ledger.get(*wanted).sequence != sequence))
+                                     core::fail(core::ErrorCode::NoSuchDevice,
+                                                "device {} or its environment changed while "
+                                                "authorisation was given; try again",
+                                                index);
+                                 ledger.detachDevice(index, wanted, reply.caller().uid);
+                                 reply.send();
+                             });
+        });
 }
 
 std::string DeviceObject::UUID() {

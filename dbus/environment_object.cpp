@@ -18,7 +18,7 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr Literal interface { "dev.genv.Environment" };
+constexpr Literal environmentInterface{"dev.genv.Environment"};
 
 // Answers once it is known whether an environment that may have just lost its last process has
 // ended, so that its devices are free for what the caller does next.
@@ -112,14 +112,14 @@ void EnvironmentObject::manage(const Reply<Values...>& reply,
 
 void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::map<std::string, sdbus::Variant> options) {
-    handle<interface, "Attach">(
+    handle<environmentInterface, "Attach">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { attach(context_, reply, self(), std::move(options)); });
 }
 
 void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::vector<uint32_t> indices) {
-    handle<interface, "Detach">(
+    handle<environmentInterface, "Detach">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             core::requireAttached(self(), indices);
             const auto devices = indices.empty() ? self().deviceIndices() : indices;
@@ -139,20 +139,20 @@ void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
 void EnvironmentObject::Configure(sdbus::Result<>&& result,
                                   std::map<std::string, sdbus::Variant> set,
                                   std::vector<std::string> unset) {
-    handle<interface, "Configure">(
+    handle<environmentInterface, "Configure">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             configure(context_, reply, self(), readConfigurationChange(std::move(set), unset));
         });
 }
 
 void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
-    handle<interface, "AddProcess">(
+    handle<environmentInterface, "AddProcess">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { addProcess(context_, reply, self(), pid); });
 }
 
 void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
-    handle<interface, "RemoveProcess">(
+    handle<environmentInterface, "RemoveProcess">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const auto& processes = self().processes;
             if (std::none_of(
@@ -170,13 +170,13 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
 }
 
 void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) {
-    handle<interface, "AddKernel">(
+    handle<environmentInterface, "AddKernel">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { addKernel(context_, reply, self(), kernel); });
 }
 
 void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kernel) {
-    handle<interface, "RemoveKernel">(
+    handle<environmentInterface, "RemoveKernel">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             const auto& kernels = self().kernels;
             if (std::none_of(kernels.begin(), kernels.end(),
@@ -195,7 +195,7 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
 }
 
 void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
-    handle<interface, "Deactivate">(
+    handle<environmentInterface, "Deactivate">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             manage(reply, self().deviceIndices(),
                    [&sharing = context_.sharing, reply](const core::Environment& environment) {
@@ -207,7 +207,7 @@ void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
 }
 
 void EnvironmentObject::Lock(sdbus::Result<sdbus::UnixFd>&& result) {
-    handle<interface, "Lock">(
+    handle<environmentInterface, "Lock">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
             manage(reply, self().deviceIndices(),
                    [&context = context_, reply](const core::Environment& environment) {

@@ -17,7 +17,7 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr Literal interface { "dev.genv.Manager" };
+constexpr Literal managerInterface{"dev.genv.Manager"};
 
 } // namespace
 
@@ -40,28 +40,28 @@ void ManagerObject::emitChanged(const std::vector<std::string>& properties) {
 
 void ManagerObject::Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result,
                              VariantMap options) {
-    handle<interface, "Activate">(
+    handle<managerInterface, "Activate">(
         context_.calls, getObject(), std::move(result),
         [&](const ActivateReply& reply) { activate(context_, reply, std::move(options)); });
 }
 
 EnvironmentRows ManagerObject::ListEnvironments() {
-    return answer<interface, "ListEnvironments">(
+    return answer<managerInterface, "ListEnvironments">(
         context_.calls, getObject(), [this] { return environmentRows(context_.sharing.ledger); });
 }
 
 DeviceRows ManagerObject::ListDevices() {
-    return answer<interface, "ListDevices">(context_.calls, getObject(),
-                                            [this] { return deviceRows(context_.sharing.ledger); });
+    return answer<managerInterface, "ListDevices">(
+        context_.calls, getObject(), [this] { return deviceRows(context_.sharing.ledger); });
 }
 
 AttachmentRows ManagerObject::ListAttachments() {
-    return answer<interface, "ListAttachments">(
+    return answer<managerInterface, "ListAttachments">(
         context_.calls, getObject(), [this] { return attachmentRows(context_.sharing.ledger); });
 }
 
 void ManagerObject::ListProcesses(sdbus::Result<ProcessRows>&& result) {
-    handle<interface, "ListProcesses">(
+    handle<managerInterface, "ListProcesses">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
             withObservation(context_.machine.observer, context_.calls, reply,
                             [&ledger = context_.sharing.ledger, reply](const auto& observation) {
@@ -71,19 +71,19 @@ void ManagerObject::ListProcesses(sdbus::Result<ProcessRows>&& result) {
 }
 
 sdbus::ObjectPath ManagerObject::GetEnvironment(const std::string& id) {
-    return answer<interface, "GetEnvironment">(context_.calls, getObject(), [&] {
+    return answer<managerInterface, "GetEnvironment">(context_.calls, getObject(), [&] {
         return environmentPath(context_.sharing.ledger.get(id).id);
     });
 }
 
 sdbus::ObjectPath ManagerObject::GetDevice(const uint32_t& index) {
-    return answer<interface, "GetDevice">(context_.calls, getObject(), [&] {
+    return answer<managerInterface, "GetDevice">(context_.calls, getObject(), [&] {
         return devicePath(context_.sharing.ledger.device(index).facts.index);
     });
 }
 
 void ManagerObject::GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& result, uint32_t pid) {
-    handle<interface, "GetEnvironmentByPID">(
+    handle<managerInterface, "GetEnvironmentByPID">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { findEnvironmentOf(reply, pid != 0 ? pid : reply.caller().pid); });
 }
@@ -112,7 +112,7 @@ void ManagerObject::findEnvironmentOf(const Reply<sdbus::ObjectPath>& reply, cor
 }
 
 void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {
-    handle<interface, "Snapshot">(
+    handle<managerInterface, "Snapshot">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
             withObservation(context_.machine.observer, context_.calls, reply,
                             [&ledger = context_.sharing.ledger, reply](const auto& observation) {
@@ -122,8 +122,8 @@ void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {
 }
 
 void ManagerObject::GetLimits(sdbus::Result<LimitRows>&& result, uint32_t uid) {
-    handle<interface, "GetLimits">(context_.calls, getObject(), std::move(result),
-                                   [&](const auto& reply) { listLimits(reply, uid); });
+    handle<managerInterface, "GetLimits">(context_.calls, getObject(), std::move(result),
+                                          [&](const auto& reply) { listLimits(reply, uid); });
 }
 
 void ManagerObject::listLimits(const Reply<LimitRows>& reply, core::Uid uid) {
@@ -140,36 +140,37 @@ void ManagerObject::listLimits(const Reply<LimitRows>& reply, core::Uid uid) {
 }
 
 void ManagerObject::Enforce(sdbus::Result<Actions>&& result, VariantMap options) {
-    handle<interface, "Enforce">(
+    handle<managerInterface, "Enforce">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { enforcement_.enforce(reply, std::move(options)); });
 }
 
 void ManagerObject::Execute(sdbus::Result<Actions>&& result, std::string report) {
-    handle<interface, "Execute">(context_.calls, getObject(), std::move(result),
-                                 [&](const auto& reply) { enforcement_.execute(reply, report); });
+    handle<managerInterface, "Execute">(
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { enforcement_.execute(reply, report); });
 }
 
 void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
-    handle<interface, "TerminateProcess">(
+    handle<managerInterface, "TerminateProcess">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { terminateProcess(context_, reply, pid); });
 }
 
 QueueRows ManagerObject::ListQueue() {
-    return answer<interface, "ListQueue">(context_.calls, getObject(),
-                                          [this] { return queueRows(context_.sharing.ledger); });
+    return answer<managerInterface, "ListQueue">(
+        context_.calls, getObject(), [this] { return queueRows(context_.sharing.ledger); });
 }
 
 void ManagerObject::ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
                                VariantMap filter) {
-    handle<interface, "ListEvents">(
+    handle<managerInterface, "ListEvents">(
         context_.calls, getObject(), std::move(result),
         [&](const auto& reply) { histories_.list(reply, since, until, std::move(filter)); });
 }
 
 void ManagerObject::Reload(sdbus::Result<>&& result) {
-    handle<interface, "Reload">(
+    handle<managerInterface, "Reload">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
             context_.calls.gate.pass(reply, {}, [&settings = context_.settings, reply] {
                 settings.reload(reply.caller().uid);
