@@ -6,6 +6,7 @@
 #include "core/supposition.hpp"
 #include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
+#include "dbus/operation.hpp"
 #include "dbus/paths.hpp"
 #include "dbus/waiting_calls.hpp"
 
@@ -76,26 +77,17 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
 }
 
 // One call of Activate on its way; kept alive by the functions that wait for the next step.
-class Activation : public std::enable_shared_from_this<Activation> {
+class Activation : public Operation<Activation, ActivateReply> {
   public:
     Activation(const Context& context, ActivateReply reply, Wanted wanted)
-        : context_(context), reply_(std::move(reply)), wanted_(std::move(wanted)) {}
-
-    // A step that comes later: guarded, and with this kept alive until then.
-    template <typename Function>
-    auto later(Function function) {
-        return reply_.later(
-            [self = shared_from_this(), function = std::move(function)](auto&&... arguments) {
-                function(std::forward<decltype(arguments)>(arguments)...);
-            });
-    }
+        : Operation(std::move(reply)), context_(context), wanted_(std::move(wanted)) {}
 
     void start() {
         requireOwnerOfId();
         // Whether it is joined or a new one starts is known once its end is decided.
         if (joined() != nullptr && joined()->pendingEnd &&
             context_.sharing.lingering.isSettling() && !std::exchange(hasSettled_, true)) {
-            context_.sharing.lingering.whenSettled(later([this] { start(); }));
+            context_.sharing.lingering.whenSettled(later(&Activation::start));
             return;
         }
         if (wanted_.waiting.wait)
@@ -108,7 +100,7 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
   private:
-    [[nodiscard]] core::Uid actor() const { return reply_.caller().uid; }
+    [[nodiscard]] core::Uid actor() const { return caller().uid; }
 
     void requireOwnerOfId() const {
         const core::Environment* existing =
@@ -120,45 +112,50 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     void findKernel() {
-        context_.machine.kernels.find(
-            actor(), wanted_.owner, *wanted_.kernel, reply_.caller().pid,
-            later([this](const core::Kernels::Found& found) {
-                const core::ProcessIdentity process = foundKernel(*wanted_.kernel, found);
-                context_.machine.processes.pin(
-                    process.pid, actor(), later([this, process](const auto& pinned) {
-                        kernel_ = adoptKernel(context_.machine.processes, *wanted_.kernel, process,
-                                              pinned.get(), wanted_.owner);
-                        learnOwner();
-                    }));
-            }));
+        context_.machine.kernels.find(actor(), wanted_.owner, *wanted_.kernel, caller().pid,
+                                      later(&Activation::pinKernel));
+    }
+
+    void pinKernel(const core::Kernels::Found& found) {
+        kernelProcess_ = foundKernel(*wanted_.kernel, found);
+        context_.machine.processes.pin(kernelProcess_.pid, actor(), later(&Activation::takeKernel));
+    }
+
+    void takeKernel(const core::ProcessRead<core::PinnedProcess>& read) {
+        kernel_ = adoptKernel(context_.machine.processes, *wanted_.kernel, kernelProcess_,
+                              read.get(), wanted_.owner);
+        learnOwner();
     }
 
     void pinProcess() {
-        auto pinned = later([this](const core::ProcessRead<core::PinnedProcess>& read) {
-            process_ = read.get();
-            // Refused before anybody is asked.
-            static_cast<void>(core::adopt(process_, wanted_.owner, actor()));
-            learnOwner();
-        });
         if (wanted_.process) {
             context_.machine.processes.pinDescriptor(wanted_.process->get(), actor(),
-                                                     std::move(pinned));
+                                                     later(&Activation::takeProcess));
             return;
         }
-        const core::Pid pid = wanted_.pid.value_or(reply_.caller().pid);
+        const core::Pid pid = wanted_.pid.value_or(caller().pid);
         if (pid == 0)
             core::fail(core::ErrorCode::InvalidArgs,
                        "give pid or process: the bus does not know the caller's");
-        context_.machine.processes.pin(pid, actor(), std::move(pinned));
+        context_.machine.processes.pin(pid, actor(), later(&Activation::takeProcess));
+    }
+
+    void takeProcess(const core::ProcessRead<core::PinnedProcess>& read) {
+        process_ = read.get();
+        // Refused before anybody is asked.
+        static_cast<void>(core::adopt(process_, wanted_.owner, actor()));
+        learnOwner();
     }
 
     void learnOwner() {
         reading_.reset();
         resume();
-        context_.machine.users.describe(wanted_.owner, later([this](const core::UserInfo& owner) {
-                                            owner_ = owner;
-                                            carryOutRequest();
-                                        }));
+        context_.machine.users.describe(wanted_.owner, later(&Activation::takeOwner));
+    }
+
+    void takeOwner(const core::UserInfo& owner) {
+        owner_ = owner;
+        carryOutRequest();
     }
 
     // A service that was started again is asked again; what waited under an id that the service
@@ -361,9 +358,9 @@ class Activation : public std::enable_shared_from_this<Activation> {
     }
 
     const Context& context_;
-    const ActivateReply reply_;
     Wanted wanted_;
     core::PinnedProcess process_;
+    core::ProcessIdentity kernelProcess_;
     std::optional<core::Kernel> kernel_;
     bool restarts_ = false; ///< the kernel of an environment that is there
     core::UserInfo owner_;

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
+#include "dbus/operation.hpp"
 #include "dbus/waiting_calls.hpp"
 
 #include <memory>
@@ -14,27 +15,28 @@ namespace genv::dbus {
 namespace {
 
 // One call of Attach on its way; kept alive by the functions that wait for the next step.
-class Attaching : public std::enable_shared_from_this<Attaching> {
+class Attaching : public Operation<Attaching, AttachReply> {
   public:
     Attaching(const Context& context, AttachReply reply, const core::Environment& environment,
               AttachOptions wanted)
-        : context_(context), reply_(std::move(reply)), id_(environment.id),
+        : Operation(std::move(reply)), context_(context), id_(environment.id),
           sequence_(environment.sequence), owner_{environment.uid, environment.user, {}},
           wanted_(std::move(wanted)) {}
 
     void start() {
         if (wanted_.waiting.wait)
             present_ = context_.calls.waitingCalls.remember(reply_);
-        context_.machine.users.describe(
-            owner_.uid, reply_.later([self = shared_from_this()](const auto& owner) {
-                self->owner_ = owner;
-                self->carryOutRequest();
-            }));
+        context_.machine.users.describe(owner_.uid, later(&Attaching::takeOwner));
     }
 
   private:
     [[nodiscard]] const core::Environment& environment() const {
         return sameEnvironment(context_.sharing.ledger, id_, sequence_);
+    }
+
+    void takeOwner(const core::UserInfo& owner) {
+        owner_ = owner;
+        carryOutRequest();
     }
 
     void carryOutRequest() {
@@ -92,7 +94,6 @@ class Attaching : public std::enable_shared_from_this<Attaching> {
     void answer() const { reply_.send(environment().deviceIndices()); }
 
     const Context& context_;
-    const AttachReply reply_;
     const core::EnvironmentId id_;
     const std::uint64_t sequence_;
     core::UserInfo owner_;
