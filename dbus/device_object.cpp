@@ -38,15 +38,16 @@ void DeviceObject::write(ManagedObjectsWriter& writer) {
 }
 
 void DeviceObject::emitAdded() {
-    emitInterfacesAddedSignal({Device_adaptor::INTERFACE_NAME});
+    emitInterfacesAddedSignal({raw::InterfaceName{Device_adaptor::INTERFACE_NAME}});
 }
 
 void DeviceObject::emitRemoved() {
-    emitInterfacesRemovedSignal({Device_adaptor::INTERFACE_NAME});
+    emitInterfacesRemovedSignal({raw::InterfaceName{Device_adaptor::INTERFACE_NAME}});
 }
 
 void DeviceObject::emitChanged(const std::vector<std::string>& properties) {
-    emitPropertiesChangedSignal(Device_adaptor::INTERFACE_NAME, properties);
+    emitPropertiesChangedSignal(raw::InterfaceName{Device_adaptor::INTERFACE_NAME},
+                                raw::memberNames(properties));
 }
 
 void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {

@@ -181,7 +181,8 @@ void Enforcement::tell(Ticket ticket, const Actions& actions) {
     if (found == repetitions_.end())
         return; // the caller left
     try {
-        sdbus::Signal signal = manager_.createSignal("dev.genv.Manager", "Enforced");
+        sdbus::Signal signal = manager_.createSignal(raw::InterfaceName{"dev.genv.Manager"},
+                                                     raw::MemberName{"Enforced"});
         signal.setDestination(found->second.busName);
         signal << actions;
         manager_.emitSignal(signal);

@@ -86,16 +86,17 @@ void EnvironmentObject::write(ManagedObjectsWriter& writer) {
 
 void EnvironmentObject::emitAdded() {
     ensureRegistered();
-    emitInterfacesAddedSignal({Environment_adaptor::INTERFACE_NAME});
+    emitInterfacesAddedSignal({raw::InterfaceName{Environment_adaptor::INTERFACE_NAME}});
 }
 
 void EnvironmentObject::emitRemoved() {
-    emitInterfacesRemovedSignal({Environment_adaptor::INTERFACE_NAME});
+    emitInterfacesRemovedSignal({raw::InterfaceName{Environment_adaptor::INTERFACE_NAME}});
 }
 
 void EnvironmentObject::emitChanged(const std::vector<std::string>& properties) {
     ensureRegistered();
-    emitPropertiesChangedSignal(Environment_adaptor::INTERFACE_NAME, properties);
+    emitPropertiesChangedSignal(raw::InterfaceName{Environment_adaptor::INTERFACE_NAME},
+                                raw::memberNames(properties));
 }
 
 template <typename... Values, typename Act>

@@ -49,7 +49,7 @@ const char* busErrorName(core::ErrorCode code) {
 }
 
 sdbus::Error toBusError(const core::Error& error) {
-    return sdbus::Error(busErrorName(error.code()), error.what());
+    return raw::makeError(busErrorName(error.code()), error.what());
 }
 
 core::Error currentRefusal(std::string& fault) {

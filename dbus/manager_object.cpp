@@ -23,7 +23,7 @@ constexpr Literal managerInterface{"dev.genv.Manager"};
 
 ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context,
                              std::string version)
-    : AdaptorInterfaces(connection, contract::managerPath), context_(context),
+    : AdaptorInterfaces(connection, sdbus::ObjectPath{contract::managerPath}), context_(context),
       version_(std::move(version)),
       enforcement_(context.policing.enforcer, context.calls, context.runtime, getObject()),
       histories_(context.machine, context.calls, context.runtime.clock) {
@@ -35,7 +35,8 @@ ManagerObject::~ManagerObject() {
 }
 
 void ManagerObject::emitChanged(const std::vector<std::string>& properties) {
-    emitPropertiesChangedSignal(Manager_adaptor::INTERFACE_NAME, properties);
+    emitPropertiesChangedSignal(raw::InterfaceName{Manager_adaptor::INTERFACE_NAME},
+                                raw::memberNames(properties));
 }
 
 void ManagerObject::Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result,

@@ -28,7 +28,7 @@ BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Con
       clientsLeaving_(watchClients()) {}
 
 sdbus::Slot BusObjects::watchClients() {
-    return calls_.connection->addMatch(disconnections, [this](sdbus::Message& message) {
+    return dbus::raw::addMatch(*calls_.connection, disconnections, [this](sdbus::Message& message) {
         // A rule filters what the bus broadcasts; what somebody sends to this connection alone
         // comes past the bus, and nobody but the bus says who has left.
         if (message.getSender() != dbus::contract::busDriver)

@@ -9,11 +9,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 namespace {
 
 using namespace genv;
+
+/// Why a run failed; nothing for one that did not. Google Benchmark 1.8 calls a failure a way to be
+/// skipped, 1.7 does not.
+template <typename Run>
+std::optional<std::string> failureOf(const Run& run) {
+    if constexpr (requires { run.skip_message; })
+        return run.skipped ? std::optional(run.skip_message) : std::nullopt;
+    else
+        return run.error_occurred ? std::optional(run.error_message) : std::nullopt;
+}
 
 /// Prints the medians as figures.
 class FigureReporter : public benchmark::BenchmarkReporter {
@@ -22,9 +33,9 @@ class FigureReporter : public benchmark::BenchmarkReporter {
 
     void ReportRuns(const std::vector<Run>& runs) override {
         for (const Run& run : runs) {
-            if (run.error_occurred) {
+            if (const auto failure = failureOf(run)) {
                 std::fprintf(stderr, "core_bench: %s: %s\n", run.benchmark_name().c_str(),
-                             run.error_message.c_str());
+                             failure->c_str());
                 failed_ = true;
             } else if (run.run_type == Run::RT_Aggregate && run.aggregate_name == "median") {
                 print(run);

@@ -68,7 +68,7 @@ void measureWrite(benchmark::State& state, FilledStore& filled) {
 void measureReading(benchmark::State& state, FilledStore& filled) {
     for ([[maybe_unused]] auto _ : state) {
         for (const core::Store::Found& found : filled.store().readAll()) {
-            const core::Environment environment = core::decodeState(found.text);
+            core::Environment environment = core::decodeState(found.text);
             benchmark::DoNotOptimize(environment.sequence);
         }
     }

@@ -233,11 +233,10 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
             proxy->callMethodAsync("Activate")
                 .onInterface(client::ManagerProxy::INTERFACE_NAME)
                 .withArguments(client::toDictionary(request))
-                .uponReplyInvoke([&id, done](const sdbus::Error* error,
-                                             const std::string& activated,
+                .uponReplyInvoke([&id, done](dbus::raw::Failure error, const std::string& activated,
                                              const sdbus::ObjectPath&) {
                     id = activated;
-                    done(error);
+                    done(dbus::raw::errorOf(error));
                 });
             return proxy;
         });
@@ -264,10 +263,10 @@ Client::attach(const std::string& id, const AttachOptions& options, const Waitin
         proxy->callMethodAsync("Attach")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
             .withArguments(client::toDictionary(request))
-            .uponReplyInvoke([&indices, done](const sdbus::Error* error,
+            .uponReplyInvoke([&indices, done](dbus::raw::Failure error,
                                               const std::vector<std::uint32_t>& attached) {
                 indices = attached;
-                done(error);
+                done(dbus::raw::errorOf(error));
             });
         return proxy;
     };
@@ -283,13 +282,13 @@ std::optional<Lock> Client::lock(const std::string& id, const Waiting& waiting) 
         auto proxy = connection.proxy(client::environmentPath(id));
         proxy->callMethodAsync("Lock")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
-            .uponReplyInvoke([&lock, done](const sdbus::Error* error, sdbus::UnixFd descriptor) {
+            .uponReplyInvoke([&lock, done](dbus::raw::Failure error, sdbus::UnixFd descriptor) {
                 // What comes over a socket is open for every program that is run from here.
-                if (error == nullptr) {
+                if (!error) {
                     fcntl(descriptor.get(), F_SETFD, FD_CLOEXEC);
                     lock = Lock(descriptor.release());
                 }
-                done(error);
+                done(dbus::raw::errorOf(error));
             });
         return proxy;
     };
@@ -328,7 +327,7 @@ bool Client::extend(const std::string& id, std::chrono::seconds lifetime, const 
         proxy->callMethodAsync("Configure")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
             .withArguments(set, unset)
-            .uponReplyInvoke([done](const sdbus::Error* error) { done(error); });
+            .uponReplyInvoke([done](dbus::raw::Failure error) { done(dbus::raw::errorOf(error)); });
         return proxy;
     };
     return Implementation::aboutEnvironment(id,

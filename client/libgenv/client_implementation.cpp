@@ -10,8 +10,8 @@ using client::Patience;
 
 client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
     const auto get = [&] {
-        sdbus::MethodCall message = managerObject_->createMethodCall(
-            "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+        sdbus::MethodCall message = dbus::raw::makeCall(
+            *managerObject_, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
         if (starts == client::StartsService::No)
             client::Connection::startNoService(message);
         sdbus::MethodReply reply = managerObject_->callMethod(message);

@@ -68,15 +68,15 @@ Connection::Connection(BusAddress address) : address_(std::move(address)) {
 }
 
 std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& path) {
-    return sdbus::createProxy(*bus_, contract::busName, path);
+    return proxy(contract::busName, path);
 }
 
 std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& name, const std::string& path) {
-    return sdbus::createProxy(*bus_, name, path);
+    return dbus::raw::makeProxy(*bus_, name, path);
 }
 
-sdbus::Slot Connection::addMatch(const std::string& rule, sdbus::message_handler handler) {
-    return bus_->addMatch(rule, std::move(handler));
+sdbus::Slot Connection::addMatch(const std::string& rule, dbus::raw::MessageHandler handler) {
+    return dbus::raw::addMatch(*bus_, rule, std::move(handler));
 }
 
 void Connection::startNoService(const sdbus::MethodCall& message) {
@@ -89,7 +89,7 @@ void Connection::allowInteraction(bool allow) {
 }
 
 void Connection::handleArrived() {
-    while (bus_->processPendingRequest()) {
+    while (dbus::raw::processPending(*bus_)) {
     }
 }
 

@@ -48,7 +48,7 @@ class Connection {
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& name,
                                                        const std::string& path);
     /// Hears messages that match, until the result is destroyed.
-    [[nodiscard]] sdbus::Slot addMatch(const std::string& rule, sdbus::message_handler handler);
+    [[nodiscard]] sdbus::Slot addMatch(const std::string& rule, dbus::raw::MessageHandler handler);
 
     /// Makes a call fail where there is no service, instead of starting one.
     static void startNoService(const sdbus::MethodCall& message);

@@ -19,8 +19,8 @@ template <typename Value>
 Value property(const Dictionary& properties, const char* name) {
     const auto found = properties.find(name);
     if (found == properties.end())
-        throw sdbus::Error(contract::error::failed,
-                           std::string("the service's answer lacks the property ") + name);
+        throw dbus::raw::makeError(contract::error::failed,
+                                   std::string("the service's answer lacks the property ") + name);
     return found->second.get<Value>();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -32,7 +33,8 @@ struct Opened : sdbus::Message {
 // A connection has to make a message, which is never sent.
 sd_bus* busOf(sdbus::IConnection& connection) {
     const auto object = sdbus::createObject(connection, sdbus::ObjectPath{contract::managerPath});
-    const sdbus::Signal signal = object->createSignal(contract::busName, "QueueChanged");
+    const sdbus::Signal signal =
+        object->createSignal(InterfaceName{contract::busName}, MemberName{"QueueChanged"});
     return sd_bus_message_get_bus(Opened::get(signal));
 }
 
@@ -207,7 +209,94 @@ class Measurement {
     CallSize size_;
 };
 
+#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
+sdbus::Message currentMessage(const sdbus::IObject& object) {
+    return object.getCurrentlyProcessedMessage();
+}
+#else
+const sdbus::Message& currentMessage(const sdbus::IObject& object) {
+    return *object.getCurrentlyProcessedMessage();
+}
+#endif
+
 } // namespace
+
+#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
+sdbus::Error makeError(const char* name, const std::string& text) {
+    return {sdbus::Error::Name{name}, text};
+}
+
+std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
+                                         const std::string& path) {
+    return sdbus::createProxy(connection, sdbus::ServiceName{service}, sdbus::ObjectPath{path});
+}
+
+sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
+    return proxy.createMethodCall(InterfaceName{interface}, MemberName{member});
+}
+
+void listen(sdbus::IProxy& /*proxy*/) {} // it has since it was given them
+
+sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
+                     MessageHandler handler) {
+    return connection.addMatch(
+        rule, [handler = std::move(handler)](sdbus::Message message) { handler(message); },
+        sdbus::return_slot);
+}
+
+void requestName(sdbus::IConnection& connection, const char* name) {
+    connection.requestName(sdbus::ServiceName{name});
+}
+
+bool processPending(sdbus::IConnection& connection) {
+    return connection.processPendingEvent();
+}
+
+std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollData& data) {
+    return data.timeout == std::chrono::microseconds::max() ? std::nullopt
+                                                            : std::optional(data.timeout);
+}
+#else
+sdbus::Error makeError(const char* name, const std::string& text) {
+    return {name, text};
+}
+
+std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
+                                         const std::string& path) {
+    return sdbus::createProxy(connection, service, path);
+}
+
+sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
+    return proxy.createMethodCall(interface, member);
+}
+
+void listen(sdbus::IProxy& proxy) {
+    proxy.finishRegistration();
+}
+
+sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
+                     MessageHandler handler) {
+    return connection.addMatch(rule, std::move(handler));
+}
+
+void requestName(sdbus::IConnection& connection, const char* name) {
+    connection.requestName(name);
+}
+
+bool processPending(sdbus::IConnection& connection) {
+    return connection.processPendingRequest();
+}
+
+std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollData& data) {
+    return data.timeout_usec == std::numeric_limits<std::uint64_t>::max()
+               ? std::nullopt
+               : std::optional(std::chrono::microseconds(data.timeout_usec));
+}
+#endif
+
+std::vector<MemberName> memberNames(const std::vector<std::string>& names) {
+    return {names.begin(), names.end()};
+}
 
 void Unreference::operator()(sd_bus_message* message) const noexcept {
     sd_bus_message_unref(message);
@@ -242,7 +331,7 @@ Message::Message(sd_bus_message* message) : message_(sd_bus_message_ref(message)
 Message::Message(const sdbus::Message& message) : Message(Opened::get(message)) {}
 
 Message Message::beingProcessed(const sdbus::IObject& object) {
-    return Message(*object.getCurrentlyProcessedMessage());
+    return Message(currentMessage(object));
 }
 
 bool Message::isCall() const {

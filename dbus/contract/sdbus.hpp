@@ -4,9 +4,11 @@
 // itself, and what differs between versions of sdbus-c++.
 //
 // sdbus-c++ shows neither the sd_bus of a connection nor the sd_bus_message of a message. In
-// versions 1.2 and 2 a message keeps its sd_bus_message in the protected member `msg_`, which a
+// versions 1 and 2 a message keeps its sd_bus_message in the protected member `msg_`, which a
 // derived class may name; and an sd_bus_message knows its sd_bus. Only sdbus.cpp reaches for them.
-// Version 2 can also make a connection from an sd_bus (createBusConnection(sd_bus*)); 1.2 cannot.
+//
+// Version 2 has types for the names of D-Bus, for which 1 takes any text, other names for what a
+// loop does, and another type for what a call failed with.
 //
 // A failure throws sdbus::Error, unless the function says otherwise.
 #pragma once
@@ -30,6 +32,59 @@ struct sd_bus_slot;
 
 namespace genv::dbus::raw {
 
+#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
+using InterfaceName = sdbus::InterfaceName;
+using MemberName = sdbus::MemberName; ///< of a method, a signal or a property
+/// What an asynchronous call failed with, as its handler takes it.
+using Failure = std::optional<sdbus::Error>;
+inline const sdbus::Error* errorOf(const Failure& failure) {
+    return failure ? &*failure : nullptr;
+}
+
+/// The signature of values of these types, one after the other.
+template <typename... Values>
+std::string signatureOf() {
+    std::string signature;
+    (signature.append(sdbus::signature_of_v<Values>.data(), sdbus::signature_of_v<Values>.size()),
+     ...);
+    return signature;
+}
+#else
+using InterfaceName = std::string;
+using MemberName = std::string;
+using Failure = const sdbus::Error*;
+inline const sdbus::Error* errorOf(Failure failure) {
+    return failure;
+}
+
+template <typename... Values>
+std::string signatureOf() {
+    return (std::string() + ... + sdbus::signature_of<Values>::str());
+}
+#endif
+
+/// An error of D-Bus with this name and text.
+sdbus::Error makeError(const char* name, const std::string& text);
+/// A proxy of an object. The connection outlives it.
+std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
+                                         const std::string& path);
+/// A call of a method, yet to be sent.
+sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member);
+/// Begins to listen for the signals that a proxy was given handlers for.
+void listen(sdbus::IProxy& proxy);
+using MessageHandler = std::function<void(sdbus::Message&)>;
+/// The handler gets the messages that a rule matches for as long as the result lives.
+[[nodiscard]] sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
+                                   MessageHandler handler);
+void requestName(sdbus::IConnection& connection, const char* name);
+/// Sends and receives what can be, and handles one message. False when there was nothing to do.
+bool processPending(sdbus::IConnection& connection);
+/// When processPending() has to be called at the latest, on CLOCK_MONOTONIC; 0 for at once, and
+/// nothing for never.
+[[nodiscard]] std::optional<std::chrono::microseconds>
+dueOf(const sdbus::IConnection::PollData& data);
+std::vector<MemberName> memberNames(const std::vector<std::string>& names);
+
 struct Unreference {
     void operator()(sd_bus_message* message) const noexcept;
     void operator()(sd_bus_slot* slot) const noexcept;
@@ -49,12 +104,6 @@ struct CallSize {
     std::size_t values = 0;
     std::size_t bytes = 0; ///< of path and arguments, about
 };
-
-/// The signature of values of these types, one after the other.
-template <typename... Values>
-std::string signatureOf() {
-    return (std::string() + ... + sdbus::signature_of<Values>::str());
-}
 
 /// Writes values into a message without an sdbus::Variant for each property, of which there may be
 /// a hundred thousand.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/loop/bus_source.hpp"
 
+#include "dbus/contract/sdbus.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <utility>
 
 namespace genv::service {
@@ -85,10 +86,11 @@ bool BusSource::isReady() {
             watched_ = wanted;
             g_source_modify_unix_fd(source_, tag_, wanted);
         }
-        if (data.timeout_usec == 0)
-            return true; // messages are queued already, and no descriptor will say so
-        if (data.timeout_usec != std::numeric_limits<std::uint64_t>::max())
-            due_ = static_cast<gint64>(data.timeout_usec);
+        if (const auto due = dbus::raw::dueOf(data)) {
+            if (due->count() == 0)
+                return true; // messages are queued already, and no descriptor will say so
+            due_ = due->count();
+        }
         if (const auto wait = intake_.untilNext()) {
             const gint64 next = g_get_monotonic_time() +
                                 std::chrono::ceil<std::chrono::microseconds>(*wait).count();
@@ -106,7 +108,7 @@ bool BusSource::read() {
     const gint64 until = g_get_monotonic_time() + longestReading;
     do {
         intake_.begin();
-        if (!connection_.processPendingRequest())
+        if (!dbus::raw::processPending(connection_))
             return false;
         if (!intake_.tookLast())
             return true;
@@ -122,7 +124,7 @@ void BusSource::process() {
         }
         intake_.serveNext();
         // Flushing what could not be sent before comes first.
-        while (intake_.isServing() && connection_.processPendingRequest()) {
+        while (intake_.isServing() && dbus::raw::processPending(connection_)) {
         }
     } catch (const sdbus::Error&) {
         close();

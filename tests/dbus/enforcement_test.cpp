@@ -40,7 +40,8 @@ class RepeatedEnforcement : public ContextTest {
         static const auto connection = sdbus::createSystemBusConnection();
         return *connection;
     }
-    std::unique_ptr<sdbus::IObject> manager = sdbus::createObject(bus(), "/dev/genv/Manager");
+    std::unique_ptr<sdbus::IObject> manager =
+        sdbus::createObject(bus(), sdbus::ObjectPath{"/dev/genv/Manager"});
     dbus::Enforcement enforcement{enforcer, context.calls, context.runtime, *manager};
 };
 

@@ -27,10 +27,10 @@ constexpr const char* refusalName = "dev.genv.Error.Busy";
 
 class BeneathSdbus : public ::testing::Test {
   protected:
-    BeneathSdbus() { connection->requestName(dbus::contract::busName); }
+    BeneathSdbus() { raw::requestName(*connection, dbus::contract::busName); }
 
     void process() {
-        while (connection->processPendingRequest()) {
+        while (raw::processPending(*connection)) {
         }
     }
     void processUntil(const std::function<bool()>& done) {
@@ -187,9 +187,9 @@ TEST_F(BeneathSdbus, TheBusTellsWhoIsBehindAConnection) {
 }
 
 TEST_F(BeneathSdbus, CallsAreMeasuredBeforeAnythingIsReadFromThem) {
-    const auto proxy = sdbus::createProxy(*connection, dbus::contract::busName, "/ab");
+    const auto proxy = raw::makeProxy(*connection, dbus::contract::busName, "/ab");
     const auto sizeOf = [&](const auto& argument, const raw::CallSize& most) {
-        auto message = proxy->createMethodCall("dev.genv.Manager", "Measured");
+        auto message = raw::makeCall(*proxy, "dev.genv.Manager", "Measured");
         message << argument;
         message.seal();
         const raw::Message call(message);

@@ -38,7 +38,7 @@ struct NoLog : core::Log {
 // A service that knows nothing but Ping.
 class BusSourceTest : public ::testing::Test {
   protected:
-    BusSourceTest() { connection->requestName(dbus::contract::busName); }
+    BusSourceTest() { dbus::raw::requestName(*connection, dbus::contract::busName); }
     ~BusSourceTest() override { g_main_context_set_poll_func(nullptr, nullptr); }
 
     void send(int count) {

@@ -113,12 +113,12 @@ service::NvmlSettings NvmlTest::hastySettings() const {
     return result;
 }
 
-const core::DeviceSample& deviceOf(const core::GpuSample& sample, const std::string& uuid) {
+const core::DeviceSample& deviceOf(const core::GpuSample& sample, std::string_view uuid) {
     for (const core::DeviceSample& device : sample.devices) {
         if (device.facts.uuid == uuid)
             return device;
     }
-    throw std::runtime_error("no device " + uuid);
+    throw std::runtime_error("no device " + std::string(uuid));
 }
 
 std::vector<std::string> usesOf(const core::GpuSample& sample, const std::string& uuid) {

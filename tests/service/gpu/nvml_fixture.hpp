@@ -62,7 +62,7 @@ class NvmlTest : public testing::Test {
 };
 
 /// The device of this UUID. Fails the test when there is none.
-const core::DeviceSample& deviceOf(const core::GpuSample& sample, const std::string& uuid);
+const core::DeviceSample& deviceOf(const core::GpuSample& sample, std::string_view uuid);
 
 /// "pid:bytes", or "pid:?", of each use of this device, in the order of the pids.
 std::vector<std::string> usesOf(const core::GpuSample& sample, const std::string& uuid);

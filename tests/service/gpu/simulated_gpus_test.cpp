@@ -198,7 +198,8 @@ TEST_F(SimulatedProcesses, UseEveryDeviceWhereThatIsAskedFor) {
     std::ofstream(proc_ / "3" / "environ") << "CUDA_VISIBLE_DEVICES=0";
     const Variables all{{nameVariable, "work"}, {"GENV_MOCK_COMPUTE_APPS_DEVICES", "all"}};
     EXPECT_EQ(find(all), (std::vector<core::Pid>{3, 3}));
-    EXPECT_ANY_THROW(find({{nameVariable, "work"}, {"GENV_MOCK_COMPUTE_APPS_DEVICES", "some"}}));
+    EXPECT_ANY_THROW(static_cast<void>(
+        find({{nameVariable, "work"}, {"GENV_MOCK_COMPUTE_APPS_DEVICES", "some"}})));
 }
 
 TEST_F(SimulatedProcesses, MayEndWhileTheyAreLookedAt) {
