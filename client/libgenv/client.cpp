@@ -3,6 +3,7 @@
 
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/conversions.hpp"
+#include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 
@@ -194,14 +195,14 @@ void Client::history(const HistoryQuery& query,
     const auto microseconds = [](Time time) {
         return static_cast<std::uint64_t>(time.time_since_epoch().count());
     };
-    client::Dictionary filter = client::toDictionary(query);
+    HistoryQuery::Values wanted = query.values();
     for (;;) {
         const auto page =
             implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
                 std::vector<HistoryEvent> events;
-                for (const client::Dictionary& event :
-                     manager.ListEvents(microseconds(query.since),
-                                        query.until ? microseconds(*query.until) : 0, filter))
+                for (const client::Dictionary& event : manager.ListEvents(
+                         microseconds(wanted.since), wanted.until ? microseconds(*wanted.until) : 0,
+                         wanted.arguments))
                     events.push_back(client::toHistoryEvent(event));
                 return events;
             });
@@ -209,12 +210,12 @@ void Client::history(const HistoryQuery& query,
             return;
         for (const HistoryEvent& event : page)
             take(event);
-        filter["after"] = sdbus::Variant(page.back().cursor);
+        wanted.arguments["after"] = sdbus::Variant(page.back().cursor);
     }
 }
 
 std::string Client::activate(const ActivateOptions& options) {
-    if (options.wait)
+    if (options.waits())
         return *activate(options, Waiting{});
     return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
         return std::get<0>(manager.Activate(client::toDictionary(options)));
@@ -224,11 +225,11 @@ std::string Client::activate(const ActivateOptions& options) {
 std::optional<std::string> Client::activate(const ActivateOptions& options,
                                             const Waiting& waiting) {
     std::string id;
-    const TimeLeft left(options.timeout);
+    const TimeLeft left(options.timeout());
     const bool answered = implementation_->wait(
         waiting, [&](client::Connection& connection, const client::WaitingCall::Answered& done) {
             ActivateOptions request = options;
-            request.timeout = left.get();
+            request.setTimeout(left.get());
             auto proxy = connection.proxy(contract::managerPath);
             proxy->callMethodAsync("Activate")
                 .onInterface(client::ManagerProxy::INTERFACE_NAME)
@@ -244,7 +245,7 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
 }
 
 std::vector<std::uint32_t> Client::attach(const std::string& id, const AttachOptions& options) {
-    if (options.wait)
+    if (options.waits())
         return *attach(id, options, Waiting{});
     return implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
         return client::EnvironmentProxy(proxy).Attach(client::toDictionary(options));
@@ -254,11 +255,11 @@ std::vector<std::uint32_t> Client::attach(const std::string& id, const AttachOpt
 std::optional<std::vector<std::uint32_t>>
 Client::attach(const std::string& id, const AttachOptions& options, const Waiting& waiting) {
     std::vector<std::uint32_t> indices;
-    const TimeLeft left(options.timeout);
+    const TimeLeft left(options.timeout());
     const auto send = [&](client::Connection& connection,
                           const client::WaitingCall::Answered& done) {
         AttachOptions request = options;
-        request.timeout = left.get();
+        request.setTimeout(left.get());
         auto proxy = connection.proxy(client::environmentPath(id));
         proxy->callMethodAsync("Attach")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
@@ -306,27 +307,22 @@ std::vector<std::uint32_t> Client::detach(const std::string& id,
 
 void Client::configure(const std::string& id, const ConfigurationChange& change) {
     implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
-        const auto [set, unset] = client::toArguments(change);
-        client::EnvironmentProxy(proxy).Configure(set, unset);
+        client::EnvironmentProxy(proxy).Configure(change.values().arguments, change.values().unset);
     });
 }
 
 void Client::extend(const std::string& id, std::chrono::seconds lifetime) {
-    ConfigurationChange change;
-    change.lifetime = lifetime;
-    configure(id, change);
+    configure(id, ConfigurationChange().setLifetime(lifetime));
 }
 
 bool Client::extend(const std::string& id, std::chrono::seconds lifetime, const Waiting& waiting) {
-    ConfigurationChange change;
-    change.lifetime = lifetime;
-    const auto [set, unset] = client::toArguments(change);
-    const auto send = [&, &set = set, &unset = unset](client::Connection& connection,
-                                                      const client::WaitingCall::Answered& done) {
+    const ConfigurationChange change = ConfigurationChange().setLifetime(lifetime);
+    const auto send = [&](client::Connection& connection,
+                          const client::WaitingCall::Answered& done) {
         auto proxy = connection.proxy(client::environmentPath(id));
         proxy->callMethodAsync("Configure")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
-            .withArguments(set, unset)
+            .withArguments(change.values().arguments, change.values().unset)
             .uponReplyInvoke([done](dbus::raw::Failure error) { done(dbus::raw::errorOf(error)); });
         return proxy;
     };
@@ -382,7 +378,7 @@ void Client::reload() {
 
 std::vector<EnforcementAction> Client::enforce(const EnforceOptions& options) {
     return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
-        return client::toActions(manager.Enforce(client::toDictionary(options)));
+        return client::toActions(manager.Enforce(options.values().arguments));
     });
 }
 

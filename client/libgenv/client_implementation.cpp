@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/client_implementation.hpp"
 
+#include "client/libgenv/option_values.hpp"
+
 #include <algorithm>
 
 namespace genv {
@@ -118,7 +120,7 @@ std::optional<Notice> Client::Implementation::nextNotice(int stopDescriptor) {
 std::vector<EnforcementAction>
 Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
                                           std::chrono::seconds interval) {
-    client::Dictionary dictionary = client::toDictionary(options);
+    client::Dictionary dictionary = options.values().arguments;
     dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
     repeatedEnforcement_.reset();
     return connection_.callService(Patience::Endless, [&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/conversions.hpp"
 
+#include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/sdbus.hpp"
@@ -44,28 +45,6 @@ std::optional<Value> detail(const Dictionary& details, const char* name) {
     return found->second.get<Value>();
 }
 
-std::optional<std::uint64_t> secondsOf(const std::optional<std::chrono::seconds>& span) {
-    if (!span)
-        return std::nullopt;
-    return static_cast<std::uint64_t>(span->count());
-}
-
-template <typename Value>
-void put(Dictionary& dictionary, const char* key, const std::optional<Value>& value) {
-    if (value)
-        dictionary.emplace(key, sdbus::Variant(*value));
-}
-
-// A part of a configuration that changes: into the one argument or the other.
-template <typename Value>
-void put(std::pair<Dictionary, std::vector<std::string>>& arguments, const char* key,
-         const std::optional<std::optional<Value>>& change) {
-    if (change && *change)
-        put(arguments.first, key, *change);
-    else if (change)
-        arguments.second.emplace_back(key);
-}
-
 template <typename Value>
 std::string listText(const std::vector<Value>& values) {
     std::string text;
@@ -97,18 +76,6 @@ std::optional<std::chrono::microseconds> spanOf(const Dictionary& details, const
 }
 
 } // namespace
-
-Dictionary toDictionary(const HistoryQuery& query) {
-    Dictionary dictionary;
-    put(dictionary, "uid", query.uid);
-    if (query.everybody)
-        dictionary.emplace("all", sdbus::Variant(true));
-    put(dictionary, "environment", query.environment);
-    put(dictionary, "device", query.deviceUuid);
-    if (!query.kinds.empty())
-        dictionary.emplace("kinds", sdbus::Variant(query.kinds));
-    return dictionary;
-}
 
 HistoryEvent toHistoryEvent(const Dictionary& event) {
     HistoryEvent row;
@@ -146,86 +113,21 @@ HistoryEvent toHistoryEvent(const Dictionary& event) {
 
 namespace {
 
-// One device is named as every service understands it.
-template <typename Value>
-void putNamed(Dictionary& dictionary, const char* one, const char* several,
-              const std::vector<Value>& values) {
-    if (values.size() == 1)
-        dictionary.emplace(one, sdbus::Variant(values.front()));
-    else if (!values.empty())
-        dictionary.emplace(several, sdbus::Variant(values));
+// A timeout is that of a wait.
+Dictionary withoutStrayTimeout(Dictionary arguments) {
+    if (!arguments.contains("wait"))
+        arguments.erase("timeout");
+    return arguments;
 }
 
 } // namespace
 
 Dictionary toDictionary(const ActivateOptions& options) {
-    Dictionary dictionary;
-    put(dictionary, "id", options.id);
-    put(dictionary, "name", options.configuration.name);
-    put(dictionary, "gpus", options.configuration.gpus);
-    put(dictionary, "gpu-memory", options.configuration.gpuMemoryBytes);
-    put(dictionary, "pid", options.pid);
-    put(dictionary, "kernel", options.kernel);
-    put(dictionary, "attach", options.attach);
-    if (!options.indices.empty())
-        dictionary.emplace("indices", sdbus::Variant(options.indices));
-    if (!options.uuids.empty())
-        dictionary.emplace("uuids", sdbus::Variant(options.uuids));
-    put(dictionary, "model", options.model);
-    put(dictionary, "uid", options.uid);
-    if (options.overSubscribe)
-        dictionary.emplace("over-subscribe", sdbus::Variant(true));
-    if (options.wait) {
-        dictionary.emplace("wait", sdbus::Variant(true));
-        put(dictionary, "timeout", secondsOf(options.timeout));
-    }
-    put(dictionary, "lifetime", secondsOf(options.lifetime));
-    return dictionary;
+    return withoutStrayTimeout(options.values().arguments);
 }
 
 Dictionary toDictionary(const AttachOptions& options) {
-    Dictionary dictionary;
-    put(dictionary, "count", options.count);
-    putNamed(dictionary, "index", "indices", options.indices);
-    putNamed(dictionary, "uuid", "uuids", options.uuids);
-    put(dictionary, "model", options.model);
-    if (options.overSubscribe)
-        dictionary.emplace("over-subscribe", sdbus::Variant(true));
-    if (options.wait) {
-        dictionary.emplace("wait", sdbus::Variant(true));
-        put(dictionary, "timeout", secondsOf(options.timeout));
-    }
-    put(dictionary, "lifetime", secondsOf(options.lifetime));
-    if (options.exact)
-        dictionary.emplace("exact", sdbus::Variant(true));
-    return dictionary;
-}
-
-Dictionary toDictionary(const EnforceOptions& options) {
-    Dictionary dictionary{{"terminate", sdbus::Variant(options.terminate)}};
-    for (const auto& [rule, isOn] : options.rules)
-        dictionary.emplace(rule, sdbus::Variant(isOn));
-    for (const auto& [limit, count] : options.counts)
-        dictionary.emplace(limit, sdbus::Variant(count));
-    for (const auto& [limit, amount] : options.amounts)
-        dictionary.emplace(limit, sdbus::Variant(amount));
-    if (!options.maxDevicesForUser.empty())
-        dictionary.emplace("max-devices-for-user", sdbus::Variant(options.maxDevicesForUser));
-    if (options.dryRun)
-        dictionary.emplace("dry-run", sdbus::Variant(true));
-    return dictionary;
-}
-
-std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationChange& change) {
-    std::pair<Dictionary, std::vector<std::string>> arguments;
-    put(arguments, "name", change.name);
-    put(arguments, "gpus", change.gpus);
-    put(arguments, "gpu-memory", change.gpuMemoryBytes);
-    std::optional<std::optional<std::uint64_t>> lifetime;
-    if (change.lifetime)
-        lifetime = secondsOf(*change.lifetime);
-    put(arguments, "lifetime", lifetime);
-    return arguments;
+    return withoutStrayTimeout(options.values().arguments);
 }
 
 Environment toEnvironment(const Dictionary& properties) {

@@ -3,6 +3,7 @@
 // bus (0 = unset, the largest = unknown) are known here only.
 #pragma once
 
+#include "genv/options.hpp"
 #include "genv/types.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -17,12 +18,9 @@ using Dictionary = std::map<std::string, sdbus::Variant>;
 /// As GetManagedObjects gives them: path, interface, property.
 using ManagedObjects = std::map<sdbus::ObjectPath, std::map<std::string, Dictionary>>;
 
+/// The options of Activate and Attach as they are sent.
 Dictionary toDictionary(const ActivateOptions& options);
 Dictionary toDictionary(const AttachOptions& options);
-Dictionary toDictionary(const EnforceOptions& options);
-
-/// The two arguments of Configure: what is set and what is unset.
-std::pair<Dictionary, std::vector<std::string>> toArguments(const ConfigurationChange& change);
 
 /// An environment out of all its properties. Throws sdbus::Error where one is missing or of another
 /// type.
@@ -62,8 +60,6 @@ std::optional<Event> toEvent(sdbus::Message& signal);
 /// The arguments of Notice: whom it is for and what it says. Throws sdbus::Error.
 std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal);
 
-/// The filter of ListEvents.
-Dictionary toDictionary(const HistoryQuery& query);
 /// Throws sdbus::Error where something is missing or of another type.
 HistoryEvent toHistoryEvent(const Dictionary& event);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/waiting_call.hpp"
 
+#include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace genv::client {
 
@@ -29,15 +31,17 @@ bool wasInterrupted(const ServiceUnavailable& error) {
 
 } // namespace
 
-WaitingCall::WaitingCall(Connection& listening, const Waiting& waiting)
-    : listening_(listening), waiting_(waiting) {
+WaitingCall::WaitingCall(Connection& listening, Waiting waiting)
+    : listening_(listening), waiting_(std::move(waiting)) {
     const auto note = [this](sdbus::Message&) { hasChanged_ = true; };
     listening_.call(Patience::Usual, [&] {
-        changes_ = std::make_unique<ServiceSignals>(
-            listening_,
-            waiting_.changed ? std::string("interface='") + ManagerProxy::INTERFACE_NAME + "'" : "",
-            note, [this](bool) { hasChanged_ = true; });
-        if (waiting_.changed)
+        changes_ = std::make_unique<ServiceSignals>(listening_,
+                                                    waiting_.values().changed
+                                                        ? std::string("interface='") +
+                                                              ManagerProxy::INTERFACE_NAME + "'"
+                                                        : "",
+                                                    note, [this](bool) { hasChanged_ = true; });
+        if (waiting_.values().changed)
             deviceChanges_ = std::make_unique<ServiceSignals>(
                 listening_,
                 std::string("interface='org.freedesktop.DBus.Properties',path_namespace='") +
@@ -90,16 +94,16 @@ bool WaitingCall::attempt(const Send& send) {
             return answered;
         listening_.call(Patience::Usual, [&] { listening_.handleArrived(); });
         const bool isQuiet = Clock::now() < quietUntil;
-        if (hasChanged_ && waiting_.changed && !isQuiet) {
+        if (hasChanged_ && waiting_.values().changed && !isQuiet) {
             hasChanged_ = false;
-            waiting_.changed();
+            waiting_.values().changed();
             continue; // its calls may have brought messages in
         }
         std::optional<std::chrono::milliseconds> longest;
         if (isQuiet)
             longest = std::chrono::ceil<std::chrono::milliseconds>(quietUntil - Clock::now());
-        stopped =
-            !Connection::waitForArrival(connection, listening_, waiting_.stopDescriptor, longest);
+        stopped = !Connection::waitForArrival(connection, listening_,
+                                              waiting_.values().stopDescriptor, longest);
     }
 }
 
@@ -110,7 +114,7 @@ bool WaitingCall::awaitService(Clock::time_point until) {
         const auto now = Clock::now();
         if (changes_->serviceIsThere() || now >= again)
             return true;
-        if (!Connection::waitForArrival(listening_, listening_, waiting_.stopDescriptor,
+        if (!Connection::waitForArrival(listening_, listening_, waiting_.values().stopDescriptor,
                                         std::chrono::ceil<std::chrono::milliseconds>(again - now)))
             return false;
     }

@@ -22,8 +22,8 @@ class WaitingCall {
     /// Sends the call on this connection, and returns the proxy that the reply comes through.
     using Send = std::function<std::unique_ptr<sdbus::IProxy>(Connection&, const Answered&)>;
 
-    /// The client's connection and `waiting` must outlive it. Throws Error.
-    WaitingCall(Connection& listening, const Waiting& waiting);
+    /// The client's connection must outlive it. Throws Error.
+    WaitingCall(Connection& listening, Waiting waiting);
 
     /// Sends and waits; again after a restart of the service. False: it was given up. Throws Error.
     bool run(const Send& send);
@@ -35,7 +35,7 @@ class WaitingCall {
     bool awaitService(Clock::time_point until);
 
     Connection& listening_;
-    const Waiting& waiting_;
+    const Waiting waiting_;
     bool hasChanged_ = true;
     std::unique_ptr<ServiceSignals> changes_;
     std::unique_ptr<ServiceSignals> deviceChanges_;

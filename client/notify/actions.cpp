@@ -105,7 +105,8 @@ Message extend(const Action& action) {
         const auto lifetime =
             std::chrono::ceil<std::chrono::seconds>(std::max<core::WallTime::duration>(left, 0s)) +
             extension;
-        if (!client.extend(action.environment, lifetime, Waiting{givingUp.descriptor(), {}}))
+        if (!client.extend(action.environment, lifetime,
+                           Waiting().setStopDescriptor(givingUp.descriptor())))
             return failure(title, noAnswer, {});
         const auto expires = client.environment(action.environment).expires;
         return {
@@ -132,9 +133,8 @@ Message attachAgain(const Action& action) {
         const GivingUp givingUp;
         for (const NamedDevice& device : action.devices) {
             current = device.index;
-            AttachOptions options;
-            options.uuids = {device.uuid};
-            if (!client.attach(action.environment, options, Waiting{givingUp.descriptor(), {}}))
+            if (!client.attach(action.environment, AttachOptions().setUuids({device.uuid}),
+                               Waiting().setStopDescriptor(givingUp.descriptor())))
                 throw Error("org.freedesktop.DBus.Error.Timeout", noAnswer);
             attached.push_back(device.index);
         }

@@ -131,69 +131,6 @@ TEST(Conversions, RefuseAnAnswerThatLacksSomethingOrHasAnotherType) {
     EXPECT_THROW(toEnvironment(other), sdbus::Error);
 }
 
-TEST(Conversions, SendWhatIsSetAndNothingElse) {
-    EXPECT_TRUE(toDictionary(ActivateOptions{}).empty());
-    EXPECT_TRUE(toDictionary(AttachOptions{}).empty());
-    AttachOptions attach;
-    attach.count = 2;
-    attach.overSubscribe = true;
-    const Dictionary dictionary = toDictionary(attach);
-    EXPECT_EQ(dictionary.size(), 2U);
-    EXPECT_EQ(dictionary.at("count").get<std::uint32_t>(), 2U);
-    EXPECT_TRUE(dictionary.at("over-subscribe").get<bool>());
-    attach.exact = true;
-    EXPECT_TRUE(toDictionary(attach).at("exact").get<bool>());
-}
-
-TEST(Conversions, NameDevicesAsEveryServiceUnderstandsIt) {
-    AttachOptions one;
-    one.indices = {2};
-    EXPECT_EQ(toDictionary(one).at("index").get<std::uint32_t>(), 2U);
-    one.indices.clear();
-    one.uuids = {"GPU-1"};
-    EXPECT_EQ(toDictionary(one).at("uuid").get<std::string>(), "GPU-1");
-    one.uuids.emplace_back("GPU-2");
-    EXPECT_EQ(toDictionary(one).at("uuids").get<std::vector<std::string>>(), one.uuids);
-    ActivateOptions activation;
-    activation.indices = {0, 3};
-    EXPECT_EQ(toDictionary(activation).at("indices").get<std::vector<std::uint32_t>>(),
-              activation.indices);
-}
-
-TEST(Conversions, SendAWaitAndItsTimeOnlyTogether) {
-    AttachOptions options;
-    options.timeout = std::chrono::seconds{5};
-    EXPECT_TRUE(toDictionary(options).empty());
-    options.wait = true;
-    options.lifetime = std::chrono::hours{2};
-    const Dictionary sent = toDictionary(options);
-    EXPECT_EQ(sent.size(), 3U);
-    EXPECT_TRUE(sent.at("wait").get<bool>());
-    EXPECT_EQ(sent.at("timeout").get<std::uint64_t>(), 5U);
-    EXPECT_EQ(sent.at("lifetime").get<std::uint64_t>(), 7200U);
-    ActivateOptions activation;
-    activation.wait = true;
-    EXPECT_EQ(toDictionary(activation).size(), 1U);
-}
-
-TEST(Conversions, SetAndUnsetALease) {
-    ConfigurationChange change;
-    change.lifetime = std::chrono::minutes{1};
-    EXPECT_EQ(toArguments(change).first.at("lifetime").get<std::uint64_t>(), 60U);
-    change.lifetime.emplace();
-    EXPECT_EQ(toArguments(change).second, std::vector<std::string>{"lifetime"});
-}
-
-TEST(Conversions, TellAChangeFromNoChangeAndFromUnsetting) {
-    ConfigurationChange change;
-    change.gpus = std::optional<std::uint32_t>(2);
-    change.name.emplace();
-    const auto [set, unset] = toArguments(change);
-    EXPECT_EQ(set.size(), 1U);
-    EXPECT_EQ(set.at("gpus").get<std::uint32_t>(), 2U);
-    EXPECT_EQ(unset, std::vector<std::string>{"name"});
-}
-
 TEST(Conversions, KnowEnvironmentsByTheirPaths) {
     for (const char* id : {"1573", "a.b:c@d-e_f", "x"})
         EXPECT_EQ(environmentId(environmentPath(id)), id);
@@ -206,30 +143,6 @@ TEST(Conversions, WriteTheDetailsOfNotices) {
     EXPECT_EQ(toText(variant(std::uint32_t{7})), "7");
     EXPECT_EQ(toText(variant(std::vector<std::uint32_t>{1, 2})), "1,2");
     EXPECT_EQ(toText(variant(1.5)), "");
-}
-
-TEST(Conversions, SayOnlyWhichRulesAndLimitsAreGiven) {
-    Dictionary dictionary = toDictionary(EnforceOptions{});
-    EXPECT_EQ(dictionary.size(), 1U);
-    EXPECT_TRUE(dictionary.at("terminate").get<bool>());
-
-    EnforceOptions options;
-    options.rules = {{"env-devices", false}};
-    options.counts = {{"max-devices-per-user", 0}};
-    options.maxDevicesForUser = {{"alice", 2}};
-    options.amounts = {{"max-gpu-memory-per-user", 5}, {"max-lifetime", 7200}};
-    options.dryRun = true;
-    options.terminate = false;
-    dictionary = toDictionary(options);
-    EXPECT_EQ(dictionary.at("max-devices-per-user").get<std::uint32_t>(), 0U);
-    EXPECT_EQ((dictionary.at("max-devices-for-user").get<std::map<std::string, std::uint32_t>>()),
-              options.maxDevicesForUser);
-    EXPECT_EQ(dictionary.at("max-gpu-memory-per-user").get<std::uint64_t>(), 5U);
-    EXPECT_EQ(dictionary.at("max-lifetime").get<std::uint64_t>(), 7200U);
-    EXPECT_TRUE(dictionary.at("dry-run").get<bool>());
-    EXPECT_FALSE(dictionary.at("terminate").get<bool>());
-    EXPECT_FALSE(dictionary.at("env-devices").get<bool>());
-    EXPECT_EQ(dictionary.size(), 7U);
 }
 
 TEST(Conversions, ReadWhatAnEnforcementDid) {

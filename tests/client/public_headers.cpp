@@ -5,10 +5,13 @@
 #include "genv/error.hpp"
 #include "genv/export.hpp"
 #include "genv/lock.hpp"
+#include "genv/options.hpp"
 #include "genv/types.hpp"
 #include "genv/waiting.hpp"
 
-static_assert(genv::ActivateOptions{}.overSubscribe == false);
+#include <type_traits>
+
+static_assert(std::is_nothrow_move_constructible_v<genv::ActivateOptions>);
 
 // What programs have compiled in. From the first release on, a change of any of these is another
 // library: SOVERSION in client/CMakeLists.txt, GENV_1 in exports.map, and data/doc/libgenv.md.
@@ -24,13 +27,14 @@ static_assert(sizeof(genv::ServiceStatus) == 40);
 static_assert(sizeof(genv::Notice) == 112);
 static_assert(sizeof(genv::QueueEntry) == 56);
 static_assert(sizeof(genv::Event) == 264);
-static_assert(sizeof(genv::ActivateOptions) == 296);
-static_assert(sizeof(genv::AttachOptions) == 144);
-static_assert(sizeof(genv::EnforceOptions) == 200);
+static_assert(sizeof(genv::ActivateOptions) == 16);
+static_assert(sizeof(genv::AttachOptions) == 16);
+static_assert(sizeof(genv::EnforceOptions) == 16);
 static_assert(sizeof(genv::EnforcementAction) == 200);
 static_assert(sizeof(genv::Limit) == 24);
-static_assert(sizeof(genv::ConfigurationChange) == 112);
-static_assert(sizeof(genv::Waiting) == 40);
+static_assert(sizeof(genv::ConfigurationChange) == 16);
+static_assert(sizeof(genv::HistoryQuery) == 16);
+static_assert(sizeof(genv::Waiting) == 16);
 static_assert(sizeof(genv::Lock) == 4);
 static_assert(sizeof(genv::Error) == 48);
 static_assert(sizeof(genv::ServiceUnavailable) == 48);

@@ -73,18 +73,14 @@ Configuration projectConfiguration() {
 }
 
 std::string join(Context& context, const std::string& id, std::uint32_t pid) {
-    ActivateOptions options;
-    options.id = id;
-    options.pid = pid;
+    const ActivateOptions options = ActivateOptions().setId(id).setPid(pid);
     return context.authorised([&](Client& client) { return client.activate(options); });
 }
 
-std::string startWithout(Context& context, ActivateOptions options, const char* why) {
-    options.attach = false;
-    options.wait = false;
-    std::string id = requestEnvironment(context, options);
-    warn(fmt::format("The environment is active without the {} GPU(s) that .genv asks for",
-                     *options.configuration.gpus),
+std::string startWithout(Context& context, ActivateOptions options, std::uint32_t gpus,
+                         const char* why) {
+    std::string id = requestEnvironment(context, options.setAttach(false).setWait(false));
+    warn(fmt::format("The environment is active without the {} GPU(s) that .genv asks for", gpus),
          why);
     return id;
 }
@@ -101,33 +97,37 @@ void tellOfGenv1() {
 // folder asks for them, it warns.
 std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid) {
     const Configuration typed = arguments.configuration.read();
-    ActivateOptions options;
-    options.id = arguments.id;
-    options.pid = pid;
-    options.configuration =
+    Configuration wanted =
         merged(typed, arguments.noLoad ? Configuration{} : projectConfiguration());
-    if (arguments.devices.model && !options.configuration.gpus)
-        options.configuration.gpus = 1;
-    options.attach = !arguments.noAttach &&
-                     (arguments.devices.areNamed() || options.configuration.gpus.value_or(0) > 0);
-    options.indices = arguments.devices.indices;
-    options.uuids = arguments.devices.uuids;
-    if (*options.attach)
-        options.model = arguments.devices.model;
-    options.overSubscribe = arguments.overSubscribe;
+    if (arguments.devices.model && !wanted.gpus)
+        wanted.gpus = 1;
+    const std::uint32_t gpus = wanted.gpus.value_or(0);
+    const bool attaches = !arguments.noAttach && (arguments.devices.areNamed() || gpus > 0);
+    ActivateOptions options;
+    options.setId(arguments.id)
+        .setPid(pid)
+        .setName(wanted.name)
+        .setGpus(wanted.gpus)
+        .setGpuMemoryBytes(wanted.gpuMemoryBytes)
+        .setAttach(attaches)
+        .setIndices(arguments.devices.indices)
+        .setUuids(arguments.devices.uuids)
+        .setOverSubscribe(arguments.overSubscribe);
+    if (attaches)
+        options.setModel(arguments.devices.model);
     arguments.waiting.apply(options);
-    options.wait = options.wait && *options.attach;
+    options.setWait(options.waits() && attaches);
     const auto activate = [&] { return requestEnvironment(context, options); };
-    if (!*options.attach || typed.gpus || arguments.devices.isGiven())
+    if (!attaches || typed.gpus || arguments.devices.isGiven())
         return activate();
     try {
         return activate();
     } catch (const ServiceUnavailable&) {
         throw;
     } catch (const Error& error) {
-        return startWithout(context, options, error.what());
+        return startWithout(context, options, gpus, error.what());
     } catch (const Failure& failure) {
-        return startWithout(context, options, failure.what());
+        return startWithout(context, options, gpus, failure.what());
     }
 }
 

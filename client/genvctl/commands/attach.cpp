@@ -22,20 +22,22 @@ namespace genv::ctl {
 namespace {
 
 struct AttachArguments {
-    AttachOptions request;
+    std::optional<std::uint32_t> count;
     DeviceOptions devices;
     WaitingOptions waiting;
     bool configured = false;
+    bool exact = false;
     bool refresh = false;
+    bool overSubscribe = false;
 
     void check() const {
-        const bool isCounted = request.count.has_value() || configured;
-        if (request.count && configured)
+        const bool isCounted = count.has_value() || configured;
+        if (count && configured)
             throw Failure(ExitStatus::Usage, "--count and --config cannot be combined");
-        devices.check(isCounted, request.count ? "--count" : "--config");
-        if (request.exact && devices.areNamed())
+        devices.check(isCounted, count ? "--count" : "--config");
+        if (exact && devices.areNamed())
             throw Failure(ExitStatus::Usage, "--exact cannot be combined with --index and --uuid");
-        if (refresh && (isCounted || devices.isGiven() || request.exact))
+        if (refresh && (isCounted || devices.isGiven() || exact))
             throw Failure(ExitStatus::Usage,
                           "--refresh attaches nothing, so it takes no option that says which GPUs");
     }
@@ -68,10 +70,13 @@ void attach(Context& context, const AttachArguments& arguments) {
             return;
         }
         context.client().listenForNotices(geteuid());
-        AttachOptions request = arguments.request;
-        request.indices = arguments.devices.indices;
-        request.uuids = arguments.devices.uuids;
-        request.model = arguments.devices.model;
+        AttachOptions request;
+        request.setCount(arguments.count)
+            .setIndices(arguments.devices.indices)
+            .setUuids(arguments.devices.uuids)
+            .setModel(arguments.devices.model)
+            .setOverSubscribe(arguments.overSubscribe)
+            .setExact(arguments.exact);
         arguments.waiting.apply(request);
         const std::optional<std::string> before = lastGrant(id);
         const std::vector<std::uint32_t> attached = requestDevices(context, id, request);
@@ -101,13 +106,12 @@ void addAttach(CLI::App& app, Context& context) {
     const auto arguments = std::make_shared<AttachArguments>();
     command->add_flag("--config", arguments->configured,
                       "Attach as many GPUs as are configured (the default)");
-    command->add_option("--count", arguments->request.count, "Attach N GPUs")->type_name("N");
+    command->add_option("--count", arguments->count, "Attach N GPUs")->type_name("N");
     arguments->devices.addTo(*command);
-    command->add_flag("--exact", arguments->request.exact,
-                      "Detach the newest GPUs if more are attached");
+    command->add_flag("--exact", arguments->exact, "Detach the newest GPUs if more are attached");
     command->add_flag("--refresh", arguments->refresh,
                       "Attach nothing; only update the variables of this shell");
-    command->add_flag("-o,--over-subscribe", arguments->request.overSubscribe,
+    command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
                       "Take also GPUs that others hold");
     arguments->waiting.addTo(*command, "Give them back");
     command->callback([&context, arguments] {

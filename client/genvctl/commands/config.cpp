@@ -37,13 +37,13 @@ struct ConfigArguments {
 void put(ConfigurationChange& change, const Configuration& from, Field field) {
     switch (field) {
     case Field::Name:
-        change.name = from.name;
+        change.setName(from.name);
         break;
     case Field::Gpus:
-        change.gpus = from.gpus;
+        change.setGpus(from.gpus);
         break;
     case Field::GpuMemory:
-        change.gpuMemoryBytes = from.gpuMemoryBytes;
+        change.setGpuMemoryBytes(from.gpuMemoryBytes);
         break;
     }
 }

@@ -182,29 +182,42 @@ void addQueryDevices(CLI::App& devices, Context& context) {
     });
 }
 
+struct AdministrativeAttachArguments {
+    std::string id;
+    std::optional<std::uint32_t> count;
+    std::vector<std::uint32_t> indices;
+    bool exact = false;
+    bool overSubscribe = false;
+    bool quiet = false;
+};
+
 void addAdministrativeAttach(CLI::App& devices, Context& context) {
     CLI::App* command = devices.add_subcommand("attach", "Attach devices to an environment");
-    const auto id = std::make_shared<std::string>();
-    const auto request = std::make_shared<AttachOptions>();
-    const auto quiet = std::make_shared<bool>(false);
-    command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
-    CLI::Option* count = command->add_option("--count", request->count, "So many")->type_name("N");
+    const auto arguments = std::make_shared<AdministrativeAttachArguments>();
+    command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
+    CLI::Option* count =
+        command->add_option("--count", arguments->count, "So many")->type_name("N");
     CLI::Option* index =
-        command->add_option("--index", request->indices, "Attach the devices with these indices")
+        command->add_option("--index", arguments->indices, "Attach the devices with these indices")
             ->type_name("I,...")
             ->delimiter(',')
             ->allow_extra_args(false)
             ->excludes(count);
-    command->add_flag("--exact", request->exact, "Detach the newest devices if more are attached")
+    command->add_flag("--exact", arguments->exact, "Detach the newest devices if more are attached")
         ->excludes(index);
-    command->add_flag("--quiet", *quiet, "Do not print the attached indices");
-    command->add_flag("-o,--over-subscribe,--allow-over-subscription", request->overSubscribe,
+    command->add_flag("--quiet", arguments->quiet, "Do not print the attached indices");
+    command->add_flag("-o,--over-subscribe,--allow-over-subscription", arguments->overSubscribe,
                       "Take also devices that others hold");
-    command->callback([&context, id, request, quiet] {
-        context.command = [&context, id, request, quiet] {
-            const auto attached =
-                context.authorised([&](Client& client) { return client.attach(*id, *request); });
-            if (!*quiet)
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] {
+            const AttachOptions request = AttachOptions()
+                                              .setCount(arguments->count)
+                                              .setIndices(arguments->indices)
+                                              .setExact(arguments->exact)
+                                              .setOverSubscribe(arguments->overSubscribe);
+            const auto attached = context.authorised(
+                [&](Client& client) { return client.attach(arguments->id, request); });
+            if (!arguments->quiet)
                 printIndices(context, attached);
         };
     });

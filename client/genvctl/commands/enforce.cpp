@@ -36,17 +36,17 @@ std::uint64_t readAmount(const core::LimitDefinition& limit, const std::string& 
 EnforceOptions readOptions(const Arguments& arguments) {
     EnforceOptions options;
     for (const auto& [rule, toggle] : core::switchedRules())
-        options.rules.emplace(rule.name, arguments.switches.*toggle.member);
-    options.counts = arguments.counts;
+        options.setRule(std::string(rule.name), arguments.switches.*toggle.member);
+    for (const auto& [name, count] : arguments.counts)
+        options.setCount(name, count);
     if (arguments.maxDevicesPerUser)
-        options.counts["max-devices-per-user"] = *arguments.maxDevicesPerUser;
-    options.maxDevicesForUser =
-        readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser);
+        options.setCount("max-devices-per-user", *arguments.maxDevicesPerUser);
     for (const auto& [name, text] : arguments.amounts)
-        options.amounts.emplace(name, readAmount(*core::findLimit(name), text));
-    options.dryRun = arguments.isDryRun;
-    options.terminate = mayTerminateProcesses();
-    return options;
+        options.setAmount(name, readAmount(*core::findLimit(name), text));
+    return options
+        .setMaxDevicesForUser(readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser))
+        .setDryRun(arguments.isDryRun)
+        .setTerminate(mayTerminateProcesses());
 }
 
 void enforce(Context& context, const Arguments& arguments) {

@@ -188,26 +188,38 @@ void addFindEnvironment(CLI::App& envs, Context& context) {
     });
 }
 
+struct AdministrativeActivateArguments {
+    std::string id;
+    std::uint32_t uid = 0;
+    std::optional<std::uint32_t> pid;
+    std::optional<std::string> kernel;
+};
+
 void addAdministrativeActivate(CLI::App& envs, Context& context) {
     CLI::App* command =
         envs.add_subcommand("activate", "Start an environment for a user, or add to one");
-    const auto options = std::make_shared<ActivateOptions>();
-    command->add_option("--eid", options->id, "The environment")->required()->type_name("ID");
-    command->add_option("--uid", options->uid, "The owner")->required()->type_name("UID");
+    const auto arguments = std::make_shared<AdministrativeActivateArguments>();
+    command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
+    command->add_option("--uid", arguments->uid, "The owner")->required()->type_name("UID");
     // The service takes the name from the user database.
     command->add_option("--username", "Accepted for old scripts: the owner's name")
         ->type_name("NAME");
     CLI::Option* process =
-        command->add_option("--pid", options->pid, "The process that keeps it alive")
+        command->add_option("--pid", arguments->pid, "The process that keeps it alive")
             ->type_name("PID");
-    command->add_option("--kernel-id", options->kernel, "The Jupyter kernel that keeps it alive")
+    command->add_option("--kernel-id", arguments->kernel, "The Jupyter kernel that keeps it alive")
         ->type_name("ID")
         ->excludes(process);
-    command->callback([&context, options] {
-        if (!options->pid && !options->kernel)
+    command->callback([&context, arguments] {
+        if (!arguments->pid && !arguments->kernel)
             throw CLI::RequiredError("--pid or --kernel-id");
-        context.command = [&context, options] {
-            context.authorised([&](Client& client) { client.activate(*options); });
+        context.command = [&context, arguments] {
+            const ActivateOptions options = ActivateOptions()
+                                                .setId(arguments->id)
+                                                .setUid(arguments->uid)
+                                                .setPid(arguments->pid)
+                                                .setKernel(arguments->kernel);
+            context.authorised([&](Client& client) { client.activate(options); });
         };
     });
 }
@@ -235,13 +247,13 @@ struct EnvsConfigArguments {
 void clearField(ConfigurationChange& change, Field field) {
     switch (field) {
     case Field::Name:
-        change.name.emplace();
+        change.setName({});
         return;
     case Field::Gpus:
-        change.gpus.emplace();
+        change.setGpus({});
         return;
     case Field::GpuMemory:
-        change.gpuMemoryBytes.emplace();
+        change.setGpuMemoryBytes({});
         return;
     }
 }
@@ -257,11 +269,11 @@ void configure(Context& context, const EnvsConfigArguments& arguments) {
         Configuration wanted;
         setField(wanted, *arguments.field, *arguments.value);
         if (wanted.name)
-            change.name = wanted.name;
+            change.setName(wanted.name);
         if (wanted.gpus)
-            change.gpus = wanted.gpus;
+            change.setGpus(wanted.gpus);
         if (wanted.gpuMemoryBytes)
-            change.gpuMemoryBytes = wanted.gpuMemoryBytes;
+            change.setGpuMemoryBytes(wanted.gpuMemoryBytes);
     }
     context.authorised([&](Client& client) { client.configure(arguments.id, change); });
 }

@@ -30,7 +30,7 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
                                  const std::optional<std::string>& typed) {
     ConfigurationChange change;
     if (typed)
-        change.lifetime = readLifetime("TIME", *typed);
+        change.setLifetime(readLifetime("TIME", *typed));
     const Environment environment = client.environment(id);
     if (!environment.expires)
         throw Failure(ExitStatus::Failed,
@@ -50,8 +50,7 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
                           fmt::format("Environment {} may not last any longer (MaxLifetime)", id),
                           "\"genvctl limits\" shows what you may have.");
     }
-    change.lifetime = longest;
-    return change;
+    return change.setLifetime(longest);
 }
 
 void extend(Context& context, const std::string& id, const ExtendArguments& arguments) {

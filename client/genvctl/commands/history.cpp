@@ -45,10 +45,10 @@ std::string deviceUuid(Client& client, const std::string& given) {
 std::deque<HistoryEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
     HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
     if (!arguments.environment.empty())
-        query.environment = arguments.environment;
+        query.setEnvironment(arguments.environment);
     if (!arguments.device.empty())
-        query.deviceUuid = deviceUuid(context.client(), arguments.device);
-    query.kinds = arguments.kinds;
+        query.setDeviceUuid(deviceUuid(context.client(), arguments.device));
+    query.setKinds(arguments.kinds);
     std::deque<HistoryEvent> events;
     context.authorised([&](Client& client) {
         events.clear();

@@ -101,7 +101,8 @@ std::string displayName(const InstallArguments& arguments, const Kernelspec& bas
 void warnOfPatience(const OwnEnvironmentOptions& environment) {
     ActivateOptions options;
     environment.waiting.apply(options);
-    if (options.wait && options.timeout.value_or(std::chrono::seconds::max()) >= jupytersPatience)
+    if (options.waits() &&
+        options.timeout().value_or(std::chrono::seconds::max()) >= jupytersPatience)
         warn(fmt::format("Jupyter gives up on a kernel that waits longer than {}s",
                          jupytersPatience.count()),
              "Wait less, such as --wait=50s, or give Jupyter more patience: genvctl(1) tells how.");

@@ -68,19 +68,18 @@ UsageInput gather(Context& context, const HistoryOptions& options) {
     HistoryQuery query = options.query(context, now - std::chrono::hours{24 * 7});
     UsageInput input;
     input.now = now;
-    input.period = {query.since, std::min(query.until.value_or(now), now)};
-    if (!query.everybody)
-        input.uid = query.uid.value_or(context.uid());
+    input.period = {query.since(), std::min(query.until().value_or(now), now)};
+    if (!query.everybody())
+        input.uid = query.uid().value_or(context.uid());
     input.devices = context.client().devices();
     input.held = heldNow(context.client(), input.devices, input.uid);
-    query.kinds = kindsOfUsage();
-    query.until.reset(); // what ended later began earlier
-    query.since = std::max(input.period.since - lookBack, Time{});
+    query.setKinds(kindsOfUsage());
+    query.setUntil(std::nullopt); // what ended later began earlier
+    query.setSince(std::max(input.period.since - lookBack, Time{}));
     input.events = eventsOf(context, query);
     const auto earliest = earliestBeginning(input);
-    if (earliest && *earliest < query.since) {
-        query.until = query.since - std::chrono::microseconds{1};
-        query.since = *earliest;
+    if (earliest && *earliest < query.since()) {
+        query.setUntil(query.since() - std::chrono::microseconds{1}).setSince(*earliest);
         std::vector<HistoryEvent> before = eventsOf(context, query);
         before.insert(before.end(), std::make_move_iterator(input.events.begin()),
                       std::make_move_iterator(input.events.end()));

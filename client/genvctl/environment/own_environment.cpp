@@ -17,23 +17,27 @@ namespace {
 
 std::string start(Context& context, const OwnEnvironmentOptions& wanted,
                   const std::optional<std::string>& kernel) {
+    Configuration configuration = wanted.configuration.read();
+    wanted.devices.check(configuration.gpus.has_value(), "--gpus");
+    if (wanted.devices.model && !configuration.gpus)
+        configuration.gpus = 1;
+    const bool attaches = wanted.devices.areNamed() || configuration.gpus.value_or(0) > 0;
     ActivateOptions options;
-    options.configuration = wanted.configuration.read();
-    wanted.devices.check(options.configuration.gpus.has_value(), "--gpus");
-    if (wanted.devices.model && !options.configuration.gpus)
-        options.configuration.gpus = 1;
     if (kernel)
-        options.kernel = kernel;
+        options.setKernel(kernel);
     else
-        options.pid = static_cast<std::uint32_t>(getpid());
-    options.attach = wanted.devices.areNamed() || options.configuration.gpus.value_or(0) > 0;
-    options.indices = wanted.devices.indices;
-    options.uuids = wanted.devices.uuids;
-    if (*options.attach)
-        options.model = wanted.devices.model;
-    options.overSubscribe = wanted.overSubscribe;
+        options.setPid(static_cast<std::uint32_t>(getpid()));
+    options.setName(configuration.name)
+        .setGpus(configuration.gpus)
+        .setGpuMemoryBytes(configuration.gpuMemoryBytes)
+        .setAttach(attaches)
+        .setIndices(wanted.devices.indices)
+        .setUuids(wanted.devices.uuids)
+        .setOverSubscribe(wanted.overSubscribe);
+    if (attaches)
+        options.setModel(wanted.devices.model);
     wanted.waiting.apply(options);
-    options.wait = options.wait && *options.attach;
+    options.setWait(options.waits() && attaches);
     return requestEnvironment(context, options);
 }
 

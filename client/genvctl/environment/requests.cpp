@@ -38,19 +38,19 @@ void giveBack(Client& client, std::uint32_t pid) {
 } // namespace
 
 std::string requestEnvironment(Context& context, const ActivateOptions& options) {
-    if (!options.wait)
+    if (!options.waits())
         return context.authorised([&](Client& client) { return client.activate(options); });
     const auto isWaiting = [&](const EnvironmentEntry& entry) {
         const auto keeps = [](const auto& all, const auto& one) {
             return std::find(all.begin(), all.end(), one) != all.end();
         };
-        if (options.kernel)
-            return keeps(context.client().environment(entry.id).kernels, *options.kernel);
-        return keeps(entry.processes, options.pid.value_or(0));
+        if (const auto kernel = options.kernel())
+            return keeps(context.client().environment(entry.id).kernels, *kernel);
+        return keeps(entry.processes, options.pid().value_or(0));
     };
     try {
         return inTurn(
-            context, queueText(context.client(), isWaiting), options.timeout, leftTheQueue,
+            context, queueText(context.client(), isWaiting), options.timeout(), leftTheQueue,
             [&](Client& client, const Waiting& waiting) {
                 return client.activate(options, waiting);
             },
@@ -58,20 +58,20 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
                 return grantedText(context.client().environment(id).devices);
             });
     } catch (const Interrupted&) {
-        if (options.pid)
-            giveBack(context.client(), *options.pid);
+        if (const auto pid = options.pid())
+            giveBack(context.client(), *pid);
         throw;
     }
 }
 
 std::vector<std::uint32_t> requestDevices(Context& context, const std::string& environment,
                                           const AttachOptions& options) {
-    if (!options.wait)
+    if (!options.waits())
         return context.authorised(
             [&](Client& client) { return client.attach(environment, options); });
     const auto isWaiting = [&](const EnvironmentEntry& entry) { return entry.id == environment; };
     return inTurn(
-        context, queueText(context.client(), isWaiting), options.timeout, leftTheQueue,
+        context, queueText(context.client(), isWaiting), options.timeout(), leftTheQueue,
         [&](Client& client, const Waiting& waiting) {
             return client.attach(environment, options, waiting);
         },

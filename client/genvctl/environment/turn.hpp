@@ -61,7 +61,8 @@ auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds>
             const std::string& undone, Call call, Granted granted) {
     const StopSignals stop(context.waitsWhileOpen);
     TurnDisplay display(std::move(text));
-    const Waiting waiting{stop.descriptor(), [&] { display.update(); }};
+    const Waiting waiting =
+        Waiting().setStopDescriptor(stop.descriptor()).setChanged([&] { display.update(); });
     try {
         auto answer = context.authorised([&](Client& client) { return call(client, waiting); });
         if (answer) {

@@ -21,14 +21,14 @@ void HistoryOptions::addTo(CLI::App& command, const std::string& sinceWithout) {
 
 HistoryQuery HistoryOptions::query(Context& context, Time sinceWithout) const {
     HistoryQuery query;
-    query.since = since.empty() ? sinceWithout : readMoment("--since", since);
+    query.setSince(since.empty() ? sinceWithout : readMoment("--since", since));
     if (!until.empty())
-        query.until = readMoment("--until", until);
-    if (query.since > query.until.value_or(currentTime()))
+        query.setUntil(readMoment("--until", until));
+    if (query.since() > query.until().value_or(currentTime()))
         throw Failure(ExitStatus::Usage, "--since is later than --until, or than now");
     if (!user.empty())
-        query.uid = context.uidOf(user);
-    query.everybody = all || (user.empty() && context.uid() == 0);
+        query.setUid(context.uidOf(user));
+    query.setEverybody(all || (user.empty() && context.uid() == 0));
     return query;
 }
 

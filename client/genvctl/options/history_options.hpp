@@ -2,7 +2,7 @@
 // The options of the commands that look back: from when to when, and whose.
 #pragma once
 
-#include "genv/types.hpp"
+#include "genv/options.hpp"
 
 #include <optional>
 #include <string>

@@ -17,13 +17,14 @@ constexpr const char* withoutLimit = "infinity";
 template <typename Options>
 void put(const WaitingOptions& from, Options& to) {
     if (!from.wait.empty()) {
+        std::optional<std::chrono::seconds> timeout;
         if (from.wait != withoutLimit)
-            to.timeout = readTime("--wait", from.wait);
+            timeout = readTime("--wait", from.wait);
         // Not to wait at all is what happens without the option.
-        to.wait = !to.timeout || to.timeout->count() > 0;
+        to.setWait(!timeout || timeout->count() > 0).setTimeout(timeout);
     }
     if (from.lifetime)
-        to.lifetime = readLifetime("--lifetime", *from.lifetime);
+        to.setLifetime(readLifetime("--lifetime", *from.lifetime));
 }
 
 } // namespace

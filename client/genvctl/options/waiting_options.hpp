@@ -3,7 +3,7 @@
 // them.
 #pragma once
 
-#include "genv/types.hpp"
+#include "genv/options.hpp"
 
 #include <chrono>
 #include <optional>

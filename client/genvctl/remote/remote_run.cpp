@@ -52,8 +52,8 @@ RemoteRequest readRequest(OwnEnvironmentOptions wanted) {
     ActivateOptions waiting;
     wanted.waiting.apply(waiting);
     RemoteRequest request;
-    request.waits = waiting.wait;
-    request.timeout = waiting.timeout;
+    request.waits = waiting.waits();
+    request.timeout = waiting.timeout();
     const std::size_t named = wanted.devices.indices.size() + wanted.devices.uuids.size();
     const auto count =
         static_cast<std::uint32_t>(named + (wanted.devices.model && named == 0 ? 1 : 0));

@@ -12,16 +12,11 @@ namespace {
 
 // An environment that lives as long as this process: nothing has to be given back.
 std::string takeGpu(genv::Client& client) {
-    genv::ActivateOptions options;
-    options.configuration.name = "example";
-    options.configuration.gpus = 1;
-    options.wait = true;
-    options.timeout = std::chrono::minutes{1};
-
-    genv::Waiting waiting;
-    waiting.changed = [&client] {
-        std::cerr << "requests in the queue: " << client.queue().size() << '\n';
-    };
+    const auto options =
+        genv::ActivateOptions().setName("example").setGpus(1).setWait(true).setTimeout(
+            std::chrono::minutes{1});
+    const auto waiting = genv::Waiting().setChanged(
+        [&client] { std::cerr << "requests in the queue: " << client.queue().size() << '\n'; });
     return client.activate(options, waiting).value(); // nothing stops this wait
 }
 

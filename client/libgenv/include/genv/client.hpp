@@ -7,6 +7,7 @@
 #include "genv/error.hpp"
 #include "genv/export.hpp"
 #include "genv/lock.hpp"
+#include "genv/options.hpp"
 #include "genv/types.hpp"
 #include "genv/waiting.hpp"
 
@@ -126,9 +127,9 @@ class GENV_EXPORT Client {
     /// Carries out a report that was decided elsewhere, as JSON, and returns what was done.
     std::vector<EnforcementAction> execute(const std::string& report);
 
-    // -- waiting: with `wait` among the options, or for a lock. While these wait, the client's
-    // other calls work. A wait survives a restart of the service: where that comes back within 30
-    // s, the call is made again and has its old place. A wait that timed out throws Error
+    // -- waiting: with setWait(true) among the options, or for a lock. While these wait, the
+    // client's other calls work. A wait survives a restart of the service: where that comes back
+    // within 30 s, the call is made again and has its old place. A wait that timed out throws Error
     // org.freedesktop.DBus.Error.Timeout.
 
     /// As activate(); returns nothing when it was given up, and a new environment is gone then.

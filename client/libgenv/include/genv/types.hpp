@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The values that calls take and give: environments, devices, attachments and processes as the
-// service tells them. Where the bus uses a special number for "unset" or "unknown", these have an
-// empty optional.
+// The values that calls return: environments, devices, attachments and processes as the service
+// tells them. Where the bus uses a special number for "unset" or "unknown", these have an empty
+// optional. They are plain structs, which programs read and copy by their layout: a struct gets no
+// new member. A value that it has no room for comes in a new struct, from a new function of Client.
+// What a caller asks for is in options.hpp, whose classes can grow.
 #pragma once
 
 #include <chrono>
@@ -146,55 +148,6 @@ struct Event {
     std::optional<genv::Notice> notice; ///< what a notice says
 };
 
-/// What Client::activate() asks for.
-struct ActivateOptions {
-    std::optional<std::string>
-        id; ///< one of the same owner's is joined; unset: chosen by the service
-    Configuration configuration;
-    std::optional<std::uint32_t> pid;  ///< the process that keeps it alive; unset: the caller
-    std::optional<std::string> kernel; ///< a Jupyter kernel instead of a process
-    std::optional<bool> attach;        ///< unset: when GPUs are counted or named
-    /// These devices in place of the configured number; only one of the two. A device that cannot
-    /// be had leaves no new environment.
-    std::vector<std::uint32_t> indices;
-    std::vector<std::string> uuids;
-    std::optional<std::string> model; ///< part of the model's name; with a number of GPUs
-    bool overSubscribe = false;       ///< also devices that others hold
-    bool wait = false;                ///< where devices are taken: until they are free
-    std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
-    std::optional<std::chrono::seconds> lifetime; ///< ends then; unset: as the service has it
-    std::optional<std::uint32_t> uid;             ///< another owner
-};
-
-/// What Client::attach() asks for: at most one of count, indices and uuids.
-struct AttachOptions {
-    std::optional<std::uint32_t> count; ///< with none of the three: the configured number
-    std::vector<std::uint32_t> indices; ///< attached in addition, by index
-    std::vector<std::string> uuids;     ///< attached in addition, by UUID
-    std::optional<std::string>
-        model; ///< part of the model's name; with a count or one index, or alone
-    bool overSubscribe = false;
-    bool wait = false;                            ///< where devices are taken: until they are free
-    std::optional<std::chrono::seconds> timeout;  ///< of the wait; unset: without limit
-    std::optional<std::chrono::seconds> lifetime; ///< these devices are given back then
-    bool exact = false; ///< a count smaller than what is attached detaches the newest devices
-};
-
-/// Which rules Client::enforce() runs and how. A limit that is not given does not apply; the
-/// service refuses names that it does not know.
-struct EnforceOptions {
-    /// Rules by name, such as "env-devices", that are to be evaluated or not. Others are as the
-    /// service has them by default.
-    std::map<std::string, bool> rules;
-    /// Limits on how many there may be, by name, such as "max-devices-per-user".
-    std::map<std::string, std::uint32_t> counts;
-    /// Limits on memory in bytes and on time in seconds, by name, such as "max-lifetime".
-    std::map<std::string, std::uint64_t> amounts;
-    std::map<std::string, std::uint32_t> maxDevicesForUser; ///< by user name, over that in `counts`
-    bool dryRun = false;                                    ///< only tell what would be done
-    bool terminate = true; ///< false: environments are detached and no process is signalled
-};
-
 /// One thing that an enforcement found, did, or would do.
 struct EnforcementAction {
     std::string kind;    ///< "finding", "terminate", "detach", "end" or "failed"
@@ -210,27 +163,6 @@ struct EnforcementAction {
 struct Limit {
     std::optional<std::uint64_t> allowed; ///< unset: unlimited
     std::uint64_t used = 0;
-};
-
-/// Which parts of a configuration change: an empty outer optional leaves a part, an empty inner one
-/// unsets it.
-struct ConfigurationChange {
-    std::optional<std::optional<std::string>> name;
-    std::optional<std::optional<std::uint32_t>> gpus;
-    std::optional<std::optional<std::uint64_t>> gpuMemoryBytes;
-    /// From now on; leases that run end then, never earlier than before. Unset: no lease any more.
-    std::optional<std::optional<std::chrono::seconds>> lifetime;
-};
-
-/// Which events Client::history() gives: those for which everything given holds.
-struct HistoryQuery {
-    Time since;
-    std::optional<Time> until;              ///< unset: now
-    std::optional<std::uint32_t> uid;       ///< another user's; unset: one's own
-    bool everybody = false;                 ///< of all users and of the machine, in place of a uid
-    std::optional<std::string> environment; ///< id
-    std::optional<std::string> deviceUuid;
-    std::vector<std::string> kinds; ///< such as "attached"; empty: all
 };
 
 /// Something that has happened. Texts may hold what users chose.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the public classes of options hold: the arguments of a call, by their names on the bus.
+#pragma once
+
+#include "client/libgenv/conversions.hpp"
+#include "genv/options.hpp"
+#include "genv/waiting.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv {
+
+struct ActivateOptions::Values {
+    client::Dictionary arguments;
+};
+
+struct AttachOptions::Values {
+    client::Dictionary arguments;
+};
+
+struct EnforceOptions::Values {
+    client::Dictionary arguments;
+};
+
+struct ConfigurationChange::Values {
+    client::Dictionary arguments; ///< what is set
+    std::vector<std::string> unset;
+};
+
+struct HistoryQuery::Values {
+    Time since;
+    std::optional<Time> until;
+    client::Dictionary arguments;
+};
+
+struct Waiting::Values {
+    int stopDescriptor = -1;
+    std::function<void()> changed;
+};
+
+} // namespace genv
