@@ -5,7 +5,11 @@
 #include "tests/faults/fixture.hpp"
 
 #include <sys/resource.h>
-#include <sys/syscall.h>
+
+// glibc 2.36 declares these functions without C linkage.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 #include <array>
 #include <deque>
@@ -117,7 +121,7 @@ TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {
 TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
     const std::string before = describe(hers);
     const UserProcess bobs(bob);
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, bobs.pid(), 0));
+    const int pidfd = ::pidfd_open(bobs.pid(), 0);
     ASSERT_GE(pidfd, 0);
     leaveNone();
     const auto call =

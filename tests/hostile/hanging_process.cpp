@@ -11,10 +11,14 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// glibc 2.36 declares these functions without C linkage.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 #include <array>
 #include <cerrno>
@@ -267,7 +271,7 @@ HangingProcess::HangingProcess(core::Uid uid, bool compute, Way way, int failedR
     victim_ = size > 0 ? std::atoi(text.data()) : 0;
     if (victim_ == 0)
         throw NoHanging(text.data());
-    pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, victim_, 0));
+    pidfd_ = ::pidfd_open(victim_, 0);
 }
 
 HangingProcess::~HangingProcess() {
@@ -304,7 +308,7 @@ bool HangingProcess::hangsReaders(core::Pid pid, const std::string& file, int ti
         const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         ::_exit(fd >= 0 && ::read(fd, buffer.data(), buffer.size()) >= 0 ? 0 : 1);
     }
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, reader, 0));
+    const int pidfd = ::pidfd_open(reader, 0);
     const bool hangs = !isReadable(pidfd, timeout);
     ::close(pidfd);
     ::kill(reader, SIGKILL);

@@ -10,8 +10,12 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+// glibc 2.36 declares these functions without C linkage.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 #include <array>
 #include <filesystem>
@@ -81,7 +85,7 @@ class Disguised {
         }
         ::close(ready[0]);
         if (pid_ > 0)
-            pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+            pidfd_ = ::pidfd_open(pid_, 0);
     }
     Disguised(const Disguised&) = delete;
     Disguised& operator=(const Disguised&) = delete;

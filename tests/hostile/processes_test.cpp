@@ -16,6 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// glibc 2.36 declares these functions without C linkage.
+extern "C" {
+#include <sys/pidfd.h>
+}
+
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -67,7 +72,7 @@ TEST_F(Processes, WithMixedUidsAreNobodysOwn) {
         const Made made(withUids(real, effective, saved));
         ASSERT_EQ(made.said(), 0);
         EXPECT_EQ(add(made.pid()).error, error::accessDenied);
-        const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, made.pid(), 0));
+        const int pidfd = ::pidfd_open(made.pid(), 0);
         EXPECT_EQ(activateBy(pidfd).error, error::accessDenied);
         ::close(pidfd);
     }
@@ -88,7 +93,7 @@ TEST_F(Processes, ThatAreNoneAreRefused) {
     EXPECT_EQ(add(static_cast<core::Pid>(threaded.said())).error, error::noSuchProcess);
     // Nor by a descriptor of it (PIDFD_THREAD, Linux 6.9), which hangs up with the thread alone.
     for (const long task : {threaded.said(), static_cast<long>(threaded.pid())}) {
-        const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, task, O_EXCL));
+        const int descriptor = ::pidfd_open(task, O_EXCL);
         if (descriptor < 0 && errno == EINVAL)
             continue; // the kernel gives none
         EXPECT_EQ(activateBy(descriptor).error, error::invalidArgs) << task;
@@ -102,7 +107,7 @@ TEST_F(Processes, ThatAreNoneAreRefused) {
     siginfo_t ended{};
     ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(zombie), &ended, WEXITED | WNOWAIT), 0);
     EXPECT_EQ(add(static_cast<core::Pid>(zombie)).error, error::noSuchProcess);
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, zombie, 0));
+    const int pidfd = ::pidfd_open(zombie, 0);
     EXPECT_EQ(activateBy(pidfd).error, error::noSuchProcess);
     ::close(pidfd);
     ::waitpid(zombie, nullptr, 0);
@@ -186,7 +191,7 @@ TEST_F(Processes, AreNotWhatAnotherKindOfDescriptorSays) {
         ASSERT_GE(descriptor, 0) << what;
         EXPECT_EQ(activateBy(descriptor).error, error::invalidArgs) << what;
     }
-    const int bobsPidfd = static_cast<int>(::syscall(SYS_pidfd_open, bobs.pid(), 0));
+    const int bobsPidfd = ::pidfd_open(bobs.pid(), 0);
     EXPECT_EQ(activateBy(bobsPidfd).error, error::accessDenied)
         << "a descriptor gives no more than its pid";
     for (const auto& [what, descriptor] : descriptors)
@@ -199,7 +204,7 @@ TEST_F(Processes, AreNotWhatAnotherKindOfDescriptorSays) {
 
 TEST_F(Processes, CannotFillTheServiceWithDescriptors) {
     const std::size_t before = descriptorsOf(service.pid());
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, shell.pid(), 0));
+    const int pidfd = ::pidfd_open(shell.pid(), 0);
     // More than a method takes never comes to the service.
     Message many = asAlice->newCall("dev.genv.Manager", managerPath, managerInterface, "Activate");
     sd_bus_message_append(many.get(), "a{sv}", 2, "process", "h", pidfd, "id", "h", pidfd);

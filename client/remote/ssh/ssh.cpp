@@ -9,10 +9,14 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// glibc 2.36 declares these functions without C linkage.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 #include <algorithm>
 #include <array>
@@ -175,10 +179,6 @@ itimerval timer(const std::optional<std::chrono::milliseconds>& deadline) {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-int sendSignal(int pidfd, int signal) {
-    return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
-}
-
 } // namespace
 
 std::string quotedForShell(std::string_view word) {
@@ -217,7 +217,7 @@ void Cancellation::cancel() {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
     for (const int pidfd : pidfds_)
-        sendSignal(pidfd, SIGTERM);
+        pidfd_send_signal(pidfd, SIGTERM, nullptr, 0);
 }
 
 bool Cancellation::isCancelled() const {
@@ -229,7 +229,7 @@ void Cancellation::add(int pidfd) {
     const std::lock_guard lock(mutex_);
     pidfds_.insert(pidfd);
     if (cancelled_)
-        sendSignal(pidfd, SIGTERM);
+        pidfd_send_signal(pidfd, SIGTERM, nullptr, 0);
 }
 
 void Cancellation::remove(int pidfd) {
@@ -262,7 +262,7 @@ SshChild::SshChild(const std::vector<std::string>& words, int input, int output,
                       getpid(),        timer(bounds.deadline)};
     pid_ = forkToBecome(start);
     if (pid_ > 0)
-        pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+        pidfd_ = pidfd_open(pid_, 0);
     if (pidfd_ < 0) {
         const int error = errno;
         close(errors_);
@@ -280,7 +280,7 @@ SshChild::~SshChild() {
     if (!status_) {
         kill();
         if (!endsWithin(std::chrono::seconds{1}))
-            sendSignal(pidfd_, SIGKILL);
+            pidfd_send_signal(pidfd_, SIGKILL, nullptr, 0);
         wait();
     }
     if (cancellation_ != nullptr)
@@ -323,7 +323,8 @@ const std::string& SshChild::messages() {
 }
 
 void SshChild::kill() {
-    sendSignal(pidfd_, SIGTERM); // so that it takes leave, and ends what it uses for a jump host
+    // So that it takes leave, and ends what it uses for a jump host.
+    pidfd_send_signal(pidfd_, SIGTERM, nullptr, 0);
 }
 
 void SshChild::drain() {
