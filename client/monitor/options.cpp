@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/options.hpp"
 
+#include "core/text.hpp"
+
+#include <CLI/CLI.hpp>
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 
 namespace genv::monitor {
 
 namespace {
 
-constexpr const char* help = R"(Usage: genv-monitor [OPTION]...
-Serves the metrics of genv to Prometheus under /metrics.
-
-  -p, --port=PORT          listen there; 0 is one that is free (14368)
-      --listen=ADDRESS     on this IPv4 or IPv6 address (127.0.0.1)
-      --config-dir=FOLDER  write the files for Prometheus and Grafana there
-  -i, --interval=SECONDS   the oldest sample that is served (10)
-      --no-process-metrics leave out the series of single processes
-      --no-user-metrics    leave out the series of single users
-      --host=HOST          serve those of [user@]host[:port], over SSH, instead
-                           of this machine's; again for each further one
-      --timeout=MS         how long a host may take, in milliseconds (5000)
-      --quiet              do not tell of hosts that are down
-      --exit-on-error      a host that is down ends it
-  -h, --help
-      --version
-See genvctl(1), "genvctl monitor".
-)";
-
 template <typename Number>
-Number number(const char* option, const char* text, Number least, Number most) {
+Number number(const char* option, const std::string& text, Number least, Number most) {
     Number value{};
-    const char* end = text + std::strlen(text);
-    const auto [last, error] = std::from_chars(text, end, value);
+    const char* end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || last != end || value < least || value > most)
         throw UsageError(
-            fmt::format("--{}: it is a whole number from {} to {}", option, least, most));
+            fmt::format("{}: it is a whole number from {} to {}", option, least, most));
     return value;
 }
 
@@ -84,7 +66,7 @@ std::filesystem::path defaultFolder() {
 constexpr std::size_t mostHosts = 128;
 constexpr int longestTimeout = 600'000;
 
-void addHost(std::vector<remote::Host>& hosts, const char* text) {
+void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
     try {
         remote::Host host = remote::readHost(text);
         const std::string label = host.label();
@@ -102,88 +84,78 @@ void addHost(std::vector<remote::Host>& hosts, const char* text) {
             "--host: an exporter takes {} hosts; start another one for the rest", mostHosts));
 }
 
-enum LongOption : int {
-    Listen = 256,
-    ConfigDir,
-    NoProcesses,
-    NoUsers,
-    Host,
-    Timeout,
-    Quiet,
-    ExitOnError,
-    Version
-};
-
-void apply(int option, Options& options) {
-    switch (option) {
-    case 'p':
-        options.port = number<std::uint16_t>("port", optarg, 0, 65535);
-        break;
-    case 'i':
-        options.interval = std::chrono::seconds(number("interval", optarg, 1, 3600));
-        break;
-    case Listen:
-        options.address = address(optarg);
-        break;
-    case ConfigDir:
-        options.configFolder = std::filesystem::absolute(optarg).lexically_normal();
-        break;
-    case NoProcesses:
-        options.selection.processes = false;
-        break;
-    case NoUsers:
-        options.selection.users = false;
-        break;
-    case Host:
-        addHost(options.hosts, optarg);
-        break;
-    case Timeout:
-        options.timeout = std::chrono::milliseconds(number("timeout", optarg, 1, longestTimeout));
-        break;
-    case Quiet:
-        options.isQuiet = true;
-        break;
-    case ExitOnError:
-        options.endsWithOne = true;
-        break;
-    case 'h':
-        fmt::print("{}", help);
-        options.isAboutItself = true;
-        break;
-    case Version:
-        fmt::print("genv-monitor {}\n", GENV_VERSION);
-        options.isAboutItself = true;
-        break;
-    default:
-        throw UsageError("\"genv-monitor --help\" tells what it takes");
-    }
+void define(CLI::App& app, Options& options) {
+    // The last one counts.
+    const auto add = [&](const char* names, const char* type, const char* text, auto take) {
+        app.add_option_function<std::string>(names, take, text)
+            ->type_name(type)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    };
+    const auto flag = [&](const char* name, const char* text, auto take) {
+        app.add_flag_callback(name, take, text)->disable_flag_override();
+    };
+    add("-p,--port", "PORT", "Listen there; 0 is one that is free (14368)",
+        [&](const std::string& text) {
+            options.port = number<std::uint16_t>("--port", text, 0, 65535);
+        });
+    add("--listen", "ADDRESS", "On this IPv4 or IPv6 address (127.0.0.1)",
+        [&](const std::string& text) { options.address = address(text); });
+    add("--config-dir", "FOLDER", "Write the files for Prometheus and Grafana there",
+        [&](const std::string& text) {
+            options.configFolder = std::filesystem::absolute(text).lexically_normal();
+        });
+    add("-i,--interval", "SECONDS", "The oldest sample that is served (10)",
+        [&](const std::string& text) {
+            options.interval = std::chrono::seconds(number("--interval", text, 1, 3600));
+        });
+    flag("--no-process-metrics", "Leave out the series of single processes",
+         [&] { options.selection.processes = false; });
+    flag("--no-user-metrics", "Leave out the series of single users",
+         [&] { options.selection.users = false; });
+    app.add_option_function<std::vector<std::string>>(
+           "--host",
+           [&](const std::vector<std::string>& hosts) {
+               for (const std::string& host : hosts)
+                   addHost(options.hosts, host);
+           },
+           "Serve those of [user@]host[:port], over SSH; again for each further one")
+        ->type_name("HOST")
+        ->allow_extra_args(false);
+    add("--timeout", "MS", "How long a host may take, in milliseconds (5000)",
+        [&](const std::string& text) {
+            options.timeout =
+                std::chrono::milliseconds(number("--timeout", text, 1, longestTimeout));
+        });
+    flag("--quiet", "Do not tell of hosts that are down", [&] { options.isQuiet = true; });
+    flag("--exit-on-error", "A host that is down ends it", [&] { options.endsWithOne = true; });
+    app.set_version_flag("--version", "genv-monitor " GENV_VERSION, "Print the version");
+    app.footer("See genvctl(1), \"genvctl monitor\".");
 }
 
 } // namespace
 
 Options parseOptions(int count, char** arguments) {
-    static const std::array<option, 13> longOptions{{
-        {"port", required_argument, nullptr, 'p'},
-        {"listen", required_argument, nullptr, Listen},
-        {"config-dir", required_argument, nullptr, ConfigDir},
-        {"interval", required_argument, nullptr, 'i'},
-        {"no-process-metrics", no_argument, nullptr, NoProcesses},
-        {"no-user-metrics", no_argument, nullptr, NoUsers},
-        {"host", required_argument, nullptr, Host},
-        {"timeout", required_argument, nullptr, Timeout},
-        {"quiet", no_argument, nullptr, Quiet},
-        {"exit-on-error", no_argument, nullptr, ExitOnError},
-        {"help", no_argument, nullptr, 'h'},
-        {"version", no_argument, nullptr, Version},
-        {nullptr, 0, nullptr, 0},
-    }};
     Options options;
-    for (int found = 0;
-         !options.isAboutItself &&
-         (found = getopt_long(count, arguments, "p:i:h", longOptions.data(), nullptr)) != -1;)
-        apply(found, options);
-    if (optind < count)
-        throw UsageError("it takes no arguments; \"genv-monitor --help\" tells what it takes");
+    CLI::App app("Serves the metrics of genv to Prometheus under /metrics.", "genv-monitor");
+    define(app, options);
+    try {
+        app.parse(count, arguments);
+    } catch (const CLI::CallForHelp&) {
+        fmt::print("{}", app.help());
+        options.isAboutItself = true;
+    } catch (const CLI::Success& answer) {
+        fmt::print("{}\n", answer.what());
+        options.isAboutItself = true;
+    } catch (const CLI::ExtrasError&) {
+        const std::string extra = app.remaining().front();
+        throw UsageError(
+            fmt::format("{} \"{}\"; \"genv-monitor --help\" tells what it takes",
+                        extra.starts_with('-') ? "unknown option" : "it takes no arguments:",
+                        core::escaped(extra)));
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(
+            fmt::format("{}; \"genv-monitor --help\" tells what it takes", error.what()));
+    }
     if (options.configFolder.empty() && !options.isAboutItself)
         options.configFolder = defaultFolder();
     return options;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace genv::monitor {
+namespace {
+
+Options parsed(std::vector<std::string> words) {
+    words.insert(words.begin(), "genv-monitor");
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    return parseOptions(static_cast<int>(words.size()), arguments.data());
+}
+
+std::string refusal(const std::vector<std::string>& words) {
+    try {
+        parsed(words);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(MonitorOptions, AreReadInEveryForm) {
+    const Options options =
+        parsed({"-p5", "-i", "7", "--timeout=9", "--host", "a", "--host=b@c:22",
+                "--no-process-metrics", "--quiet", "--exit-on-error", "--config-dir=/x/../y"});
+    EXPECT_EQ(options.port, 5);
+    EXPECT_EQ(options.interval, std::chrono::seconds{7});
+    EXPECT_EQ(options.timeout, std::chrono::milliseconds{9});
+    EXPECT_EQ(options.hosts.size(), 2U);
+    EXPECT_FALSE(options.selection.processes);
+    EXPECT_TRUE(options.selection.users);
+    EXPECT_TRUE(options.isQuiet);
+    EXPECT_TRUE(options.endsWithOne);
+    EXPECT_EQ(options.configFolder, "/y");
+    EXPECT_FALSE(options.isAboutItself);
+}
+
+TEST(MonitorOptions, CountByTheLastOne) {
+    EXPECT_EQ(parsed({"--port", "5", "-p", "0"}).port, 0);
+    EXPECT_EQ(parsed({"--listen=0.0.0.0", "--listen=[::1]"}).address, "::1");
+}
+
+TEST(MonitorOptions, AreRefusedWithWhatWouldBeRight) {
+    EXPECT_EQ(refusal({"--port", "x"}), "--port: it is a whole number from 0 to 65535");
+    EXPECT_EQ(refusal({"-p", "65536"}), "--port: it is a whole number from 0 to 65535");
+    EXPECT_EQ(refusal({"-i", "0"}), "--interval: it is a whole number from 1 to 3600");
+    EXPECT_EQ(refusal({"--listen", "here"}),
+              "--listen: it is an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+    EXPECT_EQ(refusal({"--host", "a", "--host", "a"}),
+              "--host: there are two hosts \"a\"; name one of them");
+    EXPECT_EQ(refusal({"--no-such"}),
+              "unknown option \"--no-such\"; \"genv-monitor --help\" tells what it takes");
+    EXPECT_EQ(refusal({"word"}),
+              "it takes no arguments: \"word\"; \"genv-monitor --help\" tells what it takes");
+    EXPECT_EQ(refusal({"--port"}),
+              "--port: 1 required PORT missing; \"genv-monitor --help\" tells what it takes");
+    EXPECT_NE(refusal({"--quiet=3"}), "accepted");
+}
+
+} // namespace
+} // namespace genv::monitor
