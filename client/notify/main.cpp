@@ -9,10 +9,9 @@
 #include "core/text.hpp"
 #include "genv/error.hpp"
 
-#include <getopt.h>
+#include <CLI/CLI.hpp>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -32,16 +31,6 @@ namespace {
 constexpr std::chrono::milliseconds burst{250};
 constexpr int statusUsage = 2;
 constexpr int statusNoService = 6;
-
-constexpr const char* help =
-    "usage: genv-notify [OPTION]...\n"
-    "Tells you what becomes of your GPU environments: as notifications of the desktop session.\n"
-    "\n"
-    "  --terminal  on standard output instead, a line each, until Ctrl-C or the terminal ends\n"
-    "  --help      shows this\n"
-    "  --version   shows the version\n"
-    "\n"
-    "Exit status: 0 ok, 1 failed, 2 usage, 6 no system bus. See genv-notify(1).\n";
 
 core::WallTime now() {
     return std::chrono::time_point_cast<core::WallTime::duration>(std::chrono::system_clock::now());
@@ -153,31 +142,33 @@ int runOnDesktop() {
 
 /// An exit status, or nothing where there is something to run.
 std::optional<int> readOptions(int count, char** arguments, bool& onTerminal) {
-    constexpr std::array options{
-        option{"terminal", no_argument, nullptr, 't'}, option{"help", no_argument, nullptr, 'h'},
-        option{"version", no_argument, nullptr, 'v'}, option{nullptr, 0, nullptr, 0}};
-    for (int found = 0;
-         (found = getopt_long(count, arguments, "", options.data(), nullptr)) >= 0;) {
-        switch (found) {
-        case 't':
-            onTerminal = true;
-            break;
-        case 'h':
-            return writeOut(help) ? EXIT_SUCCESS : EXIT_FAILURE;
-        case 'v':
-            return writeOut("genv-notify " GENV_VERSION "\n") ? EXIT_SUCCESS : EXIT_FAILURE;
-        default:
-            std::fputs("\"genv-notify --help\" shows the options.\n", stderr);
-            return statusUsage;
-        }
+    CLI::App app("Tells you what becomes of your GPU environments: as notifications of the desktop "
+                 "session.",
+                 "genv-notify");
+    app.add_flag_callback(
+           "--terminal", [&] { onTerminal = true; },
+           "Tell it on standard output instead, a line each, until Ctrl-C or the terminal ends")
+        ->disable_flag_override();
+    app.set_help_flag("--help", "Print this help");
+    app.set_version_flag("--version", "genv-notify " GENV_VERSION, "Print the version");
+    app.footer("Exit status: 0 ok, 1 failed, 2 usage, 6 no system bus. See genv-notify(1).");
+    try {
+        app.parse(count, arguments);
+        return std::nullopt;
+    } catch (const CLI::CallForHelp&) {
+        return writeOut(app.help()) ? EXIT_SUCCESS : EXIT_FAILURE;
+    } catch (const CLI::Success& answer) {
+        return writeOut(std::string(answer.what()) + '\n') ? EXIT_SUCCESS : EXIT_FAILURE;
+    } catch (const CLI::ExtrasError&) {
+        const std::string extra = app.remaining().front();
+        std::fprintf(stderr, "genv-notify: %s \"%s\"\n",
+                     extra.starts_with('-') ? "unknown option" : "it takes no arguments:",
+                     core::escaped(extra).c_str());
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "genv-notify: %s\n", error.what());
     }
-    if (optind < count) {
-        std::fputs(
-            "genv-notify: it takes no arguments\n\"genv-notify --help\" shows the options.\n",
-            stderr);
-        return statusUsage;
-    }
-    return std::nullopt;
+    std::fputs("\"genv-notify --help\" shows the options.\n", stderr);
+    return statusUsage;
 }
 
 } // namespace
