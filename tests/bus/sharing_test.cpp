@@ -45,7 +45,7 @@ TEST_F(Sharing, ActivateTakesEveryWayOfNamingAProcess) {
     const std::string first = activate(*asAlice, byPid);
     EXPECT_EQ(first, std::to_string(byPid.pid()));
     const UserProcess byDescriptor(alice);
-    const int pidfd = ::pidfd_open(byDescriptor.pid(), 0);
+    const int pidfd = ::pidfd_open(static_cast<pid_t>(byDescriptor.pid()), 0);
     ASSERT_GE(pidfd, 0);
     EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 1, "process", "h", pidfd).readString(),
               std::to_string(byDescriptor.pid()));

@@ -72,7 +72,7 @@ TEST_F(Processes, WithMixedUidsAreNobodysOwn) {
         const Made made(withUids(real, effective, saved));
         ASSERT_EQ(made.said(), 0);
         EXPECT_EQ(add(made.pid()).error, error::accessDenied);
-        const int pidfd = ::pidfd_open(made.pid(), 0);
+        const int pidfd = ::pidfd_open(static_cast<pid_t>(made.pid()), 0);
         EXPECT_EQ(activateBy(pidfd).error, error::accessDenied);
         ::close(pidfd);
     }
@@ -93,7 +93,7 @@ TEST_F(Processes, ThatAreNoneAreRefused) {
     EXPECT_EQ(add(static_cast<core::Pid>(threaded.said())).error, error::noSuchProcess);
     // Nor by a descriptor of it (PIDFD_THREAD, Linux 6.9), which hangs up with the thread alone.
     for (const long task : {threaded.said(), static_cast<long>(threaded.pid())}) {
-        const int descriptor = ::pidfd_open(task, O_EXCL);
+        const int descriptor = ::pidfd_open(static_cast<pid_t>(task), O_EXCL);
         if (descriptor < 0 && errno == EINVAL)
             continue; // the kernel gives none
         EXPECT_EQ(activateBy(descriptor).error, error::invalidArgs) << task;
@@ -191,7 +191,7 @@ TEST_F(Processes, AreNotWhatAnotherKindOfDescriptorSays) {
         ASSERT_GE(descriptor, 0) << what;
         EXPECT_EQ(activateBy(descriptor).error, error::invalidArgs) << what;
     }
-    const int bobsPidfd = ::pidfd_open(bobs.pid(), 0);
+    const int bobsPidfd = ::pidfd_open(static_cast<pid_t>(bobs.pid()), 0);
     EXPECT_EQ(activateBy(bobsPidfd).error, error::accessDenied)
         << "a descriptor gives no more than its pid";
     for (const auto& [what, descriptor] : descriptors)
@@ -204,7 +204,7 @@ TEST_F(Processes, AreNotWhatAnotherKindOfDescriptorSays) {
 
 TEST_F(Processes, CannotFillTheServiceWithDescriptors) {
     const std::size_t before = descriptorsOf(service.pid());
-    const int pidfd = ::pidfd_open(shell.pid(), 0);
+    const int pidfd = ::pidfd_open(static_cast<pid_t>(shell.pid()), 0);
     // More than a method takes never comes to the service.
     Message many = asAlice->newCall("dev.genv.Manager", managerPath, managerInterface, "Activate");
     sd_bus_message_append(many.get(), "a{sv}", 2, "process", "h", pidfd, "id", "h", pidfd);
