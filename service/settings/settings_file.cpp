@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -33,6 +34,11 @@ struct FreeStrings {
 };
 using Strings = std::unique_ptr<gchar*, FreeStrings>;
 
+struct FreeText {
+    void operator()(gchar* text) const { g_free(text); }
+};
+using Text = std::unique_ptr<gchar, FreeText>;
+
 // What is wrong in a file.
 struct Complaint {
     std::size_t line;
@@ -43,65 +49,6 @@ using Complaints = std::vector<Complaint>;
 std::string textOf(const std::filesystem::path& file, const Complaint& complaint) {
     return fmt::format("{}:{}: {}", file.string(), complaint.line, complaint.what);
 }
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-// Where things stand in a file; GLib's parser does not say. Line 0: nowhere.
-class Lines {
-  public:
-    explicit Lines(const std::string& text) {
-        std::istringstream stream(text);
-        std::string group;
-        std::size_t number = 0;
-        for (std::string line; std::getline(stream, line);) {
-            ++number;
-            const std::string_view content = trimmed(line);
-            if (content.empty() || content.front() == '#') {
-                good_ += '\n';
-                continue;
-            }
-            good_ += line + '\n';
-            if (content.front() == '[' && content.back() == ']') {
-                group = content.substr(1, content.size() - 2);
-                entries_.push_back({number, group, ""});
-            } else if (const std::size_t equals = content.find('=');
-                       equals != std::string_view::npos && equals > 0) {
-                entries_.push_back(
-                    {number, group, std::string(trimmed(content.substr(0, equals)))});
-            } else {
-                bad_.push_back(number);
-                good_.resize(good_.size() - line.size() - 1);
-                good_ += '\n';
-            }
-        }
-    }
-
-    [[nodiscard]] std::size_t of(std::string_view group, std::string_view key = "") const {
-        const auto found = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
-            return e.group == group && e.key == key;
-        });
-        return found == entries_.rend() ? 0 : found->line;
-    }
-    /// Those that are nothing that a file may hold.
-    [[nodiscard]] const std::vector<std::size_t>& bad() const { return bad_; }
-    /// The text without them.
-    [[nodiscard]] const std::string& good() const { return good_; }
-
-  private:
-    struct Entry {
-        std::size_t line;
-        std::string group;
-        std::string key;
-    };
-    std::vector<Entry> entries_;
-    std::vector<std::size_t> bad_;
-    std::string good_;
-};
 
 std::string readText(const std::filesystem::path& file) {
     std::error_code none;
@@ -119,54 +66,87 @@ std::string readText(const std::filesystem::path& file) {
 constexpr const char* noLine =
     "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
 
-KeyFile parse(const Lines& lines, Complaints& complaints) {
-    for (const std::size_t line : lines.bad())
-        complaints.push_back({line, noLine});
+// What a file says and where: of what it says twice, the last.
+struct Entry {
+    std::size_t line;
+    std::string value;
+};
+using Entries = std::map<std::string, Entry>;
+struct Group {
+    std::size_t line;
+    Entries keys{};
+};
+using Groups = std::map<std::string, Group>;
+
+// Reads one line below the header of its section, since GLib does not say where things stand. Null
+// for a line that no file may hold.
+KeyFile parseLine(const std::string& group, const std::string& line) {
+    const std::string text = group.empty() ? line + "\n" : fmt::format("[{}]\n{}\n", group, line);
     KeyFile parsed(g_key_file_new());
-    GError* failure = nullptr;
-    const std::string& text = lines.good();
-    if (text.empty() || g_key_file_load_from_data(parsed.get(), text.data(), text.size(),
-                                                  G_KEY_FILE_NONE, &failure))
-        return parsed;
-    g_clear_error(&failure); // its text quotes the file, which may hold anything
-    if (complaints.empty())
-        complaints.push_back({1, noLine});
-    return KeyFile(g_key_file_new());
+    return g_key_file_load_from_data(parsed.get(), text.data(), text.size(), G_KEY_FILE_NONE,
+                                     nullptr) != FALSE
+               ? std::move(parsed)
+               : nullptr;
 }
 
-void readKey(const Section& section, const std::string& name, const std::string& value,
-             std::size_t line, core::Settings& settings, Complaints& complaints) {
+Groups parse(const std::string& text, Complaints& complaints) {
+    Groups groups;
+    std::istringstream stream(text);
+    std::string group;
+    std::size_t number = 0;
+    for (std::string line; std::getline(stream, line);) {
+        ++number;
+        const KeyFile parsed = parseLine(group, line);
+        if (!parsed) {
+            if (!group.empty() || complaints.empty()) // not of each key below a broken header
+                complaints.push_back({number, noLine});
+            continue;
+        }
+        const Strings names(g_key_file_get_groups(parsed.get(), nullptr));
+        for (gchar** name = names.get(); *name != nullptr; ++name) {
+            if (*name != group)
+                groups[group = *name].line = number;
+        }
+        if (group.empty())
+            continue;
+        const Strings keys(g_key_file_get_keys(parsed.get(), group.c_str(), nullptr, nullptr));
+        if (keys && *keys != nullptr) {
+            const Text value(g_key_file_get_value(parsed.get(), group.c_str(), *keys, nullptr));
+            groups[group].keys[*keys] = {number, g_strchomp(value.get())};
+        }
+    }
+    return groups;
+}
+
+void readKey(const Section& section, const std::string& name, const Entry& entry,
+             core::Settings& settings, Complaints& complaints) {
     try {
-        section.read(name, value, settings);
+        section.read(name, entry.value, settings);
     } catch (const core::Error& error) {
-        complaints.push_back({line, fmt::format("{}: {}", name, error.what())});
+        complaints.push_back({entry.line, fmt::format("{}: {}", name, error.what())});
     }
 }
 
-void readGroup(GKeyFile* parsed, const std::string& group, const Lines& lines,
-               core::Settings& settings, Complaints& complaints) {
-    const std::optional<Section> section = findSection(group);
+void readGroup(const std::string& name, const Group& group, core::Settings& settings,
+               Complaints& complaints) {
+    const std::optional<Section> section = findSection(name);
     if (!section) {
         complaints.push_back(
-            {lines.of(group),
+            {group.line,
              fmt::format(
                  "there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
                  "[Limits], [User NAME] and [Group NAME]",
-                 core::escaped(group))});
+                 core::escaped(name))});
         return;
     }
-    const Strings names(g_key_file_get_keys(parsed, group.c_str(), nullptr, nullptr));
-    for (gchar** name = names.get(); *name != nullptr; ++name) {
-        const std::size_t line = lines.of(group, *name);
-        if (!section->knows(*name)) {
-            complaints.push_back({line, fmt::format("there is no \"{}\" in [{}]; it may hold {}",
-                                                    core::escaped(*name), core::escaped(group),
-                                                    fmt::join(section->keys(), ", "))});
-            continue;
-        }
-        const std::unique_ptr<gchar, decltype(&g_free)> value(
-            g_key_file_get_value(parsed, group.c_str(), *name, nullptr), &g_free);
-        readKey(*section, *name, std::string(trimmed(value.get())), line, settings, complaints);
+    for (const auto& [key, entry] : group.keys) {
+        if (section->knows(key))
+            readKey(*section, key, entry, settings, complaints);
+        else
+            complaints.push_back(
+                {entry.line,
+                 fmt::format("there is no \"{}\" in [{}]; it may hold {}", core::escaped(key),
+                             core::escaped(name), fmt::join(section->keys(), ", "))});
     }
 }
 
@@ -187,14 +167,11 @@ std::string unknownName(const std::string& group) {
 // `warnings`: what the service takes, but may not be meant; null where nobody reads them.
 Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
                     Complaints* warnings) {
-    const Lines lines(readText(file));
     Complaints complaints;
-    const KeyFile parsed = parse(lines, complaints);
-    const Strings groups(g_key_file_get_groups(parsed.get(), nullptr));
-    for (gchar** group = groups.get(); *group != nullptr; ++group) {
-        readGroup(parsed.get(), *group, lines, settings, complaints);
-        if (std::string unknown = warnings != nullptr ? unknownName(*group) : ""; !unknown.empty())
-            warnings->push_back({lines.of(*group), "warning: " + std::move(unknown)});
+    for (const auto& [name, group] : parse(readText(file), complaints)) {
+        readGroup(name, group, settings, complaints);
+        if (std::string unknown = warnings != nullptr ? unknownName(name) : ""; !unknown.empty())
+            warnings->push_back({group.line, "warning: " + std::move(unknown)});
     }
     std::stable_sort(complaints.begin(), complaints.end(),
                      [](const Complaint& a, const Complaint& b) { return a.line < b.line; });

@@ -101,6 +101,15 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
               "2: Backend: \"\\x1b[31m\" is none of auto, nvml and simulated");
 }
 
+TEST_F(SettingsFile, ReadsWhatStandsTwiceWhereItStandsLast) {
+    folder.write("genvd.conf", "[Enforcement]\nInterval=soon\nGrace=1min\n[GPU]\n[Enforcement]\r\n"
+                               "  Interval = 20s \t\r\n");
+    EXPECT_EQ(read().interval, 20s);
+    EXPECT_EQ(read().grace, 60s);
+    EXPECT_EQ(complaint("[Enforcement]\nInterval=20s\nInterval=soon\n").substr(0, 12),
+              "3: Interval:");
+}
+
 TEST_F(SettingsFile, HoldsHowLongRequestsWait) {
     folder.write("genvd.conf", "[Queue]\nMaxWait=2d\nKeepFor=0\n");
     const core::Settings settings = read();
