@@ -24,7 +24,7 @@ namespace genv::ctl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Holds = std::vector<std::unique_ptr<FarHold>>;
+using FarHolds = std::vector<std::unique_ptr<FarHold>>;
 
 constexpr const char* nothingTaken = "Interrupted; nothing was taken";
 
@@ -96,7 +96,7 @@ Candidates candidates(const HostOptions& options, const std::vector<remote::Host
 }
 
 // Nothing where the time is over or a signal has arrived.
-bool awaitAny(const Holds& holds, const StopSignals& stop,
+bool awaitAny(const FarHolds& holds, const StopSignals& stop,
               const std::optional<Clock::time_point>& until) {
     std::vector<pollfd> watched{{stop.descriptor(), POLLIN, 0}};
     for (const auto& hold : holds)
@@ -141,7 +141,7 @@ class Asking {
         std::optional<Clock::time_point> until;
         if (request_.timeout)
             until = Clock::now() + *request_.timeout;
-        Holds holds;
+        FarHolds holds;
         for (const remote::Host& host : hosts)
             holds.push_back(std::make_unique<FarHold>(host, words));
         TurnDisplay display([&](bool) { return waitingText(holds); });
@@ -187,7 +187,7 @@ class Asking {
   private:
     std::unique_ptr<FarHold> ask(const remote::Host& host) {
         const StopSignals stop;
-        Holds one;
+        FarHolds one;
         one.push_back(std::make_unique<FarHold>(host, request_.words));
         const auto until = Clock::now() + options_.deadline();
         try {
@@ -202,7 +202,7 @@ class Asking {
         return std::move(one.front());
     }
 
-    std::string waitingText(const Holds& holds) const {
+    std::string waitingText(const FarHolds& holds) const {
         std::vector<std::string> names;
         for (const auto& hold : holds)
             names.push_back(hold->host().label());
@@ -211,7 +211,7 @@ class Asking {
     }
 
     // In the order of the hosts where several were granted at the same time.
-    static std::unique_ptr<FarHold> takeGranted(Holds& holds) {
+    static std::unique_ptr<FarHold> takeGranted(FarHolds& holds) {
         const auto found = std::find_if(holds.begin(), holds.end(), [](const auto& hold) {
             return hold->grant() && !hold->refusal();
         });
@@ -222,7 +222,7 @@ class Asking {
         return granted;
     }
 
-    void dropEnded(Holds& holds, TurnDisplay& display) {
+    void dropEnded(FarHolds& holds, TurnDisplay& display) {
         const auto ended = std::stable_partition(holds.begin(), holds.end(),
                                                  [](const auto& hold) { return !hold->refusal(); });
         if (ended == holds.end())
