@@ -173,8 +173,9 @@ Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
         if (std::string unknown = warnings != nullptr ? unknownName(name) : ""; !unknown.empty())
             warnings->push_back({group.line, "warning: " + std::move(unknown)});
     }
-    std::stable_sort(complaints.begin(), complaints.end(),
-                     [](const Complaint& a, const Complaint& b) { return a.line < b.line; });
+    std::ranges::stable_sort(complaints, {}, &Complaint::line);
+    if (warnings != nullptr)
+        std::ranges::stable_sort(*warnings, {}, &Complaint::line);
     return complaints;
 }
 
