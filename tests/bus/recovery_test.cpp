@@ -84,7 +84,8 @@ TEST_F(Recovery, EndsWhatEndedWhileItWasAway) {
     alices.kill(SIGKILL);
     alices.wait();
     service.start();
-    EXPECT_EQ(environmentCount(), "1");
+    waitUntil([&] { return environmentCount() == "1"; },
+              "a sample to say that nothing of alice's is left on the GPU");
     EXPECT_EQ(devicesOf(his), "1");
     const auto held = holders();
     EXPECT_EQ(held.size(), 1U);
