@@ -36,6 +36,11 @@ void Corrector::take(std::string_view line, std::string& out) {
     correct(line, out);
 }
 
+void Corrector::takeOverlong(std::string_view piece, std::string& out) {
+    note("a line of over 1 MiB was passed as it is");
+    out += piece;
+}
+
 void Corrector::finish(std::string& out) {
     seen_ = surroundings_.seen();
     if (seen_ != nullptr)
@@ -76,7 +81,7 @@ void LineStream::take(std::string_view text, std::string& out) {
         text.remove_prefix(piece.size());
         const bool isComplete = end != std::string_view::npos;
         if (isOverlong_) {
-            out += piece;
+            corrector_.takeOverlong(piece, out);
             isOverlong_ = !isComplete;
             continue;
         }
@@ -85,9 +90,9 @@ void LineStream::take(std::string_view text, std::string& out) {
             corrector_.take(pending_, out);
             pending_.clear();
         } else if (pending_.size() > longestLine) {
-            out += pending_;
+            corrector_.takeOverlong(pending_, out);
             pending_.clear();
-            isOverlong_ = hadOverlongLine_ = true;
+            isOverlong_ = true;
         }
     }
 }

@@ -22,8 +22,8 @@
 // what these leave. BAR1, utilisation, clocks and accounting buffers are the GPU's and stay.
 // Everything works line by line, so that a loop (-l) is corrected as it is printed. A line that is
 // not understood passes as it is, with a note if it could hold such a number; so does what belongs
-// to a process that may be shown. Numbers are changed where they differ by a whole MiB, since
-// NVML's versions round differently.
+// to a process that may be shown; but XML (-q -x) ends where it is not well-formed. Numbers are
+// changed where they differ by a whole MiB, since NVML's versions round differently.
 //
 // Text that others chose stands in the output: names of processes. A row is read from its
 // beginning, which stands before the name, and lines that a name with line feeds makes share the
@@ -66,6 +66,8 @@ class Corrector {
 
     /// A line with its line feed; the last one may lack it.
     void take(std::string_view line, std::string& out);
+    /// A piece of a line that is too long to be corrected.
+    virtual void takeOverlong(std::string_view piece, std::string& out);
     /// There is no further line.
     void finish(std::string& out);
 
@@ -94,20 +96,18 @@ class Corrector {
 /// The corrector for a mode; none where there is nothing to correct or nothing that can be.
 std::unique_ptr<Corrector> makeCorrector(const Arguments& arguments, Surroundings surroundings);
 
-/// Cuts a stream into lines. A line over a mebibyte passes uncorrected, in pieces.
+/// Cuts a stream into lines. A line over a mebibyte is overlong, and taken in pieces.
 class LineStream {
   public:
     explicit LineStream(Corrector& corrector) : corrector_(corrector) {}
 
     void take(std::string_view text, std::string& out);
     void finish(std::string& out);
-    [[nodiscard]] bool hadOverlongLine() const { return hadOverlongLine_; }
 
   private:
     Corrector& corrector_;
     std::string pending_;
     bool isOverlong_ = false;
-    bool hadOverlongLine_ = false;
 };
 
 std::unique_ptr<Corrector> makeTableCorrector(Surroundings surroundings);

@@ -114,8 +114,6 @@ class Run {
             std::string rest;
             stream->finish(rest);
             print(rest);
-            if (stream->hadOverlongLine())
-                fmt::print(stderr, "genv: a line of over 1 MiB was passed as it is\n");
         }
         while (report_.isOpen() && reportText_.size() < longestReport &&
                readSome(report_, reportText_) && !isDrained_)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// -q -x: one element or tag a line, as every nvidia-smi has printed it. A process and the head of a
-// MIG instance are held until it is known whose they are.
+// -q -x: one document, or with -l one after another. A process and the head of a MIG instance are
+// held until it is known whose they are. What is not well-formed ends the output: names of
+// processes could make it look like anything.
 #include "shims/nvidia_smi/report_state.hpp"
 #include "shims/nvidia_smi/text.hpp"
+#include "shims/nvidia_smi/xml_reader.hpp"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace genv::shims::nvidia_smi {
 
@@ -13,162 +17,190 @@ namespace {
 // More than any process' element is; a name that holds no end of it cannot fill the memory.
 constexpr std::size_t longestElement = 1U << 20U;
 
-struct Element {
-    std::string_view name;  // "/name" for an end tag
-    std::string_view value; // of one that ends on its line; within the line
-    bool isWhole = false;
-    std::string_view attributes;
-};
-
-Element read(std::string_view line) {
-    const std::string_view text = trimmed(line);
-    const std::size_t end = text.find('>');
-    if (!startsWith(text, "<") || end == std::string_view::npos)
-        return {};
-    Element element;
-    const std::string_view tag = text.substr(1, end - 1);
-    element.name = tag.substr(0, tag.find(' '));
-    element.attributes = tag.substr(element.name.size());
-    const std::string_view rest = text.substr(end + 1);
-    const std::size_t close = rest.rfind("</");
-    if (close != std::string_view::npos) {
-        element.value = rest.substr(0, close);
-        element.isWhole = true;
-    }
-    return element;
-}
-
-std::string_view quotedIn(std::string_view text) {
-    const std::size_t begin = text.find('"');
-    const std::size_t end = text.rfind('"');
-    return begin == end ? std::string_view() : text.substr(begin + 1, end - begin - 1);
-}
-
 class XmlCorrector : public ReportCorrector {
   public:
     using ReportCorrector::ReportCorrector;
 
   private:
+    // An element of which it is not known yet whether it may be shown.
+    struct Undecided {
+        std::size_t begin; // of its indentation in held_
+        std::size_t depth;
+        bool isProcess;
+    };
+
     void correct(std::string_view line, std::string& out) override {
-        const Element element = read(line);
-        if (!process_.empty() || isSkippingProcess_)
-            return takeProcess(element, line, out);
-        if (!dropUntil_.empty()) {
-            if (element.name == dropUntil_)
-                dropUntil_ = {};
+        if (isCutOff_)
+            return;
+        // Empty lines between documents, and what the tool says in place of one.
+        if (!reader_.isInDocument() && line.find('<') == std::string_view::npos) {
+            out += line;
             return;
         }
-        if (element.name == "process_info" || element.name == "accounted_process_info") {
-            process_ = line;
-            processEnd_ = "/" + std::string(element.name);
+        for (const XmlEvent& event : reader_.read(line))
+            take(event);
+        if (!reader_.failure().empty())
+            return cutOff(reader_.failure());
+        if (undecided_ && held_.size() > longestElement) {
+            note(fmt::format("a {} with more text than any has was left out",
+                             undecided_->isProcess ? "process" : "MIG instance"));
+            leaveOut();
+        }
+        if (!undecided_ && (!valueBegin_ || held_.size() > longestElement)) {
+            valueBegin_.reset();
+            out += std::exchange(held_, {});
+        }
+    }
+
+    void takeOverlong(std::string_view /*piece*/, std::string& /*out*/) override {
+        cutOff("a line of it is longer than 1 MiB");
+    }
+
+    void end(std::string& /*out*/) override {
+        if (reader_.isInDocument())
+            cutOff("it ends too early");
+    }
+
+    void cutOff(std::string_view reason) {
+        if (!std::exchange(isCutOff_, true))
+            note(fmt::format("the report of nvidia-smi is not well-formed XML ({}): the rest of it "
+                             "is not shown",
+                             reason));
+        held_.clear();
+    }
+
+    void take(const XmlEvent& event) {
+        const bool followsLeftOut = std::exchange(isLineLeftOut_, false);
+        if (event.kind == XmlEvent::Kind::Text) {
+            if (leftOutDepth_ == 0 && !(followsLeftOut && withoutEnd(event.text).empty()))
+                held_ += event.text;
+        } else if (event.kind == XmlEvent::Kind::Start) {
+            ++depth_;
+            if (leftOutDepth_ == 0)
+                takeStart(event);
+        } else {
+            if (leftOutDepth_ == 0)
+                takeEnd(event);
+            if (leftOutDepth_ == depth_) {
+                leftOutDepth_ = 0;
+                isLineLeftOut_ = held_.empty() || held_.back() == '\n';
+            }
+            --depth_;
+        }
+    }
+
+    void takeStart(const XmlEvent& event) {
+        if (!undecided_ || !undecided_->isProcess)
+            beginElement(event);
+        held_ += event.text;
+        valueBegin_ = held_.size();
+    }
+
+    void beginElement(const XmlEvent& event) {
+        if (undecided_ && event.name != "index")
+            keepInstance(std::nullopt);
+        const bool isProcess =
+            event.name == "process_info" || event.name == "accounted_process_info";
+        if (isProcess || event.name == "mig_device") {
+            undecided_ = {held_.find_last_not_of(" \t") + 1, depth_, isProcess};
             isVisible_.reset();
-            return;
-        }
-        if (takeInstance(element, line, out))
-            return;
-        out += takeElement(element, line);
-    }
-
-    void end(std::string& out) override {
-        out += instanceHead_;
-        if (!process_.empty())
-            note("the report ended within a process, which was left out");
-    }
-
-    // Its pid stands before its name, so the first one is its own.
-    void takeProcess(const Element& element, std::string_view line, std::string& out) {
-        if (!isSkippingProcess_)
-            process_ += line;
-        if (element.name == "pid" && element.isWhole && !isVisible_) {
-            const auto pid = parseNumber(trimmed(element.value));
-            isVisible_ = pid && seen().hasProcess(*pid);
-        }
-        const bool isOver = element.name == processEnd_;
-        if (isOver && isVisible_.value_or(false) && !isSkippingProcess_)
-            out += process_;
-        if (!isOver && process_.size() > longestElement) {
-            note("a process with more text than any has was left out");
-            isSkippingProcess_ = true;
-        }
-        if (isOver || isSkippingProcess_)
-            process_.clear();
-        if (isOver)
-            isSkippingProcess_ = false;
-    }
-
-    bool takeInstance(const Element& element, std::string_view line, std::string& out) {
-        if (element.name == "mig_device") {
-            instanceHead_ = line;
-            return true;
-        }
-        if (element.name == "/mig_device")
-            endInstance();
-        if (instanceHead_.empty())
-            return false;
-        const auto number = element.name == "index" && element.isWhole
-                                ? parseNumber(trimmed(element.value))
-                                : std::nullopt;
-        const SeenGpu* owner = gpu();
-        if (number && owner != nullptr && owner->instance(*number) == nullptr) {
-            instanceHead_.clear();
-            dropUntil_ = "/mig_device";
-            return true;
-        }
-        out += instanceHead_;
-        instanceHead_.clear();
-        beginInstance(number);
-        return false;
-    }
-
-    std::string takeElement(const Element& element, std::string_view line) {
-        if (element.name == "gpu" && !element.isWhole) {
-            beginGpu(quotedIn(element.attributes));
-        } else if (element.name == "/gpu") {
-            endGpu();
-        } else if (element.name == "attached_gpus" && element.isWhole) {
-            return withValue(line, element, std::to_string(seen().gpus().size()));
-        } else if (element.name == "uuid" && element.isWhole && isInGpu() && !isInInstance()) {
-            if (!hearUuid(trimmed(element.value)))
-                noteUnknownLayout("the order of GPUs");
-        } else if (element.name == "fb_memory_usage") {
+        } else if (event.name == "gpu" && !event.id.empty()) {
+            beginGpu(event.id);
+        } else if (event.name == "fb_memory_usage") {
             isInMemory_ = true;
-        } else if (element.name == "/fb_memory_usage") {
-            isInMemory_ = false;
-        } else if (isInMemory_ && element.isWhole) {
-            return takeMemory(element, line);
         }
-        return std::string(line);
     }
 
-    std::string takeMemory(const Element& element, std::string_view line) {
-        const std::vector<Word> parts = words(element.value, 3);
+    void takeEnd(const XmlEvent& event) {
+        const std::string value =
+            valueBegin_ ? std::string(trimmed(std::string_view(held_).substr(*valueBegin_))) : "";
+        if (undecided_ && undecided_->isProcess)
+            takePartOfProcess(event.name, value);
+        else if (undecided_)
+            takeInstance(parseNumber(value)); // its index has ended, or it without one
+        else
+            takeElement(event.name, value);
+        if (event.name == "mig_device")
+            endInstance();
+        valueBegin_.reset();
+        if (leftOutDepth_ == 0)
+            held_ += event.text;
+    }
+
+    // A name can make one process of several, so all of them have to be the environment's.
+    void takePartOfProcess(std::string_view name, std::string_view value) {
+        if (name == "pid") {
+            const auto pid = parseNumber(value);
+            isVisible_ = isVisible_.value_or(true) && pid && seen().hasProcess(*pid);
+        }
+        if (depth_ != undecided_->depth)
+            return;
+        if (isVisible_.value_or(false))
+            undecided_.reset();
+        else
+            leaveOut();
+    }
+
+    void takeInstance(std::optional<std::uint64_t> number) {
+        const SeenGpu* owner = gpu();
+        if (number && owner != nullptr && owner->instance(*number) == nullptr)
+            leaveOut();
+        else
+            keepInstance(number);
+    }
+
+    void keepInstance(std::optional<std::uint64_t> number) {
+        undecided_.reset();
+        beginInstance(number);
+    }
+
+    // What is still to come of it is left out as well.
+    void leaveOut() {
+        held_.erase(undecided_->begin);
+        leftOutDepth_ = undecided_->depth;
+        undecided_.reset();
+        valueBegin_.reset();
+    }
+
+    void takeElement(std::string_view name, std::string_view value) {
+        if (name == "fb_memory_usage") {
+            isInMemory_ = false;
+        } else if (name == "gpu" && !valueBegin_) {
+            endGpu();
+        } else if (!valueBegin_) {
+            return;
+        } else if (name == "attached_gpus") {
+            replaceValue(std::to_string(seen().gpus().size()));
+        } else if (name == "uuid" && isInGpu() && !isInInstance()) {
+            if (!hearUuid(value))
+                noteUnknownLayout("the order of GPUs");
+        } else if (isInMemory_) {
+            takeMemory(name, value);
+        }
+    }
+
+    void takeMemory(std::string_view name, std::string_view value) {
+        const std::vector<Word> parts = words(value, 3);
         const auto printed = parts.empty() ? std::nullopt : parseNumber(parts[0].text);
         if (!printed)
-            return std::string(line);
-        if (parts.size() != 2 || parts[1].text != "MiB") {
-            noteUnknownLayout("a unit of memory");
-            return std::string(line);
-        }
-        const auto figure = memoryReplacement(element.name, *printed);
-        if (!figure)
-            return std::string(line);
-        return withValue(line, element, figure->mib ? fmt::format("{} MiB", *figure->mib) : "N/A");
+            return;
+        if (parts.size() != 2 || parts[1].text != "MiB")
+            return noteUnknownLayout("a unit of memory");
+        if (const auto figure = memoryReplacement(name, *printed))
+            replaceValue(figure->mib ? fmt::format("{} MiB", *figure->mib) : "N/A");
     }
 
-    static std::string withValue(std::string_view line, const Element& element,
-                                 std::string_view value) {
-        std::string corrected(line);
-        corrected.replace(static_cast<std::size_t>(element.value.data() - line.data()),
-                          element.value.size(), value);
-        return corrected;
-    }
+    void replaceValue(std::string_view value) { held_.replace(*valueBegin_, held_.npos, value); }
 
-    std::string process_; // the element so far
-    std::string processEnd_;
-    std::optional<bool> isVisible_;
-    bool isSkippingProcess_ = false;
-    std::string instanceHead_;
-    std::string_view dropUntil_;
+    XmlReader reader_;
+    bool isCutOff_ = false;
+    std::size_t depth_ = 0;
+    std::string held_;                      // what was read and is neither shown nor left out yet
+    std::optional<std::size_t> valueBegin_; // in held_, until an element starts or ends in it
+    std::optional<Undecided> undecided_;
+    std::optional<bool> isVisible_; // the process, by the pids so far
+    std::size_t leftOutDepth_ = 0;  // of the element that is left out
+    bool isLineLeftOut_ = false;    // its line's end follows
     bool isInMemory_ = false;
 };
 

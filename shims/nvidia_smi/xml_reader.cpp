@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shims/nvidia_smi/xml_reader.hpp"
+
+#include <expat.h>
+
+#include <new>
+#include <utility>
+
+namespace genv::shims::nvidia_smi {
+
+namespace {
+
+// More than any tag or comment has, and than any report nests: expat keeps what has not ended.
+constexpr std::size_t longestToken = 1U << 20U;
+constexpr std::size_t deepestElement = 100;
+
+} // namespace
+
+// They are called out of C, through which no exception may pass.
+struct XmlReader::Handlers {
+    static XmlReader& reader(void* data) { return *static_cast<XmlReader*>(data); }
+
+    static void start(void* data, const char* name, const char** attributes) noexcept {
+        XmlEvent event{XmlEvent::Kind::Start, {}, name, {}};
+        for (; *attributes != nullptr; attributes += 2) {
+            if (std::string_view(attributes[0]) == "id")
+                event.id = attributes[1];
+        }
+        reader(data).add(std::move(event));
+        if (++reader(data).depth_ > deepestElement)
+            reader(data).refuse("its elements are nested too deeply");
+    }
+
+    static void end(void* data, const char* name) noexcept {
+        reader(data).add({XmlEvent::Kind::End, {}, name, {}});
+        reader(data).hasEnded_ = --reader(data).depth_ == 0;
+    }
+
+    static void text(void* data, const char* /*text*/, int /*size*/) noexcept {
+        reader(data).add({});
+    }
+
+    static void entity(void* data, const char* /*name*/, int /*isParameter*/, const char* /*value*/,
+                       int /*size*/, const char* /*base*/, const char* /*systemId*/,
+                       const char* /*publicId*/, const char* /*notation*/) noexcept {
+        reader(data).refuse("it declares an entity");
+    }
+};
+
+void XmlReader::Free::operator()(XML_ParserStruct* parser) const {
+    XML_ParserFree(parser);
+}
+
+XmlReader::XmlReader() = default;
+XmlReader::~XmlReader() = default;
+
+std::vector<XmlEvent> XmlReader::read(std::string_view line) {
+    if (!failure_.empty())
+        return {};
+    if (!isInDocument())
+        begin();
+    parse(line, false);
+    if (hasEnded_ && failure_.empty()) {
+        parse({}, true);
+        parser_.reset();
+    }
+    return std::exchange(events_, {});
+}
+
+void XmlReader::begin() {
+    parser_.reset(XML_ParserCreate("ISO-8859-1"));
+    if (parser_ == nullptr)
+        throw std::bad_alloc();
+    XML_SetUserData(parser_.get(), this);
+    XML_SetElementHandler(parser_.get(), Handlers::start, Handlers::end);
+    XML_SetDefaultHandler(parser_.get(), Handlers::text);
+    XML_SetEntityDeclHandler(parser_.get(), Handlers::entity);
+    pending_.clear();
+    pendingBegin_ = 0;
+    taken_ = 0;
+    depth_ = 0;
+    hasEnded_ = false;
+}
+
+void XmlReader::parse(std::string_view text, bool isLast) {
+    pending_ += text;
+    const int size = static_cast<int>(text.size());
+    const XML_Status status =
+        XML_Parse(parser_.get(), text.data(), size, isLast ? XML_TRUE : XML_FALSE);
+    if (status != XML_STATUS_OK && failure_.empty())
+        failure_ = XML_ErrorString(XML_GetErrorCode(parser_.get()));
+    pending_.erase(0, taken_);
+    pendingBegin_ += std::exchange(taken_, 0);
+    if (isLast && !pending_.empty())
+        events_.push_back({XmlEvent::Kind::Text, pending_, {}, {}});
+    if (pending_.size() > longestToken)
+        refuse("a tag or comment of it does not end");
+}
+
+// The bytes before those of expat's event are of something that has no handler.
+void XmlReader::add(XmlEvent event) {
+    const auto position = static_cast<std::size_t>(XML_GetCurrentByteIndex(parser_.get()));
+    const auto size = static_cast<std::size_t>(XML_GetCurrentByteCount(parser_.get()));
+    const std::size_t begin = position - pendingBegin_;
+    if (begin > taken_)
+        events_.push_back({XmlEvent::Kind::Text, pending_.substr(taken_, begin - taken_), {}, {}});
+    event.text = pending_.substr(begin, size);
+    events_.push_back(std::move(event));
+    taken_ = begin + size;
+}
+
+void XmlReader::refuse(const char* reason) {
+    if (failure_.empty())
+        failure_ = reason;
+    XML_StopParser(parser_.get(), XML_FALSE);
+}
+
+} // namespace genv::shims::nvidia_smi
