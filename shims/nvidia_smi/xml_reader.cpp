@@ -3,6 +3,8 @@
 
 #include <expat.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <new>
 #include <utility>
 
@@ -13,6 +15,15 @@ namespace {
 // More than any tag or comment has, and than any report nests: expat keeps what has not ended.
 constexpr std::size_t longestToken = 1U << 20U;
 constexpr std::size_t deepestElement = 100;
+
+constexpr std::string_view nameBegin = "<process_name>";
+constexpr std::string_view nameEnd = "</process_name>";
+
+bool isMarkup(char character) {
+    const bool isControl = static_cast<unsigned char>(character) < ' ';
+    return character == '<' || character == '>' || character == '&' ||
+           (isControl && character != '\t' && character != '\n' && character != '\r');
+}
 
 } // namespace
 
@@ -80,13 +91,35 @@ void XmlReader::begin() {
     taken_ = 0;
     depth_ = 0;
     hasEnded_ = false;
+    isInName_ = false;
+}
+
+// The parser gets as many bytes as there are, so that its positions are those of what was read.
+std::string XmlReader::withoutMarkupInNames(std::string_view line) {
+    std::string text(line);
+    for (std::size_t at = 0;;) {
+        if (!isInName_) {
+            at = text.find(nameBegin, at);
+            if (at == std::string::npos)
+                return text;
+            at += nameBegin.size();
+        }
+        const std::size_t end = std::min(text.find(nameEnd, at), text.size());
+        std::replace_if(text.begin() + static_cast<std::ptrdiff_t>(at),
+                        text.begin() + static_cast<std::ptrdiff_t>(end), isMarkup, 'x');
+        isInName_ = end == text.size();
+        if (isInName_)
+            return text;
+        at = end;
+    }
 }
 
 void XmlReader::parse(std::string_view text, bool isLast) {
     pending_ += text;
-    const int size = static_cast<int>(text.size());
+    const std::string parsed = withoutMarkupInNames(text);
     const XML_Status status =
-        XML_Parse(parser_.get(), text.data(), size, isLast ? XML_TRUE : XML_FALSE);
+        XML_Parse(parser_.get(), parsed.data(), static_cast<int>(parsed.size()),
+                  isLast ? XML_TRUE : XML_FALSE);
     if (status != XML_STATUS_OK && failure_.empty())
         failure_ = XML_ErrorString(XML_GetErrorCode(parser_.get()));
     pending_.erase(0, taken_);

@@ -21,8 +21,9 @@ struct XmlEvent {
     std::string id;   ///< the attribute of that name where an element starts
 };
 
-/// Reads documents that follow one another. It takes bytes as ISO 8859-1, since names of processes
-/// need not be UTF-8, and loads nothing that a document refers to.
+/// Reads documents that follow one another, and loads nothing that a document refers to. The name of
+/// a process is whatever its user chose, and nvidia-smi may print it as it is: it is read as text up
+/// to the tag that ends it, and bytes are taken as ISO 8859-1, since it need not be UTF-8.
 class XmlReader {
   public:
     XmlReader();
@@ -46,6 +47,7 @@ class XmlReader {
     };
 
     void begin();
+    std::string withoutMarkupInNames(std::string_view line);
     void parse(std::string_view text, bool isLast);
     void add(XmlEvent event);
     void refuse(const char* reason);
@@ -56,6 +58,7 @@ class XmlReader {
     std::size_t taken_ = 0;                          // how much of it is in events
     std::size_t depth_ = 0;
     bool hasEnded_ = false;
+    bool isInName_ = false; // of a process
     std::vector<XmlEvent> events_;
     std::string failure_;
 };

@@ -110,6 +110,20 @@ TEST(NvidiaSmiXml, PassesBytesThatAreNotUtf8) {
     EXPECT_TRUE(result.notes.empty());
 }
 
+TEST(NvidiaSmiXml, TakesTheNameOfAProcessForTextWhateverItIs) {
+    for (const std::string name : {"</process_info>", "a & b < c", "\x1b[2J\x07", "]]>", "<!--",
+                                   "a\n<pid>4711</pid>\n</process_info>\n"}) {
+        const std::string own = replaced(xml, "<process_name>python", "<process_name>" + name);
+        const std::string text = replaced(own, "<process_name>stranger", "<process_name>" + name);
+        const Corrected result = correctAs({"-q", "-x"}, text, shareOfGpu2());
+        EXPECT_EQ(result.text, correctAs({"-q", "-x"}, own, shareOfGpu2()).text) << name;
+        EXPECT_NE(result.text.find("<process_name>" + name + "</process_name>"), std::string::npos)
+            << name;
+        EXPECT_EQ(result.text.find("9999"), std::string::npos) << name;
+        EXPECT_TRUE(result.notes.empty()) << name;
+    }
+}
+
 TEST(NvidiaSmiXml, PassesWhatTheToolSaysOutsideOfAReport) {
     EXPECT_EQ(correctAs({"-q", "-x"}, "No devices were found\n", twoGpus()).text,
               "No devices were found\n");
@@ -132,9 +146,7 @@ TEST(NvidiaSmiXml, EndsWhereItIsNotWellFormed) {
     const std::string corrected = correctAs({"-q", "-x"}, xml, shareOfGpu2()).text;
     const std::string begin = corrected.substr(0, corrected.find("\t\t<processes>"));
     for (const std::string& wrong :
-         {std::string("<process_name></process_info></process_name>\n"),
-          std::string("<process_name>a & b</process_name>\n"),
-          std::string("<process_name>\x1b[2J</process_name>\n"),
+         {std::string("<type>a & b</type>\n"), std::string("<type>\x1b[2J</type>\n"),
           std::string("<process_name></process_name></process_info></processes></gpu>"
                       "</nvidia_smi_log><!--\n"),
           "<process_name>" + std::string(3U << 20U, 'x') + "</process_name>\n",
