@@ -121,7 +121,7 @@ TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {
 TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
     const std::string before = describe(hers);
     const UserProcess bobs(bob);
-    const int pidfd = ::pidfd_open(bobs.pid(), 0);
+    const int pidfd = ::pidfd_open(static_cast<pid_t>(bobs.pid()), 0);
     ASSERT_GE(pidfd, 0);
     leaveNone();
     const auto call =
