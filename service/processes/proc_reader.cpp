@@ -182,7 +182,7 @@ std::vector<ProcReading> ProcReader::read(const std::vector<ProcRequest>& reques
 }
 
 ProcReading ProcReader::read(ProcRequest request, ProcBudget& budget) {
-    return std::move(read(std::vector<ProcRequest>{request}, budget).front());
+    return read(std::vector{request}, budget).front();
 }
 
 ProcHelper& ProcReader::helper() {

@@ -173,7 +173,9 @@ TEST(Options, AreValues) {
 TEST(Options, MovedFromAreAsNew) {
     AttachOptions options = AttachOptions().setWait(true).setCount(2);
     const AttachOptions other = std::move(options);
-    // NOLINTNEXTLINE(bugprone-use-after-move, hicpp-invalid-access-moved): this is what is promised
+    // This is what is promised.
+    // cppcheck-suppress accessMoved
+    // NOLINTNEXTLINE(bugprone-use-after-move, hicpp-invalid-access-moved)
     EXPECT_TRUE(toDictionary(options).empty());
     EXPECT_EQ(toDictionary(options.setCount(3)).size(), 1U);
     EXPECT_EQ(toDictionary(other).size(), 2U);

@@ -244,8 +244,8 @@ struct Victim {
 
 } // namespace
 
-HangingProcess::HangingProcess(core::Uid uid, bool compute, Way way, int failedReads) {
-    folder_ = std::filesystem::temp_directory_path() / "genv-hang-XXXXXX";
+HangingProcess::HangingProcess(core::Uid uid, bool compute, Way way, int failedReads)
+    : folder_(std::filesystem::temp_directory_path() / "genv-hang-XXXXXX") {
     if (::mkdtemp(folder_.data()) == nullptr)
         throw NoHanging("no folder");
     ::chmod(folder_.c_str(), 0755);
