@@ -2,6 +2,7 @@
 #include "dbus/errors.hpp"
 
 #include "dbus/contract/names.hpp"
+#include "dbus/contract/sdbus.hpp"
 
 #include <exception>
 
