@@ -21,9 +21,9 @@ struct XmlEvent {
     std::string id;   ///< the attribute of that name where an element starts
 };
 
-/// Reads documents that follow one another, and loads nothing that a document refers to. The name of
-/// a process is whatever its user chose, and nvidia-smi may print it as it is: it is read as text up
-/// to the tag that ends it, and bytes are taken as ISO 8859-1, since it need not be UTF-8.
+/// Reads documents that follow one another, and loads nothing that a document refers to. The name
+/// of a process is whatever its user chose, and nvidia-smi may print it as it is: it is read as
+/// text up to the tag that ends it, and bytes are taken as ISO 8859-1, since it need not be UTF-8.
 class XmlReader {
   public:
     XmlReader();
