@@ -40,7 +40,7 @@ struct Placement {
 /// A request waits, since it cannot have its devices now.
 struct PlannedWait {
     AttachRequest request;
-    Placement expected; ///< so many devices and such shares; which ones it will be is not known
+    Placement expected; ///< the number of devices and their shares, of devices yet unknown
 };
 
 /// What comes of a request: devices now, or a wait for them.
@@ -80,7 +80,7 @@ Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
 std::size_t missing(const AttachRequest& request, const Environment& environment);
 
 /// Whether a plan that was worked out before still gives exactly what it says, in the table as it
-/// is now. A wait does as long as its environment holds what it held.
+/// is now. A wait does for as long as its environment has the same attachments.
 bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment* environment,
                 const Reservations& reservations = {},
                 std::optional<BootTime> leaseEnd = std::nullopt);
