@@ -31,6 +31,13 @@ WriteRetries::WriteRetries(Sharing& sharing, Reporting& reporting, GlibLoop& loo
         retryLater();
 }
 
+// What cannot be written from now on is told to nobody.
+WriteRetries::~WriteRetries() {
+    sharing_.ledger.onUnwritten(nullptr);
+    sharing_.store.onFolderRestored(nullptr);
+    reporting_.shellFiles.onUnwritten(nullptr);
+}
+
 // A trouble is logged when it begins, and not at each retry.
 void WriteRetries::logOnce(const std::string& why) {
     if (!std::exchange(hasLogged_, true))

@@ -19,6 +19,7 @@ class WriteRetries {
     /// Retries from now on whatever cannot be written, and at once what could not be written until
     /// now. All outlive this.
     WriteRetries(Sharing& sharing, Reporting& reporting, GlibLoop& loop, core::Log& log);
+    ~WriteRetries();
     WriteRetries(const WriteRetries&) = delete;
     WriteRetries& operator=(const WriteRetries&) = delete;
 
