@@ -191,7 +191,7 @@ class Machine:
         if leader is None:
             return ["false"]
         words = ["bash", "-c", command] if isinstance(command, str) else list(command)
-        return ["nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--",
+        return ["nsenter", f"--target={leader}", "--mount", "--root", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--",
                 "env", "--ignore-environment", "--chdir=/", f"PATH={PATH}", "HOME=/root", "USER=root", "LANG=C.UTF-8", "TERM=dumb", *words]
 
     def run(self, command, typed=None, timeout=DEADLINE_SECONDS):
