@@ -145,7 +145,10 @@ class Sandbox(SandboxTest):
         capabilities = (1 << 5) | (1 << 19) | (1 << 2)  # KILL, SYS_PTRACE, DAC_READ_SEARCH
         for name in ("CapPrm", "CapEff", "CapBnd"):
             self.assertEqual(int(status[name], 16), capabilities, name)
-        self.assertEqual((status["CapInh"].strip("0"), status["CapAmb"].strip("0")), ("", ""))
+        # systemd-nspawn 257 hands those of its process 1 down as inheritable: nothing is gained by them without a file that
+        # has capabilities, and no program gains any by its file here.
+        self.assertEqual(int(status["CapInh"], 16) & ~capabilities, 0, status["CapInh"])
+        self.assertEqual(status["CapAmb"].strip("0"), "")
         self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
         self.assertEqual(self.machine.must(["sh", "-c", f"ls /proc/{pid}/root/dev | grep -c nvidia; true"]), "0\n")
 
