@@ -29,7 +29,7 @@ void change(std::shared_ptr<const Values>& values, Change apply) {
 template <typename Value>
 void put(Dictionary& arguments, const std::string& name, const std::optional<Value>& value) {
     if (value)
-        arguments.insert_or_assign(name, sdbus::Variant(*value));
+        arguments[name] = sdbus::Variant(*value);
     else
         arguments.erase(name);
 }

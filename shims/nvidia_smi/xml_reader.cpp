@@ -25,6 +25,24 @@ bool isMarkup(char character) {
            (isControl && character != '\t' && character != '\n' && character != '\r');
 }
 
+// Where the current event begins, and its length. Newer versions of expat count in 64 bits and mark
+// the functions that older ones have as deprecated.
+template <typename Parser>
+std::size_t positionIn(Parser parser) {
+    if constexpr (requires { XML_GetCurrentByteIndex64(parser); })
+        return static_cast<std::size_t>(XML_GetCurrentByteIndex64(parser));
+    else
+        return static_cast<std::size_t>(XML_GetCurrentByteIndex(parser));
+}
+
+template <typename Parser>
+std::size_t sizeIn(Parser parser) {
+    if constexpr (requires { XML_GetCurrentByteCount64(parser); })
+        return static_cast<std::size_t>(XML_GetCurrentByteCount64(parser));
+    else
+        return static_cast<std::size_t>(XML_GetCurrentByteCount(parser));
+}
+
 } // namespace
 
 // They are called out of C, through which no exception may pass.
@@ -132,8 +150,8 @@ void XmlReader::parse(std::string_view text, bool isLast) {
 
 // The bytes before those of expat's event are of something that has no handler.
 void XmlReader::add(XmlEvent event) {
-    const auto position = static_cast<std::size_t>(XML_GetCurrentByteIndex(parser_.get()));
-    const auto size = static_cast<std::size_t>(XML_GetCurrentByteCount(parser_.get()));
+    const auto position = positionIn(parser_.get());
+    const auto size = sizeIn(parser_.get());
     const std::size_t begin = position - pendingBegin_;
     if (begin > taken_)
         events_.push_back({XmlEvent::Kind::Text, pending_.substr(taken_, begin - taken_), {}, {}});

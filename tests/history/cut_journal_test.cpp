@@ -89,9 +89,13 @@ TEST_F(CutJournal, IsSaidToBeUnreadableWhenItIsCutAgain) {
     EXPECT_TRUE(page.rows.empty());
 }
 
+struct Close {
+    void operator()(FILE* file) const noexcept { std::fclose(file); }
+};
+
 // A file of one page and no byte.
 void readNothing() {
-    const std::unique_ptr<FILE, decltype(&std::fclose)> file(std::tmpfile(), &std::fclose);
+    const std::unique_ptr<FILE, Close> file(std::tmpfile());
     const auto* page = static_cast<volatile char*>(
         ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, ::fileno(file.get()), 0));
     static_cast<void>(*page);
