@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/process.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <optional>
 #include <string>

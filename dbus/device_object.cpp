@@ -38,16 +38,16 @@ void DeviceObject::write(ManagedObjectsWriter& writer) {
 }
 
 void DeviceObject::emitAdded() {
-    emitInterfacesAddedSignal({raw::InterfaceName{Device_adaptor::INTERFACE_NAME}});
+    emitInterfacesAddedSignal({compat::InterfaceName{Device_adaptor::INTERFACE_NAME}});
 }
 
 void DeviceObject::emitRemoved() {
-    emitInterfacesRemovedSignal({raw::InterfaceName{Device_adaptor::INTERFACE_NAME}});
+    emitInterfacesRemovedSignal({compat::InterfaceName{Device_adaptor::INTERFACE_NAME}});
 }
 
 void DeviceObject::emitChanged(const std::vector<std::string>& properties) {
-    emitPropertiesChangedSignal(raw::InterfaceName{Device_adaptor::INTERFACE_NAME},
-                                raw::memberNames(properties));
+    emitPropertiesChangedSignal(compat::InterfaceName{Device_adaptor::INTERFACE_NAME},
+                                compat::memberNames(properties));
 }
 
 void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {

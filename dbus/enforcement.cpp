@@ -181,8 +181,8 @@ void Enforcement::tell(Ticket ticket, const Actions& actions) {
     if (found == repetitions_.end())
         return; // the caller left
     try {
-        sdbus::Signal signal = manager_.createSignal(raw::InterfaceName{"dev.genv.Manager"},
-                                                     raw::MemberName{"Enforced"});
+        sdbus::Signal signal = manager_.createSignal(compat::InterfaceName{"dev.genv.Manager"},
+                                                     compat::MemberName{"Enforced"});
         signal.setDestination(found->second.busName);
         signal << actions;
         manager_.emitSignal(signal);

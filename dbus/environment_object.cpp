@@ -86,17 +86,17 @@ void EnvironmentObject::write(ManagedObjectsWriter& writer) {
 
 void EnvironmentObject::emitAdded() {
     ensureRegistered();
-    emitInterfacesAddedSignal({raw::InterfaceName{Environment_adaptor::INTERFACE_NAME}});
+    emitInterfacesAddedSignal({compat::InterfaceName{Environment_adaptor::INTERFACE_NAME}});
 }
 
 void EnvironmentObject::emitRemoved() {
-    emitInterfacesRemovedSignal({raw::InterfaceName{Environment_adaptor::INTERFACE_NAME}});
+    emitInterfacesRemovedSignal({compat::InterfaceName{Environment_adaptor::INTERFACE_NAME}});
 }
 
 void EnvironmentObject::emitChanged(const std::vector<std::string>& properties) {
     ensureRegistered();
-    emitPropertiesChangedSignal(raw::InterfaceName{Environment_adaptor::INTERFACE_NAME},
-                                raw::memberNames(properties));
+    emitPropertiesChangedSignal(compat::InterfaceName{Environment_adaptor::INTERFACE_NAME},
+                                compat::memberNames(properties));
 }
 
 template <typename... Values, typename Act>

@@ -2,7 +2,7 @@
 #include "dbus/errors.hpp"
 
 #include "dbus/contract/names.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 
 #include <exception>
 
@@ -50,7 +50,7 @@ const char* busErrorName(core::ErrorCode code) {
 }
 
 sdbus::Error toBusError(const core::Error& error) {
-    return raw::makeError(busErrorName(error.code()), error.what());
+    return compat::makeError(busErrorName(error.code()), error.what());
 }
 
 core::Error currentRefusal(std::string& fault) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/event_rows.hpp"
 
+#include "dbus/contract/raw_bus.hpp"
+
 #include <variant>
 
 namespace genv::dbus {

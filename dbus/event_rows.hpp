@@ -5,7 +5,8 @@
 #pragma once
 
 #include "core/ports/history.hpp"
-#include "dbus/contract/sdbus.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
 
 #include <map>
 #include <string>

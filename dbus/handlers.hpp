@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dbus/context.hpp"
+#include "dbus/contract/raw_bus.hpp"
 #include "dbus/paths.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>

@@ -16,7 +16,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "dbus/callers.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 // object manager is left to sd-bus.
 #pragma once
 
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <functional>
 

@@ -35,8 +35,8 @@ ManagerObject::~ManagerObject() {
 }
 
 void ManagerObject::emitChanged(const std::vector<std::string>& properties) {
-    emitPropertiesChangedSignal(raw::InterfaceName{Manager_adaptor::INTERFACE_NAME},
-                                raw::memberNames(properties));
+    emitPropertiesChangedSignal(compat::InterfaceName{Manager_adaptor::INTERFACE_NAME},
+                                compat::memberNames(properties));
 }
 
 void ManagerObject::Activate(sdbus::Result<std::string, sdbus::ObjectPath>&& result,

@@ -3,7 +3,7 @@
 // and to register them all would be most of a start.
 #pragma once
 
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <functional>
 #include <string>

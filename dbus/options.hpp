@@ -7,7 +7,7 @@
 #include "core/bytes.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 
 #include <chrono>
 #include <map>
@@ -31,7 +31,7 @@ class Options {
         if (!value)
             return std::nullopt;
         if (!value->containsValueOfType<Value>())
-            refuseType(name, *value, raw::signatureOf<Value>());
+            refuseType(name, *value, compat::signatureOf<Value>());
         return value->get<Value>();
     }
 

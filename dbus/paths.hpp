@@ -4,7 +4,7 @@
 
 #include "core/device.hpp"
 #include "core/environment.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <optional>
 #include <string>

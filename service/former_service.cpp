@@ -2,7 +2,7 @@
 #include "service/former_service.hpp"
 
 #include "dbus/contract/names.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 bool hasOwner(sdbus::IConnection& connection, const char* name) {
     bool isOwned = false;
-    dbus::raw::makeProxy(connection, contract::busDriver, contract::busDriverPath)
+    dbus::compat::makeProxy(connection, contract::busDriver, contract::busDriverPath)
         ->callMethod("NameHasOwner")
         .onInterface(contract::busDriver)
         .withArguments(name)
@@ -42,7 +42,7 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
     const char* const name = contract::busName;
     bool hasLeft = false;
     // Before it is asked whether somebody is there, so that nobody leaves unseen.
-    const auto leaving = dbus::raw::addMatch(
+    const auto leaving = dbus::compat::addMatch(
         connection,
         fmt::format("type='signal',sender='{0}',interface='{0}',member='NameOwnerChanged',"
                     "arg0='{1}',arg2=''",
@@ -57,7 +57,7 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
     for (;;) {
         // First, since what came with the answer has been read already. One at a time, since
         // somebody may send without end.
-        const bool wasThere = dbus::raw::processPending(connection);
+        const bool wasThere = dbus::compat::processPending(connection);
         if (hasLeft)
             return;
         const auto left = until - Clock::now();

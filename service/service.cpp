@@ -164,7 +164,7 @@ void Service::becomeReady() {
     reporting_->eventLog.devicesAreKnown();
     impatience_.reset();
     try {
-        dbus::raw::requestName(*calls_->connection, dbus::contract::busName);
+        dbus::compat::requestName(*calls_->connection, dbus::contract::busName);
     } catch (const sdbus::Error& error) {
         log_.error("the name {} cannot be had on the bus: {}", dbus::contract::busName,
                    core::escaped(error.what()));

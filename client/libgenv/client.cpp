@@ -234,10 +234,11 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
             proxy->callMethodAsync("Activate")
                 .onInterface(client::ManagerProxy::INTERFACE_NAME)
                 .withArguments(client::toDictionary(request))
-                .uponReplyInvoke([&id, done](dbus::raw::Failure error, const std::string& activated,
+                .uponReplyInvoke([&id, done](dbus::compat::Failure error,
+                                             const std::string& activated,
                                              const sdbus::ObjectPath&) {
                     id = activated;
-                    done(dbus::raw::errorOf(error));
+                    done(dbus::compat::errorOf(error));
                 });
             return proxy;
         });
@@ -264,10 +265,10 @@ Client::attach(const std::string& id, const AttachOptions& options, const Waitin
         proxy->callMethodAsync("Attach")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
             .withArguments(client::toDictionary(request))
-            .uponReplyInvoke([&indices, done](dbus::raw::Failure error,
+            .uponReplyInvoke([&indices, done](dbus::compat::Failure error,
                                               const std::vector<std::uint32_t>& attached) {
                 indices = attached;
-                done(dbus::raw::errorOf(error));
+                done(dbus::compat::errorOf(error));
             });
         return proxy;
     };
@@ -283,13 +284,13 @@ std::optional<Lock> Client::lock(const std::string& id, const Waiting& waiting) 
         auto proxy = connection.proxy(client::environmentPath(id));
         proxy->callMethodAsync("Lock")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
-            .uponReplyInvoke([&lock, done](dbus::raw::Failure error, sdbus::UnixFd descriptor) {
+            .uponReplyInvoke([&lock, done](dbus::compat::Failure error, sdbus::UnixFd descriptor) {
                 // What comes over a socket is open for every program that is run from here.
                 if (!error) {
                     fcntl(descriptor.get(), F_SETFD, FD_CLOEXEC);
                     lock = Lock(descriptor.release());
                 }
-                done(dbus::raw::errorOf(error));
+                done(dbus::compat::errorOf(error));
             });
         return proxy;
     };
@@ -323,7 +324,8 @@ bool Client::extend(const std::string& id, std::chrono::seconds lifetime, const 
         proxy->callMethodAsync("Configure")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
             .withArguments(change.values().arguments, change.values().unset)
-            .uponReplyInvoke([done](dbus::raw::Failure error) { done(dbus::raw::errorOf(error)); });
+            .uponReplyInvoke(
+                [done](dbus::compat::Failure error) { done(dbus::compat::errorOf(error)); });
         return proxy;
     };
     return Implementation::aboutEnvironment(id,

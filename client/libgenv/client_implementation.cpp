@@ -12,7 +12,7 @@ using client::Patience;
 
 client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
     const auto get = [&] {
-        sdbus::MethodCall message = dbus::raw::makeCall(
+        sdbus::MethodCall message = dbus::compat::makeCall(
             *managerObject_, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
         if (starts == client::StartsService::No)
             client::Connection::startNoService(message);

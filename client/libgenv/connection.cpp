@@ -3,6 +3,7 @@
 
 #include "client/libgenv/service_start.hpp"
 #include "dbus/contract/names.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <poll.h>
 
@@ -72,11 +73,11 @@ std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& path) {
 }
 
 std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& name, const std::string& path) {
-    return dbus::raw::makeProxy(*bus_, name, path);
+    return dbus::compat::makeProxy(*bus_, name, path);
 }
 
-sdbus::Slot Connection::addMatch(const std::string& rule, dbus::raw::MessageHandler handler) {
-    return dbus::raw::addMatch(*bus_, rule, std::move(handler));
+sdbus::Slot Connection::addMatch(const std::string& rule, dbus::compat::MessageHandler handler) {
+    return dbus::compat::addMatch(*bus_, rule, std::move(handler));
 }
 
 void Connection::startNoService(const sdbus::MethodCall& message) {
@@ -89,7 +90,7 @@ void Connection::allowInteraction(bool allow) {
 }
 
 void Connection::handleArrived() {
-    while (dbus::raw::processPending(*bus_)) {
+    while (dbus::compat::processPending(*bus_)) {
     }
 }
 

@@ -3,7 +3,7 @@
 // and the one place where a failure on the bus becomes an Error.
 #pragma once
 
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 #include "genv/error.hpp"
 
 #include <chrono>
@@ -48,7 +48,8 @@ class Connection {
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& name,
                                                        const std::string& path);
     /// Hears messages that match, until the result is destroyed.
-    [[nodiscard]] sdbus::Slot addMatch(const std::string& rule, dbus::raw::MessageHandler handler);
+    [[nodiscard]] sdbus::Slot addMatch(const std::string& rule,
+                                       dbus::compat::MessageHandler handler);
 
     /// Makes a call fail where there is no service, instead of starting one.
     static void startNoService(const sdbus::MethodCall& message);

@@ -4,7 +4,8 @@
 #include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -20,8 +21,9 @@ template <typename Value>
 Value property(const Dictionary& properties, const char* name) {
     const auto found = properties.find(name);
     if (found == properties.end())
-        throw dbus::raw::makeError(contract::error::failed,
-                                   std::string("the service's answer lacks the property ") + name);
+        throw dbus::compat::makeError(contract::error::failed,
+                                      std::string("the service's answer lacks the property ") +
+                                          name);
     return found->second.get<Value>();
 }
 

@@ -45,7 +45,7 @@ RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
     manager_->uponSignal("Enforced")
         .onInterface(ManagerProxy::INTERFACE_NAME)
         .call([this](const BusActions& actions) { cycles_.push_back(actions); });
-    dbus::raw::listen(*manager_);
+    dbus::compat::listen(*manager_);
 }
 
 BusActions RepeatedEnforcement::begin(const Dictionary& options) {

@@ -14,7 +14,7 @@ namespace {
 
 // sd-bus is C: no exception may come out of a handler. What cannot be read is nobody's message.
 template <typename Handler>
-dbus::raw::MessageHandler guarded(Handler handler) {
+dbus::compat::MessageHandler guarded(Handler handler) {
     return [handler = std::move(handler)](sdbus::Message& message) {
         try {
             handler(message);

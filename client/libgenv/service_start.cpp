@@ -73,7 +73,7 @@ class Unit {
     std::optional<T> read(const char* interface, const char* property) {
         try {
             sdbus::MethodCall message =
-                dbus::raw::makeCall(*proxy_, "org.freedesktop.DBus.Properties", "Get");
+                dbus::compat::makeCall(*proxy_, "org.freedesktop.DBus.Properties", "Get");
             Connection::startNoService(message);
             message << interface << property;
             sdbus::MethodReply reply = proxy_->callMethod(message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/loop/bus_source.hpp"
 
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 
 #include <poll.h>
 
@@ -86,7 +86,7 @@ bool BusSource::isReady() {
             watched_ = wanted;
             g_source_modify_unix_fd(source_, tag_, wanted);
         }
-        if (const auto due = dbus::raw::dueOf(data)) {
+        if (const auto due = dbus::compat::dueOf(data)) {
             if (due->count() == 0)
                 return true; // messages are queued already, and no descriptor will say so
             due_ = due->count();
@@ -108,7 +108,7 @@ bool BusSource::read() {
     const gint64 until = g_get_monotonic_time() + longestReading;
     do {
         intake_.begin();
-        if (!dbus::raw::processPending(connection_))
+        if (!dbus::compat::processPending(connection_))
             return false;
         if (!intake_.tookLast())
             return true;
@@ -124,7 +124,7 @@ void BusSource::process() {
         }
         intake_.serveNext();
         // Flushing what could not be sent before comes first.
-        while (intake_.isServing() && dbus::raw::processPending(connection_)) {
+        while (intake_.isServing() && dbus::compat::processPending(connection_)) {
         }
     } catch (const sdbus::Error&) {
         close();

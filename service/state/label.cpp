@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/state/label.hpp"
 
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 namespace genv::service {
 

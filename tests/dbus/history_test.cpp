@@ -184,7 +184,7 @@ TEST_F(HistoryCalls, AllowNothingMoreByReadingOnesOwn) {
 }
 
 TEST(EventRows, AreDictionariesWithValuesOfEveryType) {
-    EXPECT_EQ(dbus::raw::signatureOf<dbus::EventRows>(), "aa{sv}");
+    EXPECT_EQ(dbus::compat::signatureOf<dbus::EventRows>(), "aa{sv}");
     sdbus::PlainMessage message = sdbus::createPlainMessage();
     message << dbus::EventRows{pageUntil("s=1").rows};
     message.seal();

@@ -33,8 +33,8 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
     static sdbus::MethodCall received() {
         static const auto connection = sdbus::createSystemBusConnection();
         static const auto proxy =
-            dbus::raw::makeProxy(*connection, "dev.genv.Manager", "/dev/genv/Manager");
-        sdbus::MethodCall call = dbus::raw::makeCall(*proxy, "dev.genv.Environment", "Detach");
+            dbus::compat::makeProxy(*connection, "dev.genv.Manager", "/dev/genv/Manager");
+        sdbus::MethodCall call = dbus::compat::makeCall(*proxy, "dev.genv.Environment", "Detach");
         call.seal();
         return call;
     }

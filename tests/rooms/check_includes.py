@@ -3,7 +3,8 @@
 """Fails when a folder includes what it must not reach.
 
 The rooms and the directions between them are in `rooms` below; the build of the tests runs this over the whole tree.
-Only #include lines are read: what a room may link is in its CMakeLists.txt.
+Only #include lines are read: what a room may link is in its CMakeLists.txt. It fails as well where a file asks which version of
+sdbus-c++ it is built with: one pair of files does.
 """
 
 import pathlib
@@ -11,6 +12,9 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+VERSION = re.compile(r"^\s*#\s*(if|elif).*sdbus", re.IGNORECASE)
+COMPATIBLE = {"dbus/contract/sdbus_compat.hpp", "dbus/contract/sdbus_compat.cpp"}
 
 STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>: C++ standard headers have no slash and no .h
 
@@ -40,7 +44,7 @@ exceptions = {
     # twice; that header is declarations without any code of the service.
     "shims/nvml": {"service/gpu/nvml_abi.hpp"},
     # The one place beneath sdbus-c++. In the rest of the client, programs that do without sdbus-c++ use sd-bus.
-    "dbus/contract/sdbus.cpp": {"systemd/sd-bus.h"},
+    "dbus/contract/raw_bus.cpp": {"systemd/sd-bus.h"},
 }
 
 
@@ -48,10 +52,23 @@ def is_excepted(path: pathlib.Path, header: str) -> bool:
     return any(path.is_relative_to(folder) and header in headers for folder, headers in exceptions.items())
 
 
+def sources(folder: pathlib.Path):
+    return sorted(p for p in folder.rglob("*") if p.suffix in {".cpp", ".hpp", ".h", ".c"})
+
+
+def questions_of_versions(root: pathlib.Path):
+    for folder in (*sorted({room.split("/")[0] for room in rooms}), "tests", "bench"):
+        for path in sources(root / folder):
+            name = str(path.relative_to(root))
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if VERSION.match(line) and name not in COMPATIBLE:
+                    yield f"{name}:{number}: only dbus/contract/sdbus_compat may ask for the version of sdbus-c++"
+
+
 def violations(root: pathlib.Path):
     for room, (own, foreign) in rooms.items():
         folder = root / room
-        for path in sorted(p for p in folder.rglob("*") if p.suffix in {".cpp", ".hpp", ".h", ".c"}):
+        for path in sources(folder):
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 match = INCLUDE.match(line)
                 if not match:
@@ -67,7 +84,7 @@ def violations(root: pathlib.Path):
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    found = list(violations(root))
+    found = [*violations(root), *questions_of_versions(root)]
     print("\n".join(found), file=sys.stderr)
     return 1 if found else 0
 

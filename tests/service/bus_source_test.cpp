@@ -3,7 +3,8 @@
 // not cost more than its calls.
 #include "dbus/callers.hpp"
 #include "dbus/contract/names.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 #include "dbus/intake.hpp"
 #include "service/loop/bus_source.hpp"
 #include "service/loop/system_clock.hpp"
@@ -38,7 +39,7 @@ struct NoLog : core::Log {
 // A service that knows nothing but Ping.
 class BusSourceTest : public ::testing::Test {
   protected:
-    BusSourceTest() { dbus::raw::requestName(*connection, dbus::contract::busName); }
+    BusSourceTest() { dbus::compat::requestName(*connection, dbus::contract::busName); }
     ~BusSourceTest() override { g_main_context_set_poll_func(nullptr, nullptr); }
 
     void send(int count) {

@@ -2,7 +2,8 @@
 // What lies beneath sdbus-c++: handlers that sd-bus calls, messages that are looked at before
 // sdbus-c++ reads them, and messages that are written without it.
 #include "dbus/contract/names.hpp"
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
 #include "tests/fuzz/plain_message.hpp"
@@ -22,15 +23,16 @@ namespace genv::tests {
 namespace {
 
 namespace raw = dbus::raw;
+namespace compat = dbus::compat;
 
 constexpr const char* refusalName = "dev.genv.Error.Busy";
 
 class BeneathSdbus : public ::testing::Test {
   protected:
-    BeneathSdbus() { raw::requestName(*connection, dbus::contract::busName); }
+    BeneathSdbus() { compat::requestName(*connection, dbus::contract::busName); }
 
     void process() {
-        while (raw::processPending(*connection)) {
+        while (compat::processPending(*connection)) {
         }
     }
     void processUntil(const std::function<bool()>& done) {
@@ -187,9 +189,9 @@ TEST_F(BeneathSdbus, TheBusTellsWhoIsBehindAConnection) {
 }
 
 TEST_F(BeneathSdbus, CallsAreMeasuredBeforeAnythingIsReadFromThem) {
-    const auto proxy = raw::makeProxy(*connection, dbus::contract::busName, "/ab");
+    const auto proxy = compat::makeProxy(*connection, dbus::contract::busName, "/ab");
     const auto sizeOf = [&](const auto& argument, const raw::CallSize& most) {
-        auto message = raw::makeCall(*proxy, "dev.genv.Manager", "Measured");
+        auto message = compat::makeCall(*proxy, "dev.genv.Manager", "Measured");
         message << argument;
         message.seal();
         const raw::Message call(message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dbus/contract/sdbus.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include "dbus/contract/names.hpp"
 
@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -18,10 +17,7 @@ namespace genv::dbus::raw {
 
 namespace {
 
-struct Free {
-    void operator()(char* text) const noexcept { std::free(text); }
-};
-using Text = std::unique_ptr<char, Free>;
+using Text = std::unique_ptr<char, decltype([](char* text) { std::free(text); })>;
 
 // Names the protected member of its base.
 struct Opened : sdbus::Message {
@@ -33,8 +29,8 @@ struct Opened : sdbus::Message {
 // A connection has to make a message, which is never sent.
 sd_bus* busOf(sdbus::IConnection& connection) {
     const auto object = sdbus::createObject(connection, sdbus::ObjectPath{contract::managerPath});
-    const sdbus::Signal signal =
-        object->createSignal(InterfaceName{contract::busName}, MemberName{"QueueChanged"});
+    const sdbus::Signal signal = object->createSignal(compat::InterfaceName{contract::busName},
+                                                      compat::MemberName{"QueueChanged"});
     return sd_bus_message_get_bus(Opened::get(signal));
 }
 
@@ -42,8 +38,6 @@ void require(int result, const char* what) {
     if (result < 0)
         throw sdbus::createError(-result, what);
 }
-
-using Reference = std::unique_ptr<sd_bus_message, Unreference>;
 
 template <typename Make>
 Reference make(Make makeMessage) {
@@ -209,94 +203,7 @@ class Measurement {
     CallSize size_;
 };
 
-#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
-sdbus::Message currentMessage(const sdbus::IObject& object) {
-    return object.getCurrentlyProcessedMessage();
-}
-#else
-const sdbus::Message& currentMessage(const sdbus::IObject& object) {
-    return *object.getCurrentlyProcessedMessage();
-}
-#endif
-
 } // namespace
-
-#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
-sdbus::Error makeError(const char* name, const std::string& text) {
-    return {sdbus::Error::Name{name}, text};
-}
-
-std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
-                                         const std::string& path) {
-    return sdbus::createProxy(connection, sdbus::ServiceName{service}, sdbus::ObjectPath{path});
-}
-
-sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
-    return proxy.createMethodCall(InterfaceName{interface}, MemberName{member});
-}
-
-void listen(sdbus::IProxy& /*proxy*/) {} // it has since it was given them
-
-sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
-                     MessageHandler handler) {
-    return connection.addMatch(
-        rule, [handler = std::move(handler)](sdbus::Message message) { handler(message); },
-        sdbus::return_slot);
-}
-
-void requestName(sdbus::IConnection& connection, const char* name) {
-    connection.requestName(sdbus::ServiceName{name});
-}
-
-bool processPending(sdbus::IConnection& connection) {
-    return connection.processPendingEvent();
-}
-
-std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollData& data) {
-    return data.timeout == std::chrono::microseconds::max() ? std::nullopt
-                                                            : std::optional(data.timeout);
-}
-#else
-sdbus::Error makeError(const char* name, const std::string& text) {
-    return {name, text};
-}
-
-std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
-                                         const std::string& path) {
-    return sdbus::createProxy(connection, service, path);
-}
-
-sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
-    return proxy.createMethodCall(interface, member);
-}
-
-void listen(sdbus::IProxy& proxy) {
-    proxy.finishRegistration();
-}
-
-sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
-                     MessageHandler handler) {
-    return connection.addMatch(rule, std::move(handler));
-}
-
-void requestName(sdbus::IConnection& connection, const char* name) {
-    connection.requestName(name);
-}
-
-bool processPending(sdbus::IConnection& connection) {
-    return connection.processPendingRequest();
-}
-
-std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollData& data) {
-    return data.timeout_usec == std::numeric_limits<std::uint64_t>::max()
-               ? std::nullopt
-               : std::optional(std::chrono::microseconds(data.timeout_usec));
-}
-#endif
-
-std::vector<MemberName> memberNames(const std::vector<std::string>& names) {
-    return {names.begin(), names.end()};
-}
 
 void Unreference::operator()(sd_bus_message* message) const noexcept {
     sd_bus_message_unref(message);
@@ -331,7 +238,7 @@ Message::Message(sd_bus_message* message) : message_(sd_bus_message_ref(message)
 Message::Message(const sdbus::Message& message) : Message(Opened::get(message)) {}
 
 Message Message::beingProcessed(const sdbus::IObject& object) {
-    return Message(currentMessage(object));
+    return Message(compat::currentMessage(object));
 }
 
 bool Message::isCall() const {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// sdbus-c++, and what lies beneath it. The service's bus side and the client's library use what all
-// versions of sdbus-c++ offer. This pair of files alone has the rest: what they need of sd-bus(3)
-// itself, and what differs between versions of sdbus-c++.
+// What sdbus-c++ does not offer, by sd-bus(3) beneath it: messages before sdbus-c++ reads them,
+// messages written without it, handlers of sd-bus. This pair of files alone of the service and of
+// the client's library includes sd-bus. sdbus_compat.hpp has the differences between versions of
+// sdbus-c++.
 //
 // sdbus-c++ shows neither the sd_bus of a connection nor the sd_bus_message of a message. In
 // versions 1 and 2 a message keeps its sd_bus_message in the protected member `msg_`, which a
-// derived class may name; and an sd_bus_message knows its sd_bus. Only sdbus.cpp reaches for them.
-//
-// Version 2 has types for the names of D-Bus, for which 1 takes any text, other names for what a
-// loop does, and another type for what a call failed with.
+// derived class may name; and an sd_bus_message knows its sd_bus. Only raw_bus.cpp reaches for
+// them.
 //
 // A failure throws sdbus::Error, unless the function says otherwise.
 #pragma once
+
+#include "dbus/contract/sdbus_compat.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -32,63 +33,12 @@ struct sd_bus_slot;
 
 namespace genv::dbus::raw {
 
-#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
-using InterfaceName = sdbus::InterfaceName;
-using MemberName = sdbus::MemberName; ///< of a method, a signal or a property
-/// What an asynchronous call failed with, as its handler takes it.
-using Failure = std::optional<sdbus::Error>;
-inline const sdbus::Error* errorOf(const Failure& failure) {
-    return failure ? &*failure : nullptr;
-}
-
-/// The signature of values of these types, one after the other.
-template <typename... Values>
-std::string signatureOf() {
-    std::string signature;
-    (signature.append(sdbus::signature_of_v<Values>.data(), sdbus::signature_of_v<Values>.size()),
-     ...);
-    return signature;
-}
-#else
-using InterfaceName = std::string;
-using MemberName = std::string;
-using Failure = const sdbus::Error*;
-inline const sdbus::Error* errorOf(Failure failure) {
-    return failure;
-}
-
-template <typename... Values>
-std::string signatureOf() {
-    return (std::string() + ... + sdbus::signature_of<Values>::str());
-}
-#endif
-
-/// An error of D-Bus with this name and text.
-sdbus::Error makeError(const char* name, const std::string& text);
-/// A proxy of an object. The connection outlives it.
-std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
-                                         const std::string& path);
-/// A call of a method, yet to be sent.
-sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member);
-/// Begins to listen for the signals that a proxy was given handlers for.
-void listen(sdbus::IProxy& proxy);
-using MessageHandler = std::function<void(sdbus::Message&)>;
-/// The handler gets the messages that a rule matches for as long as the result lives.
-[[nodiscard]] sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
-                                   MessageHandler handler);
-void requestName(sdbus::IConnection& connection, const char* name);
-/// Sends and receives what can be, and handles one message. False when there was nothing to do.
-bool processPending(sdbus::IConnection& connection);
-/// When processPending() has to be called at the latest, on CLOCK_MONOTONIC; 0 for at once, and
-/// nothing for never.
-[[nodiscard]] std::optional<std::chrono::microseconds>
-dueOf(const sdbus::IConnection::PollData& data);
-std::vector<MemberName> memberNames(const std::vector<std::string>& names);
-
 struct Unreference {
     void operator()(sd_bus_message* message) const noexcept;
     void operator()(sd_bus_slot* slot) const noexcept;
 };
+
+using Reference = std::unique_ptr<sd_bus_message, Unreference>;
 
 /// A handler that sd-bus calls as long as this lives. The handler may destroy it itself.
 using Slot = std::unique_ptr<sd_bus_slot, Unreference>;
@@ -121,7 +71,7 @@ class Writer {
     void writePath(const std::string& path) { writeBasic('o', path.c_str()); }
     template <typename Value>
     void write(const std::vector<Value>& values) {
-        array(signatureOf<Value>().c_str(), [&] {
+        array(compat::signatureOf<Value>().c_str(), [&] {
             for (const Value& value : values)
                 write(value);
         });
@@ -129,7 +79,7 @@ class Writer {
     template <typename... Values>
     void write(const sdbus::Struct<Values...>& row) {
         const std::tuple<Values...>& values = row;
-        inside('r', signatureOf<Values...>().c_str(), [&] {
+        inside('r', compat::signatureOf<Values...>().c_str(), [&] {
             std::apply([this](const Values&... value) { (write(value), ...); }, values);
         });
     }
@@ -149,7 +99,7 @@ class Writer {
     void property(const std::string& name, const Value& value) {
         entry("sv", [&] {
             write(name);
-            inside('v', signatureOf<Value>().c_str(), [&] { write(value); });
+            inside('v', compat::signatureOf<Value>().c_str(), [&] { write(value); });
         });
     }
 
@@ -217,7 +167,7 @@ class Message {
 
   private:
     friend class Bus;
-    std::unique_ptr<sd_bus_message, Unreference> message_;
+    Reference message_;
 };
 
 /// The bus that a connection speaks to. The connection outlives this and every slot.

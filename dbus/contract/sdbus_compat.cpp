@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/contract/sdbus_compat.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace genv::dbus::compat {
+
+#if __has_include(<sdbus-c++/VTableItems.h>) // version 2
+sdbus::Error makeError(const char* name, const std::string& text) {
+    return {sdbus::Error::Name{name}, text};
+}
+
+std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
+                                         const std::string& path) {
+    return sdbus::createProxy(connection, sdbus::ServiceName{service}, sdbus::ObjectPath{path});
+}
+
+sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
+    return proxy.createMethodCall(InterfaceName{interface}, MemberName{member});
+}
+
+void listen(sdbus::IProxy& /*proxy*/) {} // it has since it was given them
+
+sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
+                     MessageHandler handler) {
+    return connection.addMatch(
+        rule, [handler = std::move(handler)](sdbus::Message message) { handler(message); },
+        sdbus::return_slot);
+}
+
+void requestName(sdbus::IConnection& connection, const char* name) {
+    connection.requestName(sdbus::ServiceName{name});
+}
+
+bool processPending(sdbus::IConnection& connection) {
+    return connection.processPendingEvent();
+}
+
+std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollData& data) {
+    return data.timeout == std::chrono::microseconds::max() ? std::nullopt
+                                                            : std::optional(data.timeout);
+}
+#else
+sdbus::Error makeError(const char* name, const std::string& text) {
+    return {name, text};
+}
+
+std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const std::string& service,
+                                         const std::string& path) {
+    return sdbus::createProxy(connection, service, path);
+}
+
+sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
+    return proxy.createMethodCall(interface, member);
+}
+
+void listen(sdbus::IProxy& proxy) {
+    proxy.finishRegistration();
+}
+
+sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
+                     MessageHandler handler) {
+    return connection.addMatch(rule, std::move(handler));
+}
+
+void requestName(sdbus::IConnection& connection, const char* name) {
+    connection.requestName(name);
+}
+
+bool processPending(sdbus::IConnection& connection) {
+    return connection.processPendingRequest();
+}
+
+std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollData& data) {
+    return data.timeout_usec == std::numeric_limits<std::uint64_t>::max()
+               ? std::nullopt
+               : std::optional(std::chrono::microseconds(data.timeout_usec));
+}
+#endif
+
+std::vector<MemberName> memberNames(const std::vector<std::string>& names) {
+    return {names.begin(), names.end()};
+}
+
+} // namespace genv::dbus::compat
