@@ -28,17 +28,17 @@ BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Con
       clientsLeaving_(watchClients()) {}
 
 sdbus::Slot BusObjects::watchClients() {
-    return dbus::compat::addMatch(*calls_.connection, disconnections,
-                                  [this](sdbus::Message& message) {
-                                      // A rule filters what the bus broadcasts; what somebody sends
-                                      // to this connection alone comes past the bus, and nobody but
-                                      // the bus says who has left.
-                                      if (message.getSender() != dbus::contract::busDriver)
-                                          return;
-                                      std::string name;
-                                      message >> name;
-                                      onDisconnected(name);
-                                  });
+    return dbus::compat::addMatch(
+        *calls_.connection, disconnections, [this](sdbus::Message& message) {
+            // A rule filters what the bus broadcasts; what somebody sends
+            // to this connection alone comes past the bus, and nobody but
+            // the bus says who has left.
+            if (dbus::compat::senderOf(message) != dbus::contract::busDriver)
+                return;
+            std::string name;
+            message >> name;
+            onDisconnected(name);
+        });
 }
 
 void BusObjects::onDisconnected(const std::string& busName) {

@@ -48,7 +48,7 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
                     "arg0='{1}',arg2=''",
                     contract::busDriver, name),
         [&](sdbus::Message& message) {
-            hasLeft = hasLeft || message.getSender() == contract::busDriver;
+            hasLeft = hasLeft || dbus::compat::senderOf(message) == contract::busDriver;
         });
     if (!hasOwner(connection, name))
         return;

@@ -290,7 +290,7 @@ std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal) {
 }
 
 std::optional<Event> toEvent(sdbus::Message& signal) {
-    const std::string member = signal.getMemberName();
+    const std::string member = dbus::compat::memberOf(signal);
     Event event;
     event.time = now();
     const auto readEnvironment = [&] {

@@ -39,7 +39,7 @@ RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
     ownerChanges_ = connection_.addMatch(ruleForTheEndOf(owner_), [this](sdbus::Message& message) {
         // A rule is the bus' filter for what it broadcasts; what somebody sends to this connection
         // alone comes past it.
-        if (message.getSender() == contract::busDriver)
+        if (dbus::compat::senderOf(message) == contract::busDriver)
             ended_ = true;
     });
     manager_->uponSignal("Enforced")

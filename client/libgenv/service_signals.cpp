@@ -55,14 +55,15 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
         guarded([this](sdbus::Message& message) { changeOwner(message); }));
     if (!which.empty())
         signals_ = connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
-                                           if (!owner_.empty() && message.getSender() == owner_)
+                                           if (!owner_.empty() &&
+                                               dbus::compat::senderOf(message) == owner_)
                                                heard_(message);
                                        }));
     owner_ = currentOwner(connection);
 }
 
 void ServiceSignals::changeOwner(sdbus::Message& message) {
-    if (message.getSender() != contract::busDriver)
+    if (dbus::compat::senderOf(message) != contract::busDriver)
         return;
     std::string name;
     std::string before;
@@ -83,7 +84,7 @@ RareServiceSignals::RareServiceSignals(Connection& connection, const std::string
                                        ServiceSignals::Heard heard)
     : connection_(connection), heard_(std::move(heard)),
       signals_(connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
-                                       if (isService(message.getSender()))
+                                       if (isService(dbus::compat::senderOf(message)))
                                            heard_(message);
                                    }))) {}
 

@@ -7,6 +7,18 @@
 
 namespace genv::dbus::compat {
 
+namespace {
+
+// Version 1 gives the texts of a message as strings, 2 as pointers, which may be null.
+[[maybe_unused]] std::string textOf(std::string text) {
+    return text;
+}
+[[maybe_unused]] std::string textOf(const char* text) {
+    return text != nullptr ? std::string(text) : std::string();
+}
+
+} // namespace
+
 #if __has_include(<sdbus-c++/VTableItems.h>) // version 2
 sdbus::Error makeError(const char* name, const std::string& text) {
     return {sdbus::Error::Name{name}, text};
@@ -79,6 +91,14 @@ std::optional<std::chrono::microseconds> dueOf(const sdbus::IConnection::PollDat
                : std::optional(std::chrono::microseconds(data.timeout_usec));
 }
 #endif
+
+std::string senderOf(const sdbus::Message& message) {
+    return textOf(message.getSender());
+}
+
+std::string memberOf(const sdbus::Message& message) {
+    return textOf(message.getMemberName());
+}
 
 std::vector<MemberName> memberNames(const std::vector<std::string>& names) {
     return {names.begin(), names.end()};

@@ -79,6 +79,11 @@ bool processPending(sdbus::IConnection& connection);
 /// nothing for never.
 [[nodiscard]] std::optional<std::chrono::microseconds>
 dueOf(const sdbus::IConnection::PollData& data);
+/// Who sent a message, by the unique name that the bus gave the sender; empty if the message has
+/// none.
+std::string senderOf(const sdbus::Message& message);
+/// The method or signal of a message; empty if the message has none.
+std::string memberOf(const sdbus::Message& message);
 std::vector<MemberName> memberNames(const std::vector<std::string>& names);
 
 } // namespace genv::dbus::compat

@@ -4,7 +4,7 @@
 
 The rooms and the directions between them are in `rooms` below; the build of the tests runs this over the whole tree.
 Only #include lines are read: what a room may link is in its CMakeLists.txt. It fails as well where a file asks which version of
-sdbus-c++ it is built with: one pair of files does.
+sdbus-c++ it is built with, or compares what one version gives as a pointer: one pair of files does.
 """
 
 import pathlib
@@ -14,6 +14,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 VERSION = re.compile(r"^\s*#\s*(if|elif).*sdbus", re.IGNORECASE)
+POINTER = re.compile(r"\bget(Sender|Destination|Path|InterfaceName|MemberName)\(\)")
 COMPATIBLE = {"dbus/contract/sdbus_compat.hpp", "dbus/contract/sdbus_compat.cpp"}
 
 STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>: C++ standard headers have no slash and no .h
@@ -61,7 +62,11 @@ def questions_of_versions(root: pathlib.Path):
         for path in sources(root / folder):
             name = str(path.relative_to(root))
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                if VERSION.match(line) and name not in COMPATIBLE:
+                if name in COMPATIBLE:
+                    continue
+                if POINTER.search(line):
+                    yield f"{name}:{number}: ask dbus/contract/sdbus_compat for it: sdbus-c++ 2 gives a pointer"
+                if VERSION.match(line):
                     yield f"{name}:{number}: only dbus/contract/sdbus_compat may ask for the version of sdbus-c++"
 
 
