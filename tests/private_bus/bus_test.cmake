@@ -23,6 +23,11 @@ function(genv_add_bus_test)
     set(broker --broker)
   endif()
 
+  set(preload "")
+  if(GENV_POLKITD_PRELOAD)
+    set(preload --polkitd-preload ${GENV_POLKITD_PRELOAD})
+  endif()
+
   # A target is a target only as the first word of add_test's COMMAND; here the harness is.
   list(POP_FRONT TEST_COMMAND program)
   if(TARGET ${program})
@@ -33,8 +38,7 @@ function(genv_add_bus_test)
     COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/private-bus ${broker}
       --dbus-policy ${CMAKE_SOURCE_DIR}/data/dbus/dev.genv.Manager.conf
       --polkit-actions ${CMAKE_SOURCE_DIR}/data/polkit
-      --polkitd-preload $<TARGET_FILE:polkitd_spurious_wakeups>
-      ${TEST_OPTIONS} -- ${program} ${TEST_COMMAND})
+      ${preload} ${TEST_OPTIONS} -- ${program} ${TEST_COMMAND})
   set_tests_properties(${TEST_NAME} PROPERTIES
     SKIP_RETURN_CODE 77
     TIMEOUT ${TEST_TIMEOUT}

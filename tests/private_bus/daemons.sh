@@ -88,7 +88,7 @@ startBus() {
     chmod 666 "$socket"
 }
 
-# See spurious_wakeups.c; without it (nothing is built yet) polkitd runs as it is.
+# Without a library to preload polkitd runs as it is.
 startPolkitd() {
     local preload
     preload=$(cat "$folder/polkitd-preload")
