@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/bus/support/client.hpp"
 
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -13,11 +16,50 @@ namespace genv::tests {
 
 namespace {
 
-// Of this thread only: the wrapper of the C library would change every thread.
-void setThreadEffectiveUid(uid_t uid) {
-    if (::syscall(SYS_setresuid, -1, uid, -1) != 0)
-        throw std::runtime_error("setresuid");
+// Of this thread only: the wrappers of the C library would change every thread.
+void setOfThread(long call, long first, long second) {
+    if (::syscall(call, first, second, -1) != 0)
+        throw std::runtime_error(std::string("no other user: ") + std::strerror(errno));
 }
+
+std::vector<gid_t> groupsOf(const passwd& user) {
+    int count = 64;
+    std::vector<gid_t> groups(static_cast<std::size_t>(count));
+    if (::getgrouplist(user.pw_name, user.pw_gid, groups.data(), &count) < 0)
+        throw std::runtime_error("getgrouplist");
+    groups.resize(static_cast<std::size_t>(count));
+    return groups;
+}
+
+// This thread with the effective user and the groups of a login. Polkit 124 and later takes the
+// groups of whoever connected to the bus, where earlier ones take those in the user database.
+class Login {
+  public:
+    explicit Login(uid_t uid) : groups_(static_cast<std::size_t>(::getgroups(0, nullptr))) {
+        if (::getgroups(static_cast<int>(groups_.size()), groups_.data()) < 0)
+            throw std::runtime_error("getgroups");
+        if (const passwd* user = ::getpwuid(uid)) {
+            setGroups(groupsOf(*user));
+            setOfThread(SYS_setresgid, -1, user->pw_gid);
+        }
+        setOfThread(SYS_setresuid, -1, uid);
+    }
+    Login(const Login&) = delete;
+    Login& operator=(const Login&) = delete;
+    ~Login() {
+        setOfThread(SYS_setresuid, -1, 0);
+        setOfThread(SYS_setresgid, -1, 0);
+        setGroups(groups_);
+    }
+
+  private:
+    static void setGroups(const std::vector<gid_t>& groups) {
+        setOfThread(SYS_setgroups, static_cast<long>(groups.size()),
+                    reinterpret_cast<long>(groups.data()));
+    }
+
+    std::vector<gid_t> groups_;
+};
 
 std::string encode(const char* prefix, const std::string& id) {
     char* path = nullptr;
@@ -81,15 +123,12 @@ void Client::requireGood(int result, const char* what) {
 }
 
 Client::Client(core::Uid uid) {
+    const Login login(uid);
     sd_bus* bus = nullptr;
-    setThreadEffectiveUid(uid);
-    const int result = sd_bus_open_system(&bus);
-    const char* name = nullptr;
-    const int ready =
-        result < 0 ? result : sd_bus_get_unique_name(bus, &name); // waits until it is authenticated
-    setThreadEffectiveUid(0);
+    requireGood(sd_bus_open_system(&bus), "connect");
     bus_.reset(bus);
-    requireGood(ready, "connect");
+    const char* name = nullptr;
+    requireGood(sd_bus_get_unique_name(bus, &name), "connect"); // waits until it is authenticated
 }
 
 void Client::setInteractive(bool interactive) {

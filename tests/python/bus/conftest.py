@@ -31,7 +31,7 @@ LIST_ATTACHMENTS = contract.Method(contract.MANAGER, "ListAttachments", "", "a(u
 
 # What every program begins with.
 PRELUDE = '''
-import json, os, signal, sys, threading, time
+import json, os, signal, sys, threading, time, warnings
 import genv
 def say(*values):
     print(*values, flush=True)
