@@ -109,6 +109,7 @@ class TestPrograms:
             with genv.sdk.activate(eid="shared", config=genv.Env.Config(name="both", gpus=1)):
                 say(genv.sdk.eid())
                 sys.stdin.readline()
+            say("left")
             sys.stdin.read()
         """)
         assert first.line() == "shared"
@@ -119,6 +120,7 @@ class TestPrograms:
         """)
         assert second.line() == "[0] both 1"
         first.tell()
+        assert first.line() == "left"
         assert world.holders() == {0: ["shared"]}
         second.expect_success()
         assert world.holders() == {}
