@@ -1,0 +1,193 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Which packages ./dev needs, and how it installs those that are missing. The caller has `say` and `die`.
+
+tree=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
+requirements=$tree/data/packaging/requirements
+osRelease=/etc/os-release
+# Written out where something is too old or missing.
+supported="Debian 12 or 13"
+
+# requirementsOf COLUMN: the packages in a column of the table: 2 Debian's, 3 Fedora's, 4 Arch's.
+requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "$requirements" | sort -u | paste -sd ' '; }
+
+# The tests and benchmarks are part of the build, so their libraries are needed to build.
+#
+# Names joined by | are alternatives, of which the first that the distribution has is taken; one that ends with | may be
+# missing, and the command that wants it says what it leaves out. What differs:
+#   Debian 12: Clang 14    Debian 13: Clang 19, and no clang-format 14, in whose format the sources are
+declare -A packages=(
+    [build]=$(requirementsOf 2)
+    [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux git
+        zsh fish bash-completion prometheus strace abigail-tools python3-venv mandoc groff-base
+        python3-ipykernel python3-jupyter-client
+        python3-jeepney python3-pytest python3-pip python3-setuptools python3-wheel
+        dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
+        openssh-client openssh-server iproute2 procps
+        mmdebstrap systemd-container"
+    [on]="mmdebstrap mount util-linux"
+    [bench]="gnuplot-nox"
+    [coverage]="gcovr"
+    [fuzz]="clang-14|clang-19 libclang-rt-14-dev|libclang-rt-19-dev"
+    [lint]="clang-format-14| clang-tidy-14| cppcheck shellcheck libxml2-utils polkitd libdbus-1-dev zsh fish
+        mypy pyflakes3 python3-jeepney"
+    [package]="debhelper dpkg-dev dh-python pybuild-plugin-pyproject python3-all python3-setuptools
+        lintian appstream desktop-file-utils libxml2-utils polkitd systemd"
+)
+
+systemName() {
+    # shellcheck source=/dev/null
+    [[ -r $osRelease ]] && (. "$osRelease" && printf '%s' "${PRETTY_NAME-${NAME-}}")
+}
+
+# needApt: ends ./dev where there is no apt, and names what genv is built with as this distribution calls it.
+needApt() {
+    local name family='' packages
+    ! { command -v dpkg-query && command -v apt-get && command -v apt-cache; } >/dev/null || return 0
+    name=$(systemName) || name=''
+    # shellcheck source=/dev/null
+    [[ ! -r $osRelease ]] || family=$(. "$osRelease" && printf ' %s %s ' "${ID-}" "${ID_LIKE-}")
+    case $family in
+    *' fedora '* | *' rhel '*) packages=$(requirementsOf 3) ;;
+    *' arch '*) packages=$(requirementsOf 4) ;;
+    *) packages="what Debian calls $(requirementsOf 2), and Fedora $(requirementsOf 3)" ;;
+    esac
+    die "${name:-this system} has no apt, with which ./dev installs packages on $supported: to build genv with cmake, install $packages"
+}
+
+isInstalled() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# candidate PACKAGE: the version that apt would install; fails where it knows none.
+candidate() {
+    local version
+    version=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p')
+    [[ -n $version && $version != '(none)' ]] && printf '%s\n' "$version"
+}
+
+# choose ALTERNATIVES...: sets `chosen` to those to install, and `unknown` to those of which apt knows none.
+choose() {
+    local alternatives package names
+    chosen=() unknown=()
+    for alternatives; do
+        IFS='|' read -ra names <<<"$alternatives"
+        for package in "${names[@]}"; do
+            if candidate "$package" >/dev/null; then
+                chosen+=("$package")
+                continue 2
+            fi
+        done
+        [[ $alternatives == *'|' ]] || unknown+=("${names[0]}")
+    done
+}
+
+# refuseUnknown: ends ./dev with a sentence on what this distribution lacks, in `unknown`, or has too old.
+refuseUnknown() {
+    local version names
+    if ((${#unknown[@]})); then
+        names=$(awk -F ' *\\| *' -v package="${unknown[0]}" '$2 == package {
+            printf ", which Fedora calls %s and Arch %s", $3, $4 }' "$requirements")
+        ((${#unknown[@]} == 1)) || names+=", and ${#unknown[@]} packages in all: ${unknown[*]}"
+        die "$(systemName) has no package ${unknown[0]}$names; ./dev needs $supported"
+    fi
+    if [[ " ${chosen[*]} " == *" libsdbus-c++-dev "* ]]; then
+        version=$(candidate libsdbus-c++-dev)
+        dpkg --compare-versions "$version" ge 1.2 ||
+            die "$(systemName) has sdbus-c++ $version (libsdbus-c++-dev), and genv needs 1.2 or later; ./dev needs $supported"
+    fi
+}
+
+# Installing dbus-broker makes it the system bus of the next boot. The tests only want the program.
+keepSystemBus() {
+    systemctl disable dbus-broker.service
+    systemctl --global disable dbus-broker.service
+} >/dev/null 2>&1
+
+# Installing Prometheus starts it, now and at each boot. The tests start one of their own.
+keepPrometheusOff() {
+    if [[ -d /run/systemd/system ]]; then
+        systemctl disable --now prometheus.service
+    else
+        systemctl disable prometheus.service && /etc/init.d/prometheus stop
+    fi
+} >/dev/null 2>&1
+
+# Installing an SSH server starts it, now and at each boot, for all the network. The tests start their own.
+keepSshOff() {
+    if [[ -d /run/systemd/system ]]; then
+        systemctl disable --now ssh.service
+    else
+        systemctl disable ssh.service && /etc/init.d/ssh stop
+    fi
+} >/dev/null 2>&1
+
+keepOff() {
+    if [[ " $* " == *" dbus-broker "* ]] && ! keepSystemBus; then
+        printf 'dev: note: dbus-broker may have become the system bus of the next boot\n' >&2
+    fi
+    if [[ " $* " == *" prometheus "* ]] && ! keepPrometheusOff; then
+        printf 'dev: note: Prometheus may be running, and start at the next boot\n' >&2
+    fi
+    if [[ " $* " == *" openssh-server "* ]] && ! keepSshOff; then
+        printf 'dev: note: an SSH server may be running, and start at the next boot\n' >&2
+    fi
+}
+
+# missingOf GROUP...: sets `missing` to the packages of these groups of which no alternative is installed.
+missingOf() {
+    local group alternatives package names
+    missing=()
+    for group in "$@"; do
+        for alternatives in ${packages[$group]}; do
+            IFS='|' read -ra names <<<"$alternatives"
+            for package in "${names[@]}"; do
+                ! isInstalled "$package" || continue 2
+            done
+            missing+=("$alternatives")
+        done
+    done
+}
+
+# ensure GROUP...: installs what is missing of these groups.
+ensure() {
+    local missing chosen unknown updated=''
+    needApt
+    missingOf "$@"
+    ((${#missing[@]})) || return 0
+    # The lists may be missing, or name versions that the mirror no longer has.
+    if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then
+        ((EUID == 0)) || die "apt has no lists of packages yet, and these are missing: ${missing[*]%%|*}
+Run: sudo $tree/dev deps $*"
+        apt-get update -q
+        updated=1
+    fi
+    choose "${missing[@]}"
+    if ((${#unknown[@]} && EUID == 0)) && [[ -z $updated ]]; then
+        apt-get update -q
+        updated=1
+        choose "${missing[@]}"
+    fi
+    refuseUnknown
+    ((${#chosen[@]})) || return 0
+    ((EUID == 0)) || die "these packages are missing: ${chosen[*]}
+Run: sudo $tree/dev deps $*"
+
+    say "installing ${chosen[*]}"
+    local install=(apt-get install -y -q --no-install-recommends "${chosen[@]}")
+    export DEBIAN_FRONTEND=noninteractive
+    if ! "${install[@]}"; then
+        [[ -z $updated ]] || return 1
+        apt-get update -q
+        "${install[@]}"
+    fi
+    keepOff "${chosen[@]}"
+}
+
+deps() {
+    (($#)) || set -- build test bench coverage fuzz lint package
+    local group
+    for group in "$@"; do
+        [[ -n ${packages[$group]-} ]] ||
+            die "there is no group '$group': build, test, on, bench, coverage, fuzz, lint, package" 2
+    done
+    ensure "$@"
+}
