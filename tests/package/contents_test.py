@@ -53,13 +53,13 @@ def run(*command, **options):
 
 
 def files_below(root):
-    """Paths as dpkg has them on Debian 12, whose units are in /lib; compressed or not is the same file."""
+    """Paths below /usr, where Debian 12 has its units in /lib; compressed or not is the same file."""
     found = set()
     for folder, folders, names in os.walk(root):
         for name in names + [f for f in folders if os.path.islink(os.path.join(folder, f))]:
             path = "/" + os.path.relpath(os.path.join(folder, name), root)
-            if path.startswith("/usr/lib/systemd/system/"):
-                path = path.removeprefix("/usr")
+            if path.startswith("/lib/"):
+                path = "/usr" + path
             if re.match(r"/usr/share/(doc|man)/", path) and not path.endswith("changelog.gz"):
                 path = path.removesuffix(".gz")
             found.add(path)
@@ -86,6 +86,9 @@ class Contents(unittest.TestCase):
                 line.split(": ", 1) for line in run("dpkg-deb", "-f", package).splitlines() if re.match(r"\S+: ", line)
             )
             cls.roots[name] = root
+        # Debian 12's debhelper looks for them there alone, later ones want them below /usr.
+        cls.units, = (folder for folder in (cls.root / "lib/systemd/system", cls.root / "usr/lib/systemd/system")
+                      if folder.is_dir())
         installed = pathlib.Path(cls.folder.name) / "installed"
         run(CMAKE, "--install", BUILD, env={**os.environ, "DESTDIR": str(installed)})
         cls.installed = files_below(installed)
@@ -204,12 +207,12 @@ class Contents(unittest.TestCase):
         self.assertGreater(links, 40)
 
     def test_units(self):
-        units = sorted(self.root.glob("lib/systemd/system/*.service")) + sorted(self.root.glob("lib/systemd/system/*.socket"))
+        units = sorted(self.units.glob("*.service")) + sorted(self.units.glob("*.socket"))
         self.assertGreaterEqual(len(units), 2)
         for unit in units + [self.root / "usr/lib/systemd/user/genv-notify.service"]:
             for program in re.findall(r"^ExecStart=[-+!@:]*(\S+)", unit.read_text(encoding="utf-8"), re.M):
                 self.assertTrue((self.root / program[1:]).exists(), f"{unit.name}: {program}")
-        self.verify("--system", "lib/systemd/system", [unit.name for unit in units])
+        self.verify("--system", self.units, [unit.name for unit in units])
         self.verify("--user", "usr/lib/systemd/user", ["genv-notify.service"])
 
     def verify(self, manager, folder, units):
@@ -264,7 +267,7 @@ class Contents(unittest.TestCase):
     def test_the_bus_starts_the_unit_that_there_is(self):
         activation = (self.root / "usr/share/dbus-1/system-services/dev.genv.Manager.service").read_text(encoding="utf-8")
         unit = re.search(r"^SystemdService=(\S+)", activation, re.M).group(1)
-        self.assertTrue((self.root / "lib/systemd/system" / unit).exists())
+        self.assertTrue((self.units / unit).exists())
 
 
 if __name__ == "__main__":

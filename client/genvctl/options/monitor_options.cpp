@@ -64,6 +64,9 @@ void MonitorOptions::addTo(CLI::App& command) {
 }
 
 void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) {
+    if constexpr (!GENV_WITH_MONITOR)
+        throw Failure(ExitStatus::Failed, "this build of genv has no exporter (genv-monitor)",
+                      "Build genv with -DGENV_WITH_MONITOR=ON.");
     const std::filesystem::path program = exporter();
     std::vector<std::string> words{program, fmt::format("--port={}", options.port),
                                    "--listen=" + options.address,

@@ -44,7 +44,8 @@ void putShimsFirst() {
 
 } // namespace
 
-// shims/CMakeLists.txt makes the folders.
+// shims/CMakeLists.txt makes the folders. Built without shims the one named here is not there, and
+// only marks a shell as one with an environment.
 std::string shimsFolder() {
     std::string base = GENV_SHIMS_FOLDER;
     const std::vector<std::string> folders = client::searchFolders();
@@ -60,6 +61,9 @@ std::string shimsFolder() {
 }
 
 Variable nvmlFilterVariable() {
+    if constexpr (!GENV_WITH_SHIMS)
+        throw Failure(ExitStatus::Failed, "this build of genv has no NVML filter",
+                      "Build genv with -DGENV_WITH_SHIMS=ON, or leave --nvml-filter out.");
     const std::string filter = shimsFolder() + "/libgenv-nvml-filter.so";
     if (access(filter.c_str(), R_OK) != 0)
         throw Failure(ExitStatus::Failed, fmt::format("The NVML filter is not there: {}", filter),
