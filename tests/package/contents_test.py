@@ -237,8 +237,22 @@ class Contents(unittest.TestCase):
         for program in ET.parse(metainfo[0]).iter("binary"):
             self.assertTrue((self.root / "usr/bin" / program.text).exists(), program.text)
 
+    def release(self):
+        return self.fields["genv"]["Version"].partition("+")[0]
+
+    def test_the_packages_of_the_next_distribution_are_later_ones(self):
+        with open("/etc/os-release", encoding="utf-8") as file:
+            system = dict(line.rstrip().replace('"', "").split("=", 1) for line in file if "=" in line)
+        name = {"debian": "deb"}.get(system["ID"], system["ID"]) + system["VERSION_ID"] if "VERSION_ID" in system else "sid"
+        order = [self.release(), f"{self.release()}+deb12", f"{self.release()}+deb13", f"{self.release()}+sid",
+                 f"{self.release()}.1+deb12"]
+        for earlier, later in zip(order, order[1:]):
+            run("dpkg", "--compare-versions", earlier, "lt", later)
+        for package, fields in self.fields.items():
+            self.assertEqual(fields["Version"], f"{self.release()}+{name}", package)
+
     def test_all_agree_on_the_release(self):
-        release = self.fields["genv"]["Version"]
+        release = self.release()
         pkgconfig = next(self.root.glob("usr/lib/*/pkgconfig/genv.pc")).read_text(encoding="utf-8")
         self.assertIn(f"Version: {release}\n", pkgconfig)
         metainfo = next(self.root.glob("usr/share/metainfo/*.xml"))
