@@ -1,0 +1,65 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the tests of the installed packages share: a machine with four GPUs, simulated as an administrator configures it, and
+# two ordinary users. Each test leaves the service as it was.
+set -eu
+work=${AUTOPKGTEST_TMP:?autopkgtest gives each test a folder}
+cd "$work"
+
+configuration=/etc/genv/genvd.conf.d/debian-tests.conf
+unit=/run/systemd/system/genvd.service.d/debian-tests.conf
+
+restore() {
+    status=$?
+    rm -f "$configuration" "$unit"
+    systemctl daemon-reload
+    systemctl restart genvd.service
+    exit "$status"
+}
+trap restore EXIT
+
+mkdir -p "${unit%/*}"
+printf '[GPU]\nBackend=simulated\n' >"$configuration"
+printf '[Service]\nEnvironment=GENV_MOCK_DEVICE_COUNT=4\n' >"$unit"
+systemctl daemon-reload
+systemctl restart genvd.service
+for user in genv-tester genv-other; do
+    id "$user" >/dev/null 2>&1 || useradd --create-home --shell /bin/sh "$user"
+done
+chmod 755 "$work"
+
+fail() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# as USER COMMAND...: in no session, as a cron job.
+as() {
+    user=$1
+    shift
+    runuser -u "$user" -- "$@"
+}
+
+# expect STATUS COMMAND...: it ends with this status, whatever it says.
+expect() {
+    expected=$1 status=0
+    shift
+    "$@" >"$work/output" 2>&1 || status=$?
+    [ "$status" = "$expected" ] || fail "\"$*\" ended with $status, not $expected: $(cat "$work/output")"
+}
+
+# hold COMMAND...: starts it, and returns once it has written a line, which is then in $held. release lets it read one, and waits.
+hold() {
+    rm -f "$work/in" "$work/out"
+    mkfifo "$work/in" "$work/out"
+    exec 8<>"$work/in"
+    "$@" <"$work/in" >"$work/out" 8>&- &
+    holder=$!
+    # shellcheck disable=SC2034  # the tests read it
+    read -r held <"$work/out" || fail "\"$*\" said nothing"
+}
+
+release() {
+    echo >&8
+    wait "$holder"
+}
