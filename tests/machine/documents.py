@@ -30,7 +30,7 @@ EXCEPTIONS = {
     "cmake *": SOURCES,
     "DESTDIR=* cmake *": SOURCES,
     "DEBFULLNAME=* ./dev *": SOURCES,
-    "data/packaging/build-packages *": SOURCES,
+    "data/packaging/*": SOURCES,
     "docker run --rm --gpus all nvidia/*": ENGINE,
     "docker run --gpus 3 nvidia/*": ENGINE,
     "GENV_BYPASS=1 nvtop": DRIVER,
