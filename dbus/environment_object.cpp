@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 namespace genv::dbus {
@@ -31,11 +32,11 @@ void sendWhenSettled(const Sharing& sharing, const Reply<>& reply, const core::E
 }
 
 /// Sends the caller its end of a lock. sdbus-c++ duplicates the descriptor twice; where it cannot,
-/// it throws an error that says no more.
+/// it throws an error of its own, or of the system in version 2.
 void sendLock(const Reply<sdbus::UnixFd>& reply, const core::LockEnd& lock) {
     try {
         reply.send(sdbus::UnixFd(lock.descriptor()));
-    } catch (const sdbus::Error&) {
+    } catch (const std::runtime_error&) {
         core::fail(core::ErrorCode::LimitsExceeded,
                    "the lock could not be passed on, as descriptors or memory are short; try again "
                    "later");

@@ -56,8 +56,9 @@ class Reply {
             return;
         try {
             state_->result.returnResults(values...);
-        } catch (const sdbus::Error&) {
-            // It did not go out, for want of memory: then the caller is told that something failed.
+        } catch (...) {
+            // It did not go out, for want of memory or descriptors: then the caller is told that
+            // something failed.
             state_->answered = false;
             throw;
         }
