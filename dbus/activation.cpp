@@ -58,7 +58,7 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
         wanted.configuration.gpus = gpus;
     wanted.configuration.gpuMemory = options.takeMemory("gpu-memory");
     wanted.pid = options.take<std::uint32_t>("pid");
-    wanted.process = options.take<sdbus::UnixFd>("process");
+    wanted.process = options.takeDescriptor("process");
     wanted.kernel = options.take<std::string>("kernel");
     if (wanted.kernel)
         core::requireIdentifier(*wanted.kernel, "kernel");

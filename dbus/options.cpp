@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <system_error>
+
 namespace genv::dbus {
 
 std::optional<sdbus::Variant> Options::takeAny(const std::string& name) {
@@ -34,6 +36,21 @@ std::optional<std::string> Options::takeName(const std::string& name) {
     auto value = take<std::string>(name);
     if (value)
         core::requireName(*value);
+    return value;
+}
+
+// sdbus-c++ duplicates it. Where it cannot, version 1 gives one that is invalid, and 2 throws what
+// the system says.
+std::optional<sdbus::UnixFd> Options::takeDescriptor(const std::string& name) {
+    std::optional<sdbus::UnixFd> value;
+    try {
+        value = take<sdbus::UnixFd>(name);
+    } catch (const std::system_error&) {
+        value.emplace();
+    }
+    if (value && !value->isValid())
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "no descriptor is left for option \"{}\"; try again later", name);
     return value;
 }
 

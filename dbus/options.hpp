@@ -44,6 +44,9 @@ class Options {
     /// Takes a name that requireName() accepts.
     std::optional<std::string> takeName(const std::string& name);
 
+    /// Takes a descriptor (h). Throws core::Error(LimitsExceeded) when none is left for it.
+    std::optional<sdbus::UnixFd> takeDescriptor(const std::string& name);
+
     /// Takes a time in seconds (t), at least one and at most a hundred years.
     std::optional<std::chrono::seconds> takeSeconds(const std::string& name);
 

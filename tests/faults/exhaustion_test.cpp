@@ -117,6 +117,35 @@ TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {
     EXPECT_EQ(environmentCount(), "1");
 }
 
+// sdbus-c++ duplicates a descriptor that it takes out of an option.
+TEST_F(Exhausted, DescriptorsRefuseAnActivationAtEachThatItNeedsAndChangeNothing) {
+    const std::string before = describe(hers);
+    std::set<std::string> errors;
+    bool reached = true;
+    for (std::uint32_t point = 1; reached; ++point) {
+        SCOPED_TRACE("call " + std::to_string(point));
+        const UserProcess bobs(bob);
+        const int pidfd = ::pidfd_open(static_cast<pid_t>(bobs.pid()), 0);
+        ASSERT_GE(pidfd, 0);
+        injector.arm(openCalls, FaultAction::Fail, point, EMFILE);
+        const Answer answer = asBob->manager("Activate", "a{sv}", 1, "process", "h", pidfd);
+        reached = injector.fired() > 0;
+        injector.disarm();
+        ::close(pidfd);
+        // sdbus-c++ refuses on its own a call that it cannot read.
+        if (!answer.ok() && answer.error != "System.Error.EMFILE") {
+            errors.insert(answer.error);
+            EXPECT_TRUE(answer.text.ends_with("try again later") ||
+                        answer.text.ends_with("nothing was changed"))
+                << answer.text;
+        }
+    }
+    EXPECT_EQ(errors,
+              (std::set<std::string>{error::limitsExceeded, "org.freedesktop.DBus.Error.IOError"}));
+    EXPECT_EQ(describe(hers), before);
+    waitUntil([&] { return environmentCount() == "1"; }, "the end of what was activated");
+}
+
 // A descriptor that a caller passes and that finds no room: sd-bus gives the connection up.
 TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
     const std::string before = describe(hers);
