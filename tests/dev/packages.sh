@@ -19,7 +19,7 @@ requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "
 declare -A packages=(
     [build]=$(requirementsOf 2)
     [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux git
-        zsh fish bash-completion prometheus strace abigail-tools python3-venv mandoc groff-base
+        zsh fish bash-completion prometheus strace abigail-tools python3-venv mandoc groff-base rpm rpmlint
         python3-ipykernel python3-jupyter-client
         python3-jeepney python3-pytest python3-pip python3-setuptools python3-wheel
         dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
