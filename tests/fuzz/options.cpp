@@ -48,7 +48,7 @@ sdbus::Variant valueFrom(Bytes& bytes, int depth) {
     case 8:
         return sdbus::Variant(static_cast<double>(bytes.number64()));
     case 9:
-        return sdbus::Variant(sdbus::ObjectPath("/" + std::string(bytes.text())));
+        return sdbus::Variant(sdbus::ObjectPath(std::string("/").append(bytes.text())));
     case 10:
         return sdbus::Variant(sdbus::Signature(std::string(bytes.text())));
     case 11:
@@ -96,7 +96,7 @@ void tryReading(Read read) {
 
 core::Environment environmentFrom(Bytes& bytes) {
     core::Environment environment;
-    environment.id = "7";
+    environment.id = std::string("7");
     if (const std::uint32_t gpus = bytes.byte(); gpus > 0)
         environment.configuration.gpus = gpus;
     return environment;

@@ -385,7 +385,7 @@ TEST(FairWorker, LetsUsersTakeTurns) {
             uid, [what] { return what; }, [&](const std::string& done) { order.push_back(done); });
     };
     for (int i = 0; i < 5; ++i)
-        ask(alice, "a" + std::to_string(i));
+        ask(alice, std::string("a").append(std::to_string(i)));
     ask(bob, "b0");
     ask(1003U, "c0");
     ask(bob, "b1");

@@ -106,7 +106,8 @@ core::Bytes asAmount(const std::string& text, const char* key) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const bool isZero = digits > 0 && text.find_first_not_of('0') >= digits;
     try {
-        const core::Bytes amount = core::parseBytes(isZero ? "1" + text.substr(digits) : text);
+        const core::Bytes amount =
+            core::parseBytes(isZero ? fmt::format("1{}", text.substr(digits)) : text);
         if (amount > largestAmount)
             refuseSnapshot(fmt::format("\"{}\" is more memory than a GPU has", key));
         return isZero ? core::Bytes{0} : amount;

@@ -55,7 +55,7 @@ DescriptorStore::DescriptorStore()
     length = sizeof(address);
     ::getsockname(*socket_, reinterpret_cast<sockaddr*>(&address), &length);
     const std::size_t nameBegin = offsetof(sockaddr_un, sun_path) + 1; // a zero comes first
-    address_ = "@" + std::string(address.sun_path + 1, length - nameBegin);
+    address_.assign(1, '@').append(address.sun_path + 1, length - nameBegin);
 }
 
 bool DescriptorStore::receive() {
