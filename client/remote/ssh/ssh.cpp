@@ -199,8 +199,11 @@ std::string quotedForShell(std::string_view word) {
 
 std::string commandLine(const std::vector<std::string>& words) {
     std::string line;
-    for (const std::string& word : words)
-        line += (line.empty() ? "" : " ") + quotedForShell(word);
+    for (const std::string& word : words) {
+        if (!line.empty())
+            line += ' ';
+        line += quotedForShell(word);
+    }
     return line;
 }
 
