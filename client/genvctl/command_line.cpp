@@ -138,7 +138,7 @@ void requireSense(const CLI::App& app, const Context& context) {
 std::string namedCommand(const CLI::App& app) {
     std::string name = app.get_name();
     for (const CLI::App* command : app.get_subcommands())
-        name += " " + namedCommand(*command);
+        (name += ' ') += namedCommand(*command);
     return name;
 }
 

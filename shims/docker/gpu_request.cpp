@@ -220,7 +220,7 @@ std::string dockerGpus(const std::string& value, const Attached& attached) {
     }
     std::string rewritten = names.empty() ? "0" : quotedField("device=" + names);
     for (const std::string& other : request.others)
-        rewritten += "," + quotedField(other);
+        (rewritten += ',') += quotedField(other);
     return rewritten;
 }
 

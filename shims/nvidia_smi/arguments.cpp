@@ -259,7 +259,7 @@ bool Arguments::takesId() const {
 }
 
 void Arguments::addField(const std::string& field) {
-    words[fieldsWord] += "," + field;
+    (words[fieldsWord] += ',') += field;
     fields.push_back(field);
     addedField = true;
 }

@@ -91,7 +91,7 @@ class Objects : public BusTest {
         std::set<std::string> paths;
         for (auto i = std::sregex_iterator(xml.begin(), xml.end(), node);
              i != std::sregex_iterator(); ++i)
-            paths.insert(below + ("/" + (*i)[1].str()));
+            paths.insert(below + '/' + (*i)[1].str());
         return paths;
     }
 };

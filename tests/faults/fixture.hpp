@@ -130,7 +130,7 @@ class FaultTest : public BusTest {
         for (const auto& entry :
              std::filesystem::directory_iterator(Service::stateFolder().parent_path() / "shell")) {
             files += entry.path().filename() == "new." ? 0U : 1U;
-            names += " " + entry.path().filename().string();
+            (names += ' ') += entry.path().filename().string();
         }
         EXPECT_EQ(files, ids.size()) << names;
         for (const std::string& id : ids) {

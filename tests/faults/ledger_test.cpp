@@ -67,7 +67,7 @@ class World {
         for (const auto& [index, device] : ledger.devices().byIndex()) {
             text += std::to_string(index) + ":";
             for (const core::Holder& holder : device.holders)
-                text += " " + holder.environment;
+                (text += ' ') += holder.environment;
             text += "\n";
         }
         return text;

@@ -300,7 +300,7 @@ TEST_F(Processes, OfARootInItsOwnNamespaceAreStillTheirUsers) {
             return;
         }
         sd_bus* bus = nullptr;
-        sd_bus_error error = SD_BUS_ERROR_NULL;
+        sd_bus_error error{};
         if (sd_bus_open_system(&bus) < 0) {
             say(-3);
             return;

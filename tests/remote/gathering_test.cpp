@@ -3,6 +3,7 @@
 // on it only keeps a fault from hanging the test.
 #include "client/remote/fleet/gathering.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ bool isCancelledInTime(const SshBounds& bounds) {
 std::vector<Host> hosts(std::size_t count) {
     std::vector<Host> all;
     for (std::size_t i = 0; i < count; ++i)
-        all.push_back({"h" + std::to_string(i), std::nullopt, std::nullopt});
+        all.push_back({fmt::format("h{}", i), std::nullopt, std::nullopt});
     return all;
 }
 

@@ -132,7 +132,7 @@ TEST(ReadHostFile, IsBounded) {
     EXPECT_THROW(readHostFile(HostFile(std::string(1 << 20, '#') + "\nh1\n").path), InvalidHost);
     std::string hosts;
     for (int i = 0; i < 4096; ++i)
-        hosts += "h" + std::to_string(i) + '\n';
+        ((hosts += 'h') += std::to_string(i)) += '\n';
     EXPECT_EQ(readHostFile(HostFile(hosts + "h0\n").path).size(), 4096U);
     EXPECT_THROW(readHostFile(HostFile(hosts + "one-more\n").path), InvalidHost);
 }

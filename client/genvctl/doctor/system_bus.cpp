@@ -74,7 +74,7 @@ SystemBus::Message SystemBus::call(const BusObject& object, const char* method,
 }
 
 SystemBus::Message SystemBus::send(sd_bus_message* message) const {
-    sd_bus_error error = SD_BUS_ERROR_NULL;
+    sd_bus_error error{};
     sd_bus_message* reply = nullptr;
     if (sd_bus_call(bus_.get(), message, timeLeft(), &error, &reply) < 0) {
         const CallFailed failure(error.name != nullptr ? error.name : "",

@@ -152,7 +152,7 @@ Message Client::newCall(const std::string& destination, const std::string& path,
 }
 
 Answer Client::send(const Message& message) {
-    sd_bus_error error = SD_BUS_ERROR_NULL;
+    sd_bus_error error{};
     sd_bus_message* reply = nullptr;
     const int result = sd_bus_call(bus_.get(), message.get(), 0, &error, &reply);
     Answer answer;

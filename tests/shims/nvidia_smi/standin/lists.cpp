@@ -102,7 +102,7 @@ void printRow(const Fields& fields, const CsvOptions& options, const Row&... row
         line += line.empty() ? "" : ", ";
         line += cell.value;
         if (!cell.unit.empty() && !options.noUnits)
-            line += " " + cell.unit;
+            (line += ' ') += cell.unit;
     }
     fmt::print("{}\n", line);
 }
