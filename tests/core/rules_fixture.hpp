@@ -17,7 +17,7 @@ class RulesTest : public LedgerTest {
   protected:
     explicit RulesTest(core::DeviceIndex devices = 4) : seen(gpus(devices)) {
         ledger.observed(seen);
-        rules = {false, false, false,
+        rules = {{false, false, false},
                  [this](const core::UserInfo& user) { return table.of(user); }};
     }
 
