@@ -11,6 +11,8 @@
 #include <regex>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace genv::tests {
 namespace {
 
@@ -91,7 +93,7 @@ class Objects : public BusTest {
         std::set<std::string> paths;
         for (auto i = std::sregex_iterator(xml.begin(), xml.end(), node);
              i != std::sregex_iterator(); ++i)
-            paths.insert(below + '/' + (*i)[1].str());
+            paths.insert(fmt::format("{}/{}", below, (*i)[1].str()));
         return paths;
     }
 };
