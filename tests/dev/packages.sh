@@ -31,7 +31,7 @@ declare -A packages=(
     [fuzz]="clang-14|clang-19 libclang-rt-14-dev|libclang-rt-19-dev"
     [lint]="clang-format-14| clang-tidy-14| cppcheck shellcheck libxml2-utils polkitd libdbus-1-dev zsh fish
         mypy pyflakes3 python3-jeepney"
-    [package]="debhelper dpkg-dev dh-python pybuild-plugin-pyproject python3-all python3-setuptools
+    [package]="build-essential debhelper dpkg-dev dh-python pybuild-plugin-pyproject python3-all python3-setuptools
         lintian appstream desktop-file-utils libxml2-utils polkitd systemd"
 )
 
