@@ -3,6 +3,7 @@
 // there whether or not anybody ever called them.
 #include "tests/bus/support/fixture.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 #include <numeric>
 #include <regex>
 #include <set>
-
-#include <fmt/format.h>
 
 namespace genv::tests {
 namespace {

@@ -10,7 +10,6 @@ import fnmatch
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest

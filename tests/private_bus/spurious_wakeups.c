@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Preloaded into a polkitd before 123, which runs a rule in a thread that reports without holding the
-// mutex. On a busy machine the report sometimes comes between the test and the wait, and is lost: the
-// answer then comes after 15 s, when genvd no longer waits for it. data/doc/faults.md shows that. Here
-// every timed wait wakes up now and then without a signal, as POSIX allows (pthread_cond_timedwait(3p));
-// polkitd looks again whether there is a result, as it must. Nothing else changes.
+// Preloaded into a polkitd before 123, which runs a rule in a thread that reports without holding
+// the mutex. On a busy machine the report sometimes comes between the test and the wait, and is
+// lost: the answer then comes after 15 s, when genvd no longer waits for it. data/doc/faults.md
+// shows that. Here every timed wait wakes up now and then without a signal, as POSIX allows
+// (pthread_cond_timedwait(3p)); polkitd looks again whether there is a result, as it must. Nothing
+// else changes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
