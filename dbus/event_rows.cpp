@@ -15,7 +15,7 @@ void writeRow(raw::Writer& writer, const core::HistoryRow& row) {
     writer.property("kind", std::string(row.kind));
     writer.property("message", row.message);
     for (const auto& [key, value] : row.details)
-        std::visit([&, &key = key](const auto& held) { writer.property(std::string(key), held); },
+        std::visit([&, &name = key](const auto& held) { writer.property(std::string(name), held); },
                    value);
 }
 

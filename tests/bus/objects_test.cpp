@@ -123,8 +123,8 @@ TEST_F(Objects, AreListedWithWhatEachSaysOfItself) {
             names.insert(object);
             // The devices are looked at anew while this compares.
             waitUntil(
-                [&, object = object] {
-                    return listed()[object] == propertiesOf(object.first, object.second);
+                [&, which = object] {
+                    return listed()[which] == propertiesOf(which.first, which.second);
                 },
                 "the same from both");
             EXPECT_NE(text, "a{sv}{}") << object.first;

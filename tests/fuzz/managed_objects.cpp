@@ -44,18 +44,18 @@ client::Dictionary goodObject() {
     const std::uint64_t many = 1;
     client::Dictionary all;
     for (const char* name : {"Id", "User", "Name", "UUID", "Model", "LockedBy", "Health"})
-        all[name] = text;
+        all[name] = sdbus::Variant(text);
     for (const char* name : {"Uid", "Gpus", "Index", "Utilization", "PowerUsage"})
-        all[name] = few;
+        all[name] = sdbus::Variant(few);
     for (const char* name : {"Created", "GpuMemory", "Expires", "TotalMemory", "AvailableMemory",
                              "UsedMemory", "SampledAt"})
-        all[name] = many;
-    all["Lingering"] = true;
-    all["Temperature"] = std::int32_t{30};
-    all["Kernels"] = std::vector<std::string>{};
-    all["Processes"] = std::vector<std::uint32_t>{7};
-    all["Devices"] = std::vector<std::uint32_t>{1};
-    all["Attachments"] = Attachments{{"7", 0, 1}};
+        all[name] = sdbus::Variant(many);
+    all["Lingering"] = sdbus::Variant(true);
+    all["Temperature"] = sdbus::Variant(std::int32_t{30});
+    all["Kernels"] = sdbus::Variant(std::vector<std::string>{});
+    all["Processes"] = sdbus::Variant(std::vector<std::uint32_t>{7});
+    all["Devices"] = sdbus::Variant(std::vector<std::uint32_t>{1});
+    all["Attachments"] = sdbus::Variant(Attachments{{"7", 0, 1}});
     return all;
 }
 

@@ -70,8 +70,8 @@ std::optional<dbus::VariantMap> dictionaryFrom(Bytes& bytes) {
     try {
         dbus::VariantMap sent;
         for (std::size_t count = bytes.below(8); count > 0; --count) {
-            std::string name = nameFrom(bytes);
-            sent.insert_or_assign(std::move(name), valueFrom(bytes, 0));
+            const std::string name = nameFrom(bytes);
+            sent[name] = valueFrom(bytes, 0);
         }
         sdbus::PlainMessage message = sdbus::createPlainMessage();
         message << sent;

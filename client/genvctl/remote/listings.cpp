@@ -129,7 +129,7 @@ void listDevices(Context& context, const HostOptions& options, const RemoteListi
     for (const auto& [host, state, failure] : states) {
         const auto free = static_cast<std::size_t>(std::count_if(
             state->devices.begin(), state->devices.end(),
-            [&state = state](const Device& device) { return state->isFree(device); }));
+            [&there = *state](const Device& device) { return there.isFree(device); }));
         table.add({host.label(), std::to_string(state->devices.size()), std::to_string(free)});
         total += state->devices.size();
         available += free;
