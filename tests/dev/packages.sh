@@ -102,32 +102,25 @@ keepSystemBus() {
     systemctl --global disable dbus-broker.service
 } >/dev/null 2>&1
 
-# Installing Prometheus starts it, now and at each boot. The tests start one of their own.
-keepPrometheusOff() {
+# keepServiceOff SERVICE: installing Prometheus or an SSH server starts it, now and at each boot, an SSH server for all the
+# network. The tests start their own.
+keepServiceOff() {
     if [[ -d /run/systemd/system ]]; then
-        systemctl disable --now prometheus.service
+        systemctl disable --now "$1.service"
     else
-        systemctl disable prometheus.service && /etc/init.d/prometheus stop
+        systemctl disable "$1.service" && "/etc/init.d/$1" stop
     fi
 } >/dev/null 2>&1
 
-# Installing an SSH server starts it, now and at each boot, for all the network. The tests start their own.
-keepSshOff() {
-    if [[ -d /run/systemd/system ]]; then
-        systemctl disable --now ssh.service
-    else
-        systemctl disable ssh.service && /etc/init.d/ssh stop
-    fi
-} >/dev/null 2>&1
-
+# keepOff PACKAGE...: undoes what these packages start when they are installed.
 keepOff() {
     if [[ " $* " == *" dbus-broker "* ]] && ! keepSystemBus; then
         printf 'dev: note: dbus-broker may have become the system bus of the next boot\n' >&2
     fi
-    if [[ " $* " == *" prometheus "* ]] && ! keepPrometheusOff; then
+    if [[ " $* " == *" prometheus "* ]] && ! keepServiceOff prometheus; then
         printf 'dev: note: Prometheus may be running, and start at the next boot\n' >&2
     fi
-    if [[ " $* " == *" openssh-server "* ]] && ! keepSshOff; then
+    if [[ " $* " == *" openssh-server "* ]] && ! keepServiceOff ssh; then
         printf 'dev: note: an SSH server may be running, and start at the next boot\n' >&2
     fi
 }

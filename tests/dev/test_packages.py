@@ -53,7 +53,7 @@ class Packages(unittest.TestCase):
                               capture_output=True, text=True, env={"PATH": str(self.folder)})
 
     def sentence(self, system, script):
-        """What it says as it refuses: one line."""
+        """Returns the one line with which it refuses."""
         result = self.run_with(system, script)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)

@@ -19,7 +19,7 @@ SUITE = os.environ.get("GENV_NEXT_SUITE", "")
 PACKAGES = os.environ.get("GENV_NEXT_PACKAGES", "")
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes", "--no-install-recommends",
        "--option=Dpkg::Use-Pty=0", "--option=Dpkg::Options::=--force-confold"]
-# What is there for other tests, and would double what has to be fetched.
+# Packages for other tests are removed first: they would double what apt has to fetch.
 SPARED = ["g++", "pkgconf", "python-is-python3", "python3-ipykernel"]
 UPGRADE_SECONDS = 900
 
