@@ -6,6 +6,7 @@
 #include "core/bytes.hpp"
 #include "core/time.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,14 @@ using DeviceUuid = std::string;
 using DeviceIndex = std::uint32_t;
 
 enum class DeviceKind { Gpu, MigInstance };
+
+/// A device node, as mknod(2) numbers it.
+struct DeviceNode {
+    std::uint32_t major = 0;
+    std::uint32_t minor = 0;
+
+    friend auto operator<=>(const DeviceNode&, const DeviceNode&) = default;
+};
 
 /// What does not change while a device is there, but its index.
 struct DeviceFacts {

@@ -30,8 +30,9 @@ enum class ErrorCode {
     LimitsExceeded,
     NotSupported,
     Timeout,
-    StorageFailed, ///< the state could not be written; nothing changed
-    Internal,      ///< a fault of the service itself; the text never leaves it
+    StorageFailed,   ///< the state could not be written; nothing changed
+    IsolationFailed, ///< the kernel took no change of who may open a GPU; nothing changed
+    Internal,        ///< a fault of the service itself; the text never leaves it
 };
 
 /// A refused request.

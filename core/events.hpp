@@ -5,9 +5,11 @@
 
 #include "core/environment.hpp"
 #include "core/reason.hpp"
+#include "core/settings.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -181,11 +183,29 @@ struct LeaseEnding {
     std::chrono::milliseconds left{0};
 };
 
+/// Another mode of isolation is in force.
+struct IsolationChanged {
+    IsolationMode inForce = IsolationMode::None;
+    bool isSuspended = false;
+    std::optional<Uid> actor; ///< the person who suspended it or lifted that
+};
+
+/// The kernel refused to open a device that a user does not hold, or only counted that.
+struct AccessRefused {
+    Uid user = 0;
+    DeviceFacts device;
+    std::uint64_t count = 0; ///< since it was told of this user and device last
+    Pid pid = 0;             ///< of the last process
+    std::string command;     ///< its name, as the process chose it
+    bool isRefused = true;   ///< false: isolation only watches
+};
+
 using Event =
     std::variant<EnvironmentAdded, EnvironmentRemoved, EnvironmentEnding, EnvironmentLingers,
                  EnvironmentChanged, Attached, Detached, DeviceAdded, DeviceRemoved, DeviceChanged,
                  ProcessTerminated, RuleWarning, MemoryFilling, QueueChanged, WaitStarted,
-                 WaitGranted, WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle>;
+                 WaitGranted, WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle,
+                 IsolationChanged, AccessRefused>;
 
 /// Hears every event, right after the change it tells of. It must not change the ledger from
 /// within.

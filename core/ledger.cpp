@@ -122,16 +122,32 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause,
     if (left)
         nexts.insert(nexts.begin(), *left);
     std::for_each(nexts.begin(), nexts.end(), unlockDetached);
-    writeAllOrNone(nexts);
+    try {
+        for (const Environment& next : nexts)
+            openTo(next);
+        writeAllOrNone(nexts);
+    } catch (const Error&) {
+        std::for_each(nexts.begin(), nexts.end(),
+                      [this](const Environment& next) { closeUnheld(next); });
+        throw;
+    }
     if (left)
         markTaken(*left, nexts.back());
-    for (Environment& next : nexts)
-        commit(std::move(next), cause);
+    for (std::span<Environment> rest(nexts); !rest.empty();) {
+        Environment& next = rest.front();
+        rest = rest.subspan(1);
+        commit(std::move(next), cause, std::nullopt, rest);
+    }
 }
 
 void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wait,
                        const Environment* written) {
     unlockDetached(next);
+    try {
+        openTo(next);
+    } catch (const Error&) {
+        // A fact is made in any case, and the guard retries by itself.
+    }
     if (written == nullptr || next != *written)
         writeFact(next);
     commit(std::move(next), cause, wait);
@@ -169,7 +185,8 @@ void Ledger::storeWasLost() {
         dirty_.insert(environment.id);
 }
 
-void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait) {
+void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait,
+                    std::span<const Environment> following) {
     Environment before;
     before.id = next.id;
     before.uid = next.uid;
@@ -193,6 +210,7 @@ void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait)
     } else if (stored != nullptr) {
         environments_.erase(before.sequence);
     }
+    closeUnheld(before, following);
     tellDifference(before, *after, cause, wait);
 }
 

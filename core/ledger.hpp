@@ -10,6 +10,7 @@
 // event.
 #pragma once
 
+#include "core/access_guard.hpp"
 #include "core/device_table.hpp"
 #include "core/environment.hpp"
 #include "core/events.hpp"
@@ -21,6 +22,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -79,6 +81,10 @@ class Ledger {
         return environments_;
     }
     [[nodiscard]] const DeviceTable& devices() const { return devices_; }
+    /// The environments that hold a device, also one that is not there.
+    [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;
+    /// Whether an environment of this user holds a device.
+    [[nodiscard]] bool isHeldBy(const DeviceUuid& uuid, Uid user) const;
     /// The device at an index. Throws Error(NoSuchDevice).
     [[nodiscard]] const Device& device(DeviceIndex index) const;
     /// The environment that a process is registered with itself, as a root process or kernel, or
@@ -181,6 +187,8 @@ class Ledger {
         std::function<std::optional<std::vector<ProcessIdentity>>(const Environment&)>;
     /// Without a policy every environment ends with its last process.
     void letLinger(LingerPolicy policy) { lingerPolicy_ = std::move(policy); }
+    /// Without a guard nobody is kept from opening a device. It outlives the changes.
+    void guardBy(AccessGuard* guard) { guard_ = guard; }
     /// What recovery found, once those of its processes that are gone are removed from it.
     void settleFound(Environment& found, const Environment& written) const;
 
@@ -200,10 +208,15 @@ class Ledger {
     /// `written` is what is written of it, where that is known.
     void applyFact(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
                    const Environment* written = nullptr);
+    void openTo(const Environment& next);
+    void closeUnheld(const Environment& environment,
+                     std::span<const Environment> following = {}) noexcept;
     void write(const Environment& next);
     void writeFact(const Environment& next);
     void writeAllOrNone(const std::vector<Environment>& nexts);
-    void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt);
+    /// `following` are the changes that are committed next.
+    void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
+                std::span<const Environment> following = {});
     void index(Environment& environment, bool present);
     void indexProcesses(const Environment& environment, bool present);
     void tellDifference(const Environment& before, const Environment& after, const Cause& cause,
@@ -243,7 +256,6 @@ class Ledger {
     void markTaken(const Environment& left, const Environment& taker);
     void lastProcessWent(Environment& next, const Environment& before, bool byOwner) const;
     void processTakenOut(Environment& next, Uid actor) const;
-    [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;
 
     struct OfUser {
         std::set<std::uint64_t> environments; ///< their sequences
@@ -257,6 +269,7 @@ class Ledger {
     DeviceTable devices_;
     std::function<void(const std::string& why)> unwritten_;
     LingerPolicy lingerPolicy_;
+    AccessGuard* guard_ = nullptr;
     std::set<EnvironmentId> dirty_; ///< documents that facts changed and that are not written
     std::uint64_t lastSequence_ = 0;
 

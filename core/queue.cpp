@@ -256,7 +256,8 @@ void Queue::serve(Ticket ticket, KeptDevices& kept) {
             grant(ticket, std::move(placement));
     } catch (const Error& error) {
         if (error.code() == ErrorCode::DeviceUnavailable ||
-            error.code() == ErrorCode::StorageFailed) {
+            error.code() == ErrorCode::StorageFailed ||
+            error.code() == ErrorCode::IsolationFailed) {
             waiter->second.lasted = true;
             keep(ticket, kept);
         } else {

@@ -137,6 +137,20 @@ std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vec
                        pids.size() == 1 ? "uses" : "use", nameGpus(devices));
 }
 
+std::string sayRefusedOpen(DeviceIndex device, const NamedProcesses& processes) {
+    const bool isKnown = !processes.empty() && processes.begin()->first != 0;
+    return fmt::format("{} {} refused GPU {}, which you do not hold",
+                       isKnown ? nameProcesses(processes) : "one of your processes",
+                       was(isKnown ? processes.size() : 1), device);
+}
+
+std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers) {
+    return isHeldByOthers
+               ? fmt::format("others hold it: \"genv attach --index {} --wait\" waits for it",
+                             device)
+               : fmt::format("\"genv attach --index {}\" attaches it", device);
+}
+
 std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user) {
     return fmt::format("GPU {} is shared with {} (environment {}) now", device, user,
                        escaped(environment));

@@ -50,6 +50,11 @@ std::string sayHealth(DeviceIndex device, std::string_view health);
 std::string sayMemory(DeviceIndex device, Bytes used, Bytes share);
 /// An environment without a shell keeps these devices for these processes.
 std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vector<Pid>& pids);
+/// The kernel refused a device to a user's processes, since the user does not hold it. Kernels
+/// before Linux 6.1 do not tell the process, which has the pid 0 then.
+std::string sayRefusedOpen(DeviceIndex device, const NamedProcesses& processes);
+/// How the user gets that device. A device that others hold takes a wait.
+std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers);
 /// A device is shared with another environment, of somebody, from now on.
 std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user);
 

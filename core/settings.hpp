@@ -2,10 +2,13 @@
 // What an administrator may set, with its defaults. Reading it from files is the service's.
 #pragma once
 
+#include "core/device.hpp"
 #include "core/limits.hpp"
 #include "core/rule_definitions.hpp"
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 namespace genv::core {
 
@@ -14,6 +17,27 @@ enum class Backend {
     Auto, ///< the simulated one where GENV_MOCK_DEVICE_COUNT or GENV_DEVICES is set, else NVML
     Nvml,
     Simulated,
+};
+
+/// What the kernel does about GPUs that their users do not hold.
+enum class IsolationMode {
+    None,
+    Watch, ///< it counts who opens one
+    User,  ///< it refuses to open one
+};
+
+/// As genvd.conf and the bus write it: "none", "watch", "user".
+std::string toString(IsolationMode mode);
+
+/// [Isolation]. Who is exempt is a name here; whose uid that is, the user database says.
+struct IsolationSettings {
+    IsolationMode mode = IsolationMode::None;
+    bool exemptSystem = true; ///< system users, by the ranges of uids that distributions keep
+    std::vector<std::string> exemptUsers;
+    bool dockerUser = false; ///< containers with GPUs run as their user, by genv's docker
+    std::vector<DeviceUuid> openDevices; ///< for everybody, such as the GPU of a display
+
+    friend bool operator==(const IsolationSettings&, const IsolationSettings&) = default;
 };
 
 /// What an administrator may set.
@@ -33,6 +57,8 @@ struct Settings {
     std::chrono::milliseconds maxWait{86'400'000}; ///< how long a request waits at most
     /// How long a holder without a lease is reckoned to stay, whenever somebody reckons.
     std::chrono::milliseconds keepFor{3'600'000};
+
+    IsolationSettings isolation;
 
     LimitTable limits; ///< [Limits], [User NAME], [Group NAME]
 

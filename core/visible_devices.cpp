@@ -9,7 +9,7 @@ bool isInstanceUuid(std::string_view uuid) {
     return uuid.substr(0, 4) == "MIG-";
 }
 
-std::string visibleDevices(std::vector<VisibleDevice> attached, bool machineHasInstances) {
+std::string visibleDevices(std::vector<VisibleDevice> attached, bool namesUuids) {
     if (attached.empty())
         return "-1";
     std::sort(attached.begin(), attached.end(),
@@ -18,7 +18,7 @@ std::string visibleDevices(std::vector<VisibleDevice> attached, bool machineHasI
     for (const VisibleDevice& device : attached) {
         if (!text.empty())
             text += ',';
-        text += machineHasInstances ? device.uuid : std::to_string(device.index);
+        text += namesUuids ? device.uuid : std::to_string(device.index);
     }
     return text;
 }

@@ -20,8 +20,9 @@ struct VisibleDevice {
 /// Whether a UUID is a MIG instance's.
 bool isInstanceUuid(std::string_view uuid);
 
-/// The attached indices, or the UUIDs on a machine with MIG instances, whose indices CUDA does not
-/// know; "-1" when nothing is attached, which hides every device.
-std::string visibleDevices(std::vector<VisibleDevice> attached, bool machineHasInstances);
+/// The attached indices, or with `namesUuids` the UUIDs; "-1" when nothing is attached, which hides
+/// every device. CUDA's own indices are other ones on a machine with MIG instances, which it does
+/// not count, and while isolation is in force, when it counts the devices that it can open.
+std::string visibleDevices(std::vector<VisibleDevice> attached, bool namesUuids);
 
 } // namespace genv::core

@@ -19,6 +19,9 @@ struct DeviceSample {
     DeviceFacts facts;
     DeviceReading reading;
     Health health;
+    /// What a process must be able to open to use it; empty where the driver does not say so. A MIG
+    /// instance has its GPU's node and those of its capabilities (/dev/nvidia-caps).
+    std::vector<DeviceNode> nodes{};
 };
 
 /// A process's use of one device.

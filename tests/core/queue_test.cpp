@@ -316,6 +316,34 @@ TEST_F(Queueing, KeepsServingWhenAGrantCannotBeWritten) {
     EXPECT_FALSE(answers.contains("30"));
 }
 
+TEST_F(Queueing, KeepsThePlaceOfARequestThatTheKernelDoesNotTakeOver) {
+    struct Guard : core::AccessGuard {
+        bool fails = false;
+        void open(core::Uid /*user*/, const core::DeviceUuid& /*device*/) override {
+            if (fails)
+                core::fail(ErrorCode::IsolationFailed, "the kernel's table for it is full");
+        }
+        void close(core::Uid /*user*/, const core::DeviceUuid& /*device*/) noexcept override {}
+    } guard;
+    ledger.guardBy(&guard);
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", bob);
+    attachCount("10", 1);
+    askCount("20", 1);
+    scheduler.turn();
+    guard.fails = true;
+    ledger.detach("10", {}, alice);
+    scheduler.turn();
+    EXPECT_TRUE(answers.empty());
+    EXPECT_EQ(waiting(), std::vector<std::string>{"20"});
+    guard.fails = false;
+    scheduler.pass(std::chrono::seconds{1});
+    scheduler.turn();
+    EXPECT_TRUE(isGranted("20"));
+    ledger.guardBy(nullptr);
+}
+
 TEST_F(Queueing, KeepsADeviceThatSomebodyWaitsForByItsUuid) {
     haveGpus(2);
     for (const char* id : {"10", "20", "30"})

@@ -91,13 +91,24 @@ TEST(Sentences, SayHowMuchOfAShareIsUsed) {
               "its last shell is gone, and process 12 still uses GPU 0");
 }
 
+TEST(Sentences, SayWhatTheKernelRefusedAndHowToGetIt) {
+    EXPECT_EQ(core::sayRefusedOpen(1, {{12, "python3"}}),
+              "process 12 (python3) was refused GPU 1, which you do not hold");
+    EXPECT_EQ(core::sayRefusedOpen(1, {{0, ""}}),
+              "one of your processes was refused GPU 1, which you do not hold");
+    EXPECT_EQ(core::adviseOnRefusedOpen(1, false), "\"genv attach --index 1\" attaches it");
+    EXPECT_EQ(core::adviseOnRefusedOpen(1, true),
+              "others hold it: \"genv attach --index 1 --wait\" waits for it");
+}
+
 TEST(Sentences, QuoteOthersSoThatNoTerminalObeysThem) {
     const std::string evil = "\x1b[2J\n";
     const core::WallTime now{};
     for (const std::string& sentence :
          {core::sayEnd(evil, "root"), core::sayEnd("rule:" + evil, "root"),
           core::sayWarning(evil, evil, now), core::sayHealth(0, evil),
-          core::sayHealth(0, "xid-" + evil), core::sayShared(0, evil, "bob")}) {
+          core::sayHealth(0, "xid-" + evil), core::sayShared(0, evil, "bob"),
+          core::sayRefusedOpen(0, {{1, evil}})}) {
         EXPECT_EQ(sentence.find_first_of("\x1b\n"), std::string::npos) << sentence;
         EXPECT_NE(sentence.find("\\x1b"), std::string::npos) << sentence;
     }

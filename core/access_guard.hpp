@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Opens devices to the users who hold them. The ledger calls it around each change: before a
+// request is written, and after a change is made but before anybody hears of it.
+#pragma once
+
+#include "core/device.hpp"
+#include "core/process.hpp"
+
+namespace genv::core {
+
+class AccessGuard {
+  public:
+    virtual ~AccessGuard() = default;
+
+    /// Opens a device that a user is about to hold. Throws Error(IsolationFailed), and the request
+    /// is refused; close() then takes back whatever of it was done.
+    virtual void open(Uid user, const DeviceUuid& device) = 0;
+    /// Closes a device that no environment of this user holds any more.
+    virtual void close(Uid user, const DeviceUuid& device) noexcept = 0;
+};
+
+} // namespace genv::core

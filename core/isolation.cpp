@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/isolation.hpp"
+
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+#include "core/sentences.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+namespace {
+
+GateMode toGateMode(IsolationMode mode) {
+    switch (mode) {
+    case IsolationMode::Watch:
+        return GateMode::Watch;
+    case IsolationMode::User:
+        return GateMode::Refuse;
+    case IsolationMode::None:
+        break;
+    }
+    return GateMode::Open;
+}
+
+// Root passes the gate in any case.
+bool needsGrant(Uid user) {
+    return user != 0;
+}
+
+} // namespace
+
+Isolation::Isolation(const Ledger& ledger, Gates& gates, const EventHub& events, Log& log,
+                     Settings settings)
+    : ledger_(ledger), gates_(gates), events_(events), log_(log), settings_(std::move(settings)),
+      absence_("the GPUs were not looked at yet") {}
+
+void Isolation::open(Uid user, const DeviceUuid& device) {
+    if (!needsGrant(user) || !gates_.absence().empty())
+        return;
+    try {
+        for (const DeviceNode& node : nodesOf(device))
+            gates_.grant({node, user});
+    } catch (const Error& error) {
+        isDue_ = true;
+        if (inForce_ == IsolationMode::User && gates_.absence().empty())
+            throw;
+        log_.error("isolation: {}", error.what());
+    }
+}
+
+void Isolation::close(Uid user, const DeviceUuid& device) noexcept {
+    if (!needsGrant(user) || !gates_.absence().empty())
+        return;
+    for (const DeviceNode& node : nodesOf(device)) {
+        if (isHeld(node, user))
+            continue;
+        try {
+            gates_.revoke({node, user});
+        } catch (const Error& error) {
+            isDue_ = true;
+            log_.error("isolation: uid {} can still open GPU {}: {}; it is tried again", user,
+                       device, error.what());
+        }
+    }
+}
+
+void Isolation::learn(const Observation& observation) {
+    if (!observation.noDriver.empty())
+        return;
+    std::map<DeviceUuid, std::vector<DeviceNode>> next;
+    for (const DeviceSample& sample : observation.devices) {
+        const auto known = nodes_.find(sample.facts.uuid);
+        next[sample.facts.uuid] =
+            sample.nodes.empty() && known != nodes_.end() ? known->second : sample.nodes;
+    }
+    // A device that the driver lost may come back, and its nodes must be closed until then.
+    for (const auto& [device, nodes] : nodes_) {
+        if (!ledger_.holdersOf(device).empty())
+            next.try_emplace(device, nodes);
+    }
+    if (next == nodes_ && hasLearned_)
+        return;
+    nodes_ = std::move(next);
+    hasLearned_ = true;
+    isDue_ = true;
+    for (const auto& [device, nodes] : nodes_) {
+        for (const DeviceNode& node : nodes)
+            devices_[node].insert(device);
+    }
+}
+
+void Isolation::checkAll() {
+    isDue_ = true;
+    check();
+}
+
+void Isolation::check(std::optional<Uid> actor) {
+    const bool wasAbsent = !absence_.empty();
+    absence_ = gates_.absence();
+    // The loader knows no nodes, and closes the gate when it runs again.
+    const bool isClosedToAll = namesNoNode() && inForce_ != IsolationMode::None;
+    if (absence_.empty() && (wasAbsent || isDue_ || isClosedToAll)) {
+        try {
+            failure_.clear();
+            // Whatever fails below must not keep a gate closed that a person wants open.
+            openIfWanted();
+            guardMajors();
+            reconcile();
+            setMode();
+        } catch (const Error& error) {
+            failure_ = error.what();
+            isDue_ = true;
+        }
+    }
+    const IsolationMode before = std::exchange(inForce_, readModeInForce());
+    logChange(before);
+    if (inForce_ != before)
+        events_.tell(IsolationChanged{inForce_, isSuspended_, actor});
+}
+
+// Whether a driver answered and says of no device which node it has. Nobody could be granted a
+// device then, so the gate must not refuse any.
+bool Isolation::namesNoNode() const {
+    const auto& devices = ledger_.devices().byIndex();
+    return hasLearned_ && !devices.empty() &&
+           std::ranges::all_of(devices, [this](const auto& entry) {
+               return nodesOf(entry.second.facts.uuid).empty();
+           });
+}
+
+GateMode Isolation::wantedMode() const {
+    return isSuspended_ || namesNoNode() ? GateMode::Open : toGateMode(settings_().mode);
+}
+
+void Isolation::openIfWanted() {
+    isSuspended_ = gates_.isSuspended();
+    if (wantedMode() == GateMode::Open)
+        setMode();
+}
+
+void Isolation::setMode() {
+    const GateMode mode = wantedMode();
+    if (gates_.mode() != mode)
+        gates_.setMode(mode);
+}
+
+void Isolation::guardMajors() {
+    guardedMajors_.clear();
+    for (const auto& [node, devices] : devices_) {
+        if (gates_.guard(node.major))
+            guardedMajors_.insert(node.major);
+    }
+}
+
+std::set<Grant> Isolation::wantedGrants() const {
+    std::set<Grant> wanted;
+    for (const auto& [sequence, environment] : ledger_.environments()) {
+        if (!needsGrant(environment.uid))
+            continue;
+        for (const Attachment& attachment : environment.attachments) {
+            for (const DeviceNode& node : nodesOf(attachment.device.uuid))
+                wanted.insert({node, environment.uid});
+        }
+    }
+    for (const DeviceUuid& device : settings_().openDevices) {
+        for (const DeviceNode& node : nodesOf(device))
+            wanted.insert({node, std::nullopt});
+    }
+    return wanted;
+}
+
+void Isolation::reconcile() {
+    if (!hasLearned_)
+        return;
+    const std::set<Grant> wanted = wantedGrants();
+    const std::vector<Grant> listed = gates_.grants();
+    const std::set<Grant> present(listed.begin(), listed.end());
+    for (const Grant& grant : wanted) {
+        if (!present.contains(grant))
+            gates_.grant(grant);
+    }
+    for (const Grant& grant : present) {
+        if (!wanted.contains(grant) && devices_.contains(grant.node))
+            gates_.revoke(grant);
+    }
+    isDue_ = false;
+}
+
+void Isolation::suspend(bool suspended, Uid actor) {
+    checkAll();
+    if (settings_().mode == IsolationMode::None)
+        fail(ErrorCode::NotSupported,
+             "isolation is not configured: set Isolation=watch or Isolation=user in genvd.conf, "
+             "restart genv-isolation.service and reload genvd.service");
+    if (!absence_.empty())
+        fail(ErrorCode::NotSupported, "the kernel refuses nothing: {}", absence_);
+    gates_.setSuspended(suspended);
+    isDue_ = true;
+    check(actor);
+    const bool isDone = suspended ? inForce_ == IsolationMode::None : failure_.empty();
+    if (!isDone)
+        fail(ErrorCode::IsolationFailed, "{}", failure_);
+}
+
+// What the kernel does, whatever was wanted of it.
+IsolationMode Isolation::readModeInForce() {
+    if (!absence_.empty())
+        return IsolationMode::None;
+    try {
+        switch (gates_.mode()) {
+        case GateMode::Watch:
+            return IsolationMode::Watch;
+        case GateMode::Refuse:
+            return IsolationMode::User;
+        case GateMode::Open:
+            break;
+        }
+    } catch (const Error& error) {
+        failure_ = error.what();
+        isDue_ = true;
+    }
+    return IsolationMode::None;
+}
+
+std::string Isolation::trouble() const {
+    if (!failure_.empty() && absence_.empty())
+        return failure_;
+    if (settings_().mode == IsolationMode::None || isSuspended_ || !hasLearned_)
+        return {};
+    return absence_.empty() ? troubleOfDevices() : absence_;
+}
+
+std::string Isolation::troubleOfDevices() const {
+    if (namesNoNode())
+        return "the driver does not name the device node of any GPU, so the kernel refuses none";
+    std::vector<DeviceIndex> unguarded;
+    std::vector<DeviceIndex> unopenable;
+    for (const auto& [index, device] : ledger_.devices().byIndex()) {
+        if (nodesOf(device.facts.uuid).empty())
+            unopenable.push_back(index);
+        else if (!isGuarded(device.facts.uuid))
+            unguarded.push_back(index);
+    }
+    if (!unopenable.empty())
+        return fmt::format("the driver does not name the device node of {}, so that users cannot "
+                           "open it even when they hold it",
+                           nameGpus(unopenable));
+    if (!unguarded.empty())
+        return fmt::format("{} can be opened by everybody: its device node is not one of a GPU's "
+                           "driver",
+                           nameGpus(unguarded));
+    for (const DeviceUuid& device : settings_().openDevices) {
+        if (!nodes_.contains(device))
+            return fmt::format("IsolationOpenDevices= names {}, which this machine does not have",
+                               device);
+    }
+    return {};
+}
+
+void Isolation::logChange(IsolationMode before) {
+    if (std::string now = trouble(); now != toldTrouble_) {
+        toldTrouble_ = std::move(now);
+        if (!toldTrouble_.empty())
+            log_.error("isolation: {}", toldTrouble_);
+    }
+    if (inForce_ == before)
+        return;
+    switch (inForce_) {
+    case IsolationMode::None:
+        log_.warning("isolation is not in force: the kernel refuses no GPU to anybody");
+        break;
+    case IsolationMode::Watch:
+        log_.info("isolation watches: the kernel counts who opens a GPU that they do not hold");
+        break;
+    case IsolationMode::User:
+        log_.info("isolation is in force: the kernel refuses GPUs to users who do not hold them");
+        break;
+    }
+}
+
+IsolationReport Isolation::report() const {
+    IsolationReport report{inForce_, settings_().mode,      isSuspended_, trouble(), {}, {},
+                           {},       settings_().dockerUser};
+    for (const auto& [index, device] : ledger_.devices().byIndex()) {
+        // A device whose node is unknown is refused to everybody while the gate refuses any.
+        const bool guarded = absence_.empty() &&
+                             (isGuarded(device.facts.uuid) || (nodesOf(device.facts.uuid).empty() &&
+                                                               inForce_ != IsolationMode::None));
+        (guarded ? report.guarded : report.unguarded).push_back(index);
+        if (std::ranges::find(settings_().openDevices, device.facts.uuid) !=
+            settings_().openDevices.end())
+            report.open.push_back(index);
+    }
+    return report;
+}
+
+const DeviceFacts* Isolation::deviceWith(const DeviceNode& node) const {
+    const auto found = devices_.find(node);
+    if (found == devices_.end())
+        return nullptr;
+    for (const DeviceUuid& uuid : found->second) {
+        if (const Device* device = ledger_.devices().findUuid(uuid))
+            return &device->facts;
+    }
+    return nullptr;
+}
+
+const std::vector<DeviceNode>& Isolation::nodesOf(const DeviceUuid& device) const {
+    static const std::vector<DeviceNode> none;
+    const auto found = nodes_.find(device);
+    return found == nodes_.end() ? none : found->second;
+}
+
+bool Isolation::isHeld(const DeviceNode& node, Uid user) const {
+    const auto found = devices_.find(node);
+    return found != devices_.end() &&
+           std::ranges::any_of(found->second, [&](const DeviceUuid& device) {
+               return ledger_.isHeldBy(device, user);
+           });
+}
+
+bool Isolation::isGuarded(const DeviceUuid& device) const {
+    const auto& nodes = nodesOf(device);
+    return !nodes.empty() && std::ranges::all_of(nodes, [this](const DeviceNode& node) {
+        return guardedMajors_.contains(node.major);
+    });
+}
+
+} // namespace genv::core

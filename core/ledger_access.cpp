@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the ledger has its guard open devices to the users who hold them, and close them again.
+#include "core/ledger.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+// Opens the devices that an environment is about to hold to its user.
+void Ledger::openTo(const Environment& next) {
+    if (guard_ == nullptr)
+        return;
+    for (const Attachment& attachment : next.attachments) {
+        if (!isHeldBy(attachment.device.uuid, next.uid))
+            guard_->open(next.uid, attachment.device.uuid);
+    }
+}
+
+// Closes those of an environment's devices that its user does not hold, now or any more. A device
+// that the same user takes over by one of the changes that follow is not closed in between.
+void Ledger::closeUnheld(const Environment& environment,
+                         std::span<const Environment> following) noexcept {
+    if (guard_ == nullptr)
+        return;
+    for (const Attachment& attachment : environment.attachments) {
+        const DeviceUuid& uuid = attachment.device.uuid;
+        const bool isTakenOver = std::ranges::any_of(following, [&](const Environment& next) {
+            return next.uid == environment.uid && next.attachmentTo(uuid) != nullptr;
+        });
+        if (!isTakenOver && !isHeldBy(uuid, environment.uid))
+            guard_->close(environment.uid, uuid);
+    }
+}
+
+bool Ledger::isHeldBy(const DeviceUuid& uuid, Uid user) const {
+    const auto holders = holders_.find(uuid);
+    return holders != holders_.end() &&
+           std::ranges::any_of(holders->second, [&](const EnvironmentId& holder) {
+               return get(holder).uid == user;
+           });
+}
+
+} // namespace genv::core

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The kernel's gate, in the hands of a test.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/ports/gates.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace genv::tests {
+
+class FakeGates : public core::Gates {
+  public:
+    std::string why; ///< no gate is there, and why
+    core::GateMode inMode = core::GateMode::Open;
+    bool suspended = false;
+    std::set<std::uint32_t> majors{195};
+    std::set<std::uint32_t> unguardable; ///< that guard() takes for none of a GPU
+    std::set<core::Grant> granted;
+    std::vector<core::Refusals> counted;
+    std::vector<std::string> calls; ///< "+MAJOR:MINOR UID" and "-MAJOR:MINOR UID", in order
+    bool fails = false;             ///< the kernel takes no change
+    bool isFull = false;            ///< it takes no further grant
+
+    std::string absence() override { return why; }
+    core::GateMode mode() override { return inMode; }
+    void setMode(core::GateMode mode) override {
+        step();
+        inMode = mode;
+    }
+    bool isSuspended() override { return suspended; }
+    void setSuspended(bool isSuspended) override {
+        step();
+        suspended = isSuspended;
+    }
+    bool guard(std::uint32_t major) override {
+        if (!unguardable.contains(major))
+            majors.insert(major);
+        return majors.contains(major);
+    }
+    std::vector<core::Grant> grants() override { return {granted.begin(), granted.end()}; }
+    void grant(const core::Grant& grant) override {
+        step();
+        if (isFull && !granted.contains(grant))
+            core::fail(core::ErrorCode::IsolationFailed, "the kernel's table for it is full");
+        calls.push_back("+" + text(grant));
+        granted.insert(grant);
+    }
+    void revoke(const core::Grant& grant) override {
+        step();
+        calls.push_back("-" + text(grant));
+        granted.erase(grant);
+    }
+    std::vector<core::Refusals> refusals() override { return counted; }
+
+    /// The grants as texts, "MAJOR:MINOR UID" or "MAJOR:MINOR all".
+    [[nodiscard]] std::set<std::string> texts() const {
+        std::set<std::string> all;
+        for (const core::Grant& grant : granted)
+            all.insert(text(grant));
+        return all;
+    }
+
+  private:
+    static std::string text(const core::Grant& grant) {
+        return std::to_string(grant.node.major) + ":" + std::to_string(grant.node.minor) + " " +
+               (grant.uid ? std::to_string(*grant.uid) : "all");
+    }
+    void step() const {
+        if (fails || !why.empty())
+            core::fail(core::ErrorCode::IsolationFailed, "the kernel takes no change");
+    }
+};
+
+} // namespace genv::tests

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the kernel is told to let users open, while environments come and go.
+#include "core/isolation.hpp"
+#include "core/refusal_watch.hpp"
+#include "core/supposition.hpp"
+#include "tests/core/fake_gates.hpp"
+#include "tests/core/ledger_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::tests {
+namespace {
+
+using core::IsolationMode;
+using GrantTexts = std::set<std::string>;
+using GateCalls = std::vector<std::string>;
+
+class KeptLog : public core::Log {
+  public:
+    std::vector<std::string> lines;
+    void write(core::Severity /*severity*/, const std::string& line) override {
+        lines.push_back(line);
+    }
+};
+
+class IsolationTest : public LedgerTest {
+  protected:
+    IsolationTest() {
+        settings.mode = IsolationMode::User;
+        ledger.guardBy(&isolation);
+    }
+
+    // GPU I has the node 195:I.
+    static core::Observation observation(core::DeviceIndex count) {
+        core::Observation seen = gpus(count);
+        for (core::DeviceSample& sample : seen.devices)
+            sample.nodes = {{195, sample.facts.index}};
+        return seen;
+    }
+    void observe(const core::Observation& seen) {
+        isolation.learn(seen);
+        ledger.observed(seen);
+        isolation.check();
+    }
+    void haveNodes(core::DeviceIndex count) { observe(observation(count)); }
+
+    FakeGates gates;
+    KeptLog log;
+    core::IsolationSettings settings;
+    core::Isolation isolation{ledger, gates, events, log,
+                              [this]() -> const core::IsolationSettings& { return settings; }};
+};
+
+TEST_F(IsolationTest, OpensADeviceToItsHolderAloneAndClosesItAgain) {
+    haveNodes(2);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User);
+    EXPECT_EQ(gates.inMode, core::GateMode::Refuse);
+    activate("100", alice);
+    attachIndices("100", {0});
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+    ledger.detach("100", {0}, alice);
+    EXPECT_EQ(gates.texts(), GrantTexts{});
+}
+
+TEST_F(IsolationTest, ClosesADeviceBeforeAnybodyHearsThatItIsFree) {
+    haveNodes(1);
+    activate("100", alice);
+    attachIndices("100", {0});
+    std::optional<GrantTexts> atDetached;
+    events.subscribe([&](const core::Event& event) {
+        if (std::holds_alternative<core::Detached>(event))
+            atDetached = gates.texts();
+    });
+    processes.exit(100);
+    EXPECT_EQ(atDetached, GrantTexts{});
+}
+
+TEST_F(IsolationTest, OpensADeviceBeforeItsDocumentIsWritten) {
+    haveNodes(1);
+    activate("100", alice);
+    store.writesUntilFailure = 0;
+    EXPECT_THROW(attachIndices("100", {0}), core::Error);
+    EXPECT_EQ(gates.calls, (GateCalls{"+195:0 1001", "-195:0 1001"}));
+    EXPECT_EQ(devicesOf("100"), std::vector<core::DeviceIndex>{});
+}
+
+TEST_F(IsolationTest, RefusesARequestThatTheKernelDoesNotTakeOver) {
+    haveNodes(1);
+    activate("100", alice);
+    gates.fails = true;
+    EXPECT_THROW(attachIndices("100", {0}), core::Error);
+    EXPECT_EQ(devicesOf("100"), std::vector<core::DeviceIndex>{});
+    EXPECT_FALSE(ledger.isHeldBy(ledger.device(0).facts.uuid, alice));
+}
+
+TEST_F(IsolationTest, RefusesNoRequestWhileItOnlyWatches) {
+    settings.mode = IsolationMode::Watch;
+    haveNodes(1);
+    EXPECT_EQ(gates.inMode, core::GateMode::Watch);
+    activate("100", alice);
+    gates.fails = true;
+    attachIndices("100", {0});
+    EXPECT_EQ(devicesOf("100"), std::vector<core::DeviceIndex>{0});
+    gates.fails = false;
+    isolation.check();
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"}) << "what failed is tried again";
+}
+
+TEST_F(IsolationTest, KeepsADeviceOpenThatAnotherEnvironmentOfTheUserHolds) {
+    haveNodes(1);
+    activate("100", alice);
+    activate("101", alice);
+    attachIndices("100", {0});
+    attachIndices("101", {0}, true);
+    ledger.detach("100", {0}, alice);
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+    ledger.deactivate("101", alice);
+    EXPECT_EQ(gates.texts(), GrantTexts{});
+}
+
+TEST_F(IsolationTest, OpensASharedDeviceToEachHolder) {
+    haveNodes(1);
+    activate("100", alice);
+    activate("200", bob);
+    attachIndices("100", {0});
+    attachIndices("200", {0}, true);
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:0 1001", "195:0 1002"}));
+    ledger.deactivate("100", alice);
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1002"});
+}
+
+TEST_F(IsolationTest, NeedsNoGrantForRoot) {
+    haveNodes(1);
+    activate("100", 0);
+    attachIndices("100", {0});
+    EXPECT_EQ(gates.calls, GateCalls{});
+}
+
+// A process that an environment lingers for takes its devices along.
+TEST_F(IsolationTest, NeverClosesADeviceThatTheSameUserTakesOver) {
+    haveNodes(1);
+    ledger.letLinger([](const core::Environment&) {
+        return std::optional<std::vector<core::ProcessIdentity>>(std::in_place);
+    });
+    activate("100", alice);
+    attachIndices("100", {0});
+    processes.exit(100);
+    processes.add(150, alice);
+    const core::RootProcess user = core::adopt(processes.pin(150), alice, alice);
+    ledger.concludeEnd("100", {user}, {ledger.device(0).facts.uuid});
+    EXPECT_TRUE(ledger.get("100").isLingering());
+    EXPECT_EQ(gates.calls, GateCalls{"+195:0 1001"}) << "a lingering environment keeps its grant";
+
+    core::NewEnvironment wanted{"101", alice, "alice", {}, {user}, {}};
+    const auto left = ledger.leftBy(user.identity, alice, {});
+    ASSERT_TRUE(left);
+    const core::Placement placement = [&] {
+        const core::Supposition supposition(ledger, left);
+        return core::place({core::IndicesWanted{{0}}, std::nullopt, std::nullopt, false},
+                           ledger.devices(), nullptr);
+    }();
+    ledger.activate(std::move(wanted), placement, alice);
+    EXPECT_EQ(devicesOf("101"), std::vector<core::DeviceIndex>{0});
+    EXPECT_EQ(gates.calls, GateCalls{"+195:0 1001"});
+}
+
+TEST_F(IsolationTest, AddsWhatIsMissingAtTheStartBeforeItTakesAwayWhatIsStale) {
+    gates.granted = {{{195, 0}, bob}, {{195, 7}, bob}};
+    activate("100", alice);
+    haveGpus(2);
+    attachIndices("100", {1});
+    isolation.check();
+    EXPECT_EQ(gates.calls, GateCalls{}) << "no driver has named the nodes yet";
+    haveNodes(2);
+    EXPECT_EQ(gates.calls, (GateCalls{"+195:1 1001", "-195:0 1002"}));
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:1 1001", "195:7 1002"}))
+        << "a node whose device is unknown stays as it is";
+}
+
+TEST_F(IsolationTest, SharesTheNodeOfAGpuAmongItsInstances) {
+    core::Observation seen = observation(2);
+    seen.devices[0].nodes = {{195, 0}, {510, 1}};
+    seen.devices[1].nodes = {{195, 0}, {510, 2}};
+    observe(seen);
+    activate("100", alice);
+    attachIndices("100", {0, 1});
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:0 1001", "510:1 1001", "510:2 1001"}));
+    ledger.detach("100", {0}, alice);
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:0 1001", "510:2 1001"}));
+}
+
+TEST_F(IsolationTest, OpensWhatIsConfiguredToEverybody) {
+    haveNodes(2);
+    settings.openDevices = {ledger.device(1).facts.uuid};
+    isolation.checkAll();
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:1 all"});
+    EXPECT_EQ(isolation.report().open, std::vector<core::DeviceIndex>{1});
+    settings.openDevices = {"GPU-unknown"};
+    isolation.checkAll();
+    EXPECT_EQ(gates.texts(), GrantTexts{});
+    EXPECT_EQ(isolation.report().trouble,
+              "IsolationOpenDevices= names GPU-unknown, which this machine does not have");
+}
+
+TEST_F(IsolationTest, IsNeverSaidToBeInForceWhereNoGateIs) {
+    gates.why = "genv-isolation.service has not attached its program";
+    haveNodes(1);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::None);
+    EXPECT_EQ(isolation.report().trouble, gates.why);
+    EXPECT_EQ(log.lines, std::vector<std::string>{
+                             "isolation: genv-isolation.service has not attached its program"});
+    activate("100", alice);
+    attachIndices("100", {0});
+    gates.why.clear();
+    isolation.check();
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User);
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"}) << "what was held before is opened";
+    EXPECT_EQ(toldOf<core::IsolationChanged>().size(), 1U);
+}
+
+TEST_F(IsolationTest, OpensADeviceAlsoWhereTheGateCameSinceTheLastLook) {
+    gates.why = "genv-isolation.service has not run or failed";
+    haveNodes(1);
+    gates.why.clear();
+    activate("100", alice);
+    attachIndices("100", {0});
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+}
+
+// Nobody could be granted such a device, so nobody must be refused it.
+TEST_F(IsolationTest, RefusesNothingWhereTheDriverNamesNoNode) {
+    gates.inMode = core::GateMode::Refuse; // as the loader left it
+    isolation.check();
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User);
+    observe(gpus(2));
+    EXPECT_EQ(isolation.inForce(), IsolationMode::None);
+    EXPECT_EQ(gates.inMode, core::GateMode::Open);
+    EXPECT_EQ(isolation.report().trouble,
+              "the driver does not name the device node of any GPU, so the kernel refuses none");
+    EXPECT_EQ(isolation.report().unguarded, (std::vector<core::DeviceIndex>{0, 1}));
+    haveNodes(2);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User);
+    EXPECT_EQ(isolation.report().trouble, "");
+}
+
+TEST_F(IsolationTest, SaysWhichGpuHasNoNodeThatItCanGuard) {
+    core::Observation seen = observation(2);
+    seen.devices[1].nodes.clear();
+    observe(seen);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User);
+    EXPECT_EQ(isolation.report().trouble,
+              "the driver does not name the device node of GPU 1, so that users cannot open it "
+              "even when they hold it");
+    EXPECT_EQ(isolation.report().unguarded, std::vector<core::DeviceIndex>{});
+    seen.devices[1].nodes = {{1, 3}};
+    gates.unguardable = {1};
+    observe(seen);
+    EXPECT_EQ(isolation.report().trouble,
+              "GPU 1 can be opened by everybody: its device node is not one of a GPU's driver");
+    EXPECT_EQ(isolation.report().unguarded, std::vector<core::DeviceIndex>{1});
+}
+
+TEST_F(IsolationTest, TellsWhatTheKernelDoesWhereItTakesNoChange) {
+    haveNodes(1);
+    gates.fails = true;
+    settings.mode = IsolationMode::None;
+    isolation.checkAll();
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User) << "users are refused all the same";
+    EXPECT_EQ(isolation.report().trouble, "the kernel takes no change");
+    gates.fails = false;
+    isolation.check();
+    EXPECT_EQ(isolation.inForce(), IsolationMode::None);
+    EXPECT_EQ(isolation.report().trouble, "");
+}
+
+TEST_F(IsolationTest, IsSuspendedByAPersonAndResumed) {
+    haveNodes(1);
+    isolation.suspend(true, 0);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::None);
+    EXPECT_EQ(gates.inMode, core::GateMode::Open);
+    EXPECT_TRUE(isolation.report().isSuspended);
+    activate("100", alice);
+    attachIndices("100", {0});
+    isolation.suspend(false, bob);
+    EXPECT_EQ(gates.inMode, core::GateMode::Refuse);
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+    const auto changes = toldOf<core::IsolationChanged>();
+    ASSERT_EQ(changes.size(), 3U);
+    EXPECT_EQ(changes[1].actor, 0U);
+    EXPECT_EQ(changes[2].actor, bob);
+    settings.mode = IsolationMode::None;
+    EXPECT_THROW(isolation.suspend(true, 0), core::Error);
+}
+
+TEST_F(IsolationTest, IsSuspendedAlsoWhereTheKernelTakesNoFurtherGrant) {
+    gates.isFull = true;
+    activate("100", alice);
+    haveGpus(1);
+    attachIndices("100", {0});
+    haveNodes(1);
+    EXPECT_EQ(isolation.report().trouble, "the kernel's table for it is full");
+    gates.inMode = core::GateMode::Refuse;
+    isolation.suspend(true, 0);
+    EXPECT_EQ(gates.inMode, core::GateMode::Open);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::None);
+}
+
+// The loader knows no nodes and closes the gate when it runs again.
+TEST_F(IsolationTest, OpensAGateAgainThatTheLoaderClosedWhereTheDriverNamesNoNode) {
+    observe(gpus(1));
+    EXPECT_EQ(gates.inMode, core::GateMode::Open);
+    gates.inMode = core::GateMode::Refuse;
+    isolation.check(); // sees it
+    isolation.check();
+    EXPECT_EQ(gates.inMode, core::GateMode::Open);
+    EXPECT_EQ(isolation.inForce(), IsolationMode::None);
+}
+
+TEST_F(IsolationTest, TellsOfRefusalsOnceAMinute) {
+    haveNodes(2);
+    core::RefusalWatch watch(isolation, gates, events, clock);
+    gates.counted = {{bob, {195, 1}, 5, clock.boot, 77, "python3"}};
+    watch.check();
+    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 0U) << "counted before the first reading";
+    gates.counted[0].count = 8;
+    watch.check();
+    clock.pass(std::chrono::seconds{59});
+    gates.counted[0].count = 1008;
+    watch.check();
+    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 1U);
+    clock.pass(std::chrono::seconds{1});
+    watch.check();
+    watch.check();
+    const auto refused = toldOf<core::AccessRefused>();
+    ASSERT_EQ(refused.size(), 2U);
+    EXPECT_EQ(refused[0].count, 3U);
+    EXPECT_EQ(refused[1].count, 1000U);
+    EXPECT_EQ(refused[1].user, bob);
+    EXPECT_EQ(refused[1].device.index, 1U);
+    EXPECT_EQ(refused[1].command, "python3");
+    EXPECT_TRUE(refused[1].isRefused);
+    EXPECT_EQ(watch.countOf(ledger.device(1).facts.uuid), 1003U);
+    EXPECT_EQ(watch.list().at(0).device, 1U);
+}
+
+} // namespace
+} // namespace genv::tests
