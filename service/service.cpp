@@ -35,7 +35,8 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     : Service(loop, log, directories.configuration, std::move(settings)) {
     calls_ = std::make_unique<BusCalls>();
     machine_ = std::make_unique<Machine>(loop_, log, std::move(gpus), std::move(procProgram));
-    sharing_ = std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_);
+    sharing_ =
+        std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_, gates_);
     policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
     reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
     awaitFormerService(*calls_->connection, log_, patienceForFormer);
@@ -46,6 +47,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     });
     subscribe();
     retries_ = std::make_unique<WriteRetries>(*sharing_, *reporting_, loop_, log_);
+    identities_ = std::make_unique<IdentityUpdates>(gates_, log_, &GlibLoop::post);
     machine_->watchProcesses([this](const core::ProcessIdentity& process) {
         sharing_->kernelRestarts.processExited(process);
     });
@@ -72,6 +74,7 @@ void Service::shutDown() {
     looking_.reset();
     impatience_.reset();
     retries_.reset();
+    identities_.reset();
     objects_.reset();
     // Write the records that wait, while the ledger still has the environments that they name.
     reporting_.reset();
@@ -87,6 +90,7 @@ void Service::shutDown() {
 
 void Service::recover() {
     const core::RecoveryReport report = sharing_->recover();
+    reporting_->shellFiles.isolated(sharing_->isolation.inForce() != core::IsolationMode::None);
     reporting_->recovered(report);
     sharing_->resumeWaits();
 }
@@ -116,6 +120,7 @@ dbus::Context Service::context() {
             {machine_->observer, machine_->processes, machine_->kernels, machine_->users,
              machine_->history},
             {policing_->enforcer, policing_->terminator},
+            {sharing_->isolation, sharing_->refusedOpens},
             {calls_->callers, calls_->gate, reporting_->refusals, calls_->listCalls,
              calls_->waitingCalls, calls_->isEnding},
             {machine_->clock, loop_, log_},
@@ -127,6 +132,7 @@ void Service::lookAtGpus() {
     const auto look = [this] {
         sharing_->store.restoreFolder();
         reporting_->shellFiles.retryWrites();
+        identities_->check(settings_.isolation);
         machine_->observer.observe(settings_.interval / 2,
                                    [this](const auto& observation, const std::string& /*failure*/) {
                                        if (observation)
@@ -198,6 +204,8 @@ void Service::reload(core::Uid actor) {
     if (next.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
     sharing_->queue.settingsChanged();
+    sharing_->isolation.checkAll();
+    identities_->check(settings_.isolation);
     objects_->publisher().policyChanged();
     if (const auto changes = settingsChanged(before, settings_); !changes.empty())
         reporting_->eventLog.policyChanged(changes, actor);

@@ -9,6 +9,8 @@
 #include "core/settings.hpp"
 #include "service/bus_calls.hpp"
 #include "service/bus_objects.hpp"
+#include "service/identity_updates.hpp"
+#include "service/isolation/kernel_gates.hpp"
 #include "service/machine.hpp"
 #include "service/policing.hpp"
 #include "service/reporting.hpp"
@@ -62,6 +64,8 @@ class Service {
     core::Settings settings_;
     SystemManager systemManager_;
 
+    KernelGates gates_; ///< asked on the loop: it never blocks
+
     // Each part uses parts before it. shutDown() destroys them, and says in which order and why.
     std::unique_ptr<BusCalls> calls_;
     std::unique_ptr<Machine> machine_;
@@ -70,6 +74,7 @@ class Service {
     std::unique_ptr<Reporting> reporting_;
     std::unique_ptr<BusObjects> objects_;
     std::unique_ptr<WriteRetries> retries_;
+    std::unique_ptr<IdentityUpdates> identities_;
 
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> impatience_;

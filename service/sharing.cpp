@@ -4,8 +4,12 @@
 namespace genv::service {
 
 Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
-                 const std::filesystem::path& runtime, const core::Settings& settings)
+                 const std::filesystem::path& runtime, const core::Settings& settings,
+                 core::Gates& gates)
     : store(runtime, log), ledger(store, machine.clock, events),
+      isolation(ledger, gates, events, log,
+                [&settings]() -> const core::IsolationSettings& { return settings.isolation; }),
+      refusedOpens(isolation, gates, events, machine.clock),
       lingering(ledger, machine.observer, machine.processes, loop, events,
                 [&settings] { return settings.linger; }),
       occupancy(ledger, machine.observer, loop), lockPipes(log),
@@ -19,11 +23,14 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
           }),
       locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
       kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
-      idleness(events), memoryWatch(events), machine_(machine) {}
+      idleness(events), memoryWatch(events), machine_(machine) {
+    ledger.guardBy(&isolation);
+}
 
 core::RecoveryReport Sharing::recover() {
     // What is found in the state is told, so that leases run on.
     events.subscribe([this](const core::Event& event) { leases.onEvent(event); });
+    isolation.check();
     return core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
 }
 
@@ -33,7 +40,10 @@ void Sharing::resumeWaits() {
 }
 
 void Sharing::observed(const core::Observation& observation) {
+    isolation.learn(observation);
     ledger.observed(observation);
+    isolation.check();
+    refusedOpens.check();
     lingering.observed(observation);
     idleness.observed(ledger, observation);
     memoryWatch.observed(ledger, observation);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/idleness.hpp"
+#include "core/isolation.hpp"
 #include "core/kernel_restarts.hpp"
 #include "core/leases.hpp"
 #include "core/ledger.hpp"
@@ -13,6 +14,7 @@
 #include "core/occupancy.hpp"
 #include "core/queue.hpp"
 #include "core/recovery.hpp"
+#include "core/refusal_watch.hpp"
 #include "core/settings.hpp"
 #include "service/lock_pipes.hpp"
 #include "service/machine.hpp"
@@ -25,7 +27,7 @@ namespace genv::service {
 struct Sharing {
     /// The documents are below `runtime`. All outlive this; the settings may change.
     Sharing(Machine& machine, GlibLoop& loop, core::Log& log, const std::filesystem::path& runtime,
-            const core::Settings& settings);
+            const core::Settings& settings, core::Gates& gates);
 
     /// Reads the documents, and resumes the environments whose processes are there.
     core::RecoveryReport recover();
@@ -37,6 +39,8 @@ struct Sharing {
     FileStore store;
     core::EventHub events;
     core::Ledger ledger;
+    core::Isolation isolation; ///< guards the ledger's changes for as long as there are any
+    core::RefusalWatch refusedOpens;
     core::Lingering lingering;
     core::Occupancy occupancy;
     LockPipes lockPipes;

@@ -15,7 +15,7 @@ core::GpuSample NvmlDevices::update(const NvmlReport& report) {
     for (const NvmlDevice& device : report.devices) {
         const auto kind = device.mig ? core::DeviceKind::MigInstance : core::DeviceKind::Gpu;
         const core::DeviceFacts facts{device.uuid, 0, kind, device.model, device.totalMemory};
-        devices.push_back({device.gpu, device.mig, {facts, device.reading, {}}});
+        devices.push_back({device.gpu, device.mig, {facts, device.reading, {}, device.nodes}});
     }
     addFailed(report, devices);
     applyXids(report, devices);

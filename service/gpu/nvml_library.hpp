@@ -73,6 +73,7 @@ class NvmlLibrary {
         handle_.get(), {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}};
     const NvmlFunction<nvml::Device, char*, unsigned> uuid{handle_.get(), {"nvmlDeviceGetUUID"}};
     const NvmlFunction<nvml::Device, char*, unsigned> name{handle_.get(), {"nvmlDeviceGetName"}};
+    const NvmlFunction<nvml::Device, unsigned*> minor{handle_.get(), {"nvmlDeviceGetMinorNumber"}};
     const NvmlFunction<nvml::Device, nvml::MemoryV2*> memoryV2{handle_.get(),
                                                                {"nvmlDeviceGetMemoryInfo_v2"}};
     const NvmlFunction<nvml::Device, nvml::MemoryV1*> memoryV1{handle_.get(),

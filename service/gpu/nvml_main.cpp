@@ -133,6 +133,9 @@ int main(int argc, char** argv) {
     app.add_option("--gpu-folder", gpuFolder,
                    "Where the driver lists its GPUs; a change there starts NVML anew")
         ->capture_default_str();
+    std::string proc = "/proc";
+    app.add_option("--proc", proc, "Where proc(5) is: it tells the nodes of MIG instances")
+        ->capture_default_str();
     pid_t parent = 0;
     app.add_option("--parent", parent, "End with this process, which is the parent");
     unsigned seconds = 0;
@@ -144,7 +147,7 @@ int main(int argc, char** argv) {
         if (parent != 0)
             dieWithParent(parent);
         const TimeLimit limit(std::chrono::seconds{seconds});
-        NvmlSampler sampler(library, gpuFolder);
+        NvmlSampler sampler(library, gpuFolder, proc);
         serve(sampler, limit);
         return 0;
     } catch (const std::exception& error) {

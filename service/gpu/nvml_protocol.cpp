@@ -3,6 +3,7 @@
 
 #include "core/json_extent.hpp"
 #include "core/text.hpp"
+#include "service/gpu/device_nodes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,8 +23,8 @@ using nlohmann::json;
 constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t largest32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t largestPid = std::numeric_limits<std::int32_t>::max();
-// An answer, its list, and an object in it.
-constexpr std::size_t deepest = 3;
+// An answer, its list, an object in it, that one's list, and a node in it.
+constexpr std::size_t deepest = 5;
 
 // Reads one object and insists on its members.
 class Object {
@@ -129,6 +130,13 @@ json parse(std::string_view line) {
     }
 }
 
+json encode(const std::vector<core::DeviceNode>& nodes) {
+    json list = json::array();
+    for (const core::DeviceNode& node : nodes)
+        list.push_back(json::array({node.major, node.minor}));
+    return list;
+}
+
 json encode(const NvmlDevice& device) {
     return {{"gpu", device.gpu},
             {"mig", orNull(device.mig)},
@@ -139,12 +147,24 @@ json encode(const NvmlDevice& device) {
             {"utilization", orNull(device.reading.utilizationPercent)},
             {"temperature", orNull(device.reading.temperatureCelsius)},
             {"power", orNull(device.reading.powerMilliwatts)},
-            {"xid", orNull(device.xid)}};
+            {"xid", orNull(device.xid)},
+            {"nodes", encode(device.nodes)}};
+}
+
+core::DeviceNode decodeNode(const json& value) {
+    const auto number = [&](std::size_t place, std::uint32_t max) {
+        if (!value[place].is_number_unsigned() || value[place].get<std::uint64_t>() > max)
+            throw ProtocolError("a node has numbers that are out of range");
+        return value[place].get<std::uint32_t>();
+    };
+    if (!value.is_array() || value.size() != 2)
+        throw ProtocolError("a node is no pair of numbers");
+    return {number(0, maxNodeMajor), number(1, maxNodeMinor)};
 }
 
 NvmlDevice decodeDevice(const json& value) {
     const Object object(value, {"gpu", "mig", "uuid", "model", "total", "used", "utilization",
-                                "temperature", "power", "xid"});
+                                "temperature", "power", "xid", "nodes"});
     NvmlDevice device;
     device.gpu = object.number32("gpu");
     device.mig = object.number32OrNull("mig");
@@ -157,6 +177,8 @@ NvmlDevice decodeDevice(const json& value) {
         device.reading.temperatureCelsius = static_cast<std::int32_t>(*temperature);
     device.reading.powerMilliwatts = object.numberOrNull("power", largest32);
     device.xid = object.number32OrNull("xid");
+    for (const json& node : object.list("nodes", maxNodes))
+        device.nodes.push_back(decodeNode(node));
     return device;
 }
 

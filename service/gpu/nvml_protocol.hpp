@@ -6,7 +6,8 @@
 //
 //   {"sample":7,"gpus":2,
 //    "devices":[{"gpu":0,"mig":null,"uuid":"GPU-...","model":"NVIDIA A100","total":85899345920,
-//                "used":1048576,"utilization":93,"temperature":38,"power":250000,"xid":null}],
+//                "used":1048576,"utilization":93,"temperature":38,"power":250000,"xid":null,
+//                "nodes":[[195,0]]}],
 //    "failed":[{"gpu":1,"lost":true}],
 //    "uses":[{"pid":4711,"device":"GPU-...","memory":null}]}
 //   {"sample":7,"no_driver":"..."}
@@ -38,6 +39,8 @@ inline constexpr std::size_t longestText = 1024;
 /// The most devices and the most uses in an answer.
 inline constexpr std::size_t mostDevices = 16'384;
 inline constexpr std::size_t mostUses = 500'000;
+/// The most nodes of a device.
+inline constexpr std::size_t maxNodes = 8;
 
 /// A line that is none of the protocol's.
 class ProtocolError : public std::runtime_error {
@@ -55,6 +58,8 @@ struct NvmlDevice {
     core::DeviceReading reading;
     /// The last XID since the sample before that no application causes.
     std::optional<std::uint32_t> xid;
+    /// What a process must be able to open to use it; empty where the driver does not say so.
+    std::vector<core::DeviceNode> nodes{};
 
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };

@@ -98,8 +98,9 @@ std::uint32_t readInstance(const NvmlFunction<nvml::Device, unsigned*>& function
 
 } // namespace
 
-NvmlSampler::NvmlSampler(std::string library, std::filesystem::path gpuFolder)
-    : libraryName_(std::move(library)), gpuFolder_(std::move(gpuFolder)) {}
+NvmlSampler::NvmlSampler(std::string library, std::filesystem::path gpuFolder,
+                         std::filesystem::path proc)
+    : libraryName_(std::move(library)), gpuFolder_(std::move(gpuFolder)), nodes_(std::move(proc)) {}
 
 NvmlSampler::~NvmlSampler() {
     stop();
@@ -305,6 +306,16 @@ void NvmlSampler::readDevice(Entry& entry) const {
         entry.device.model = "unknown";
     readMemory(entry);
     readSensors(entry);
+    readNodes(entry);
+}
+
+void NvmlSampler::readNodes(Entry& entry) const {
+    unsigned minor = 0;
+    if (!succeeded(library_->minor(entry.gpu, &minor)))
+        return;
+    entry.device.nodes = entry.device.mig
+                             ? nodes_.ofInstance(minor, entry.gpuInstance, entry.computeInstance)
+                             : nodes_.ofGpu(minor);
 }
 
 void NvmlSampler::readMemory(Entry& entry) const {

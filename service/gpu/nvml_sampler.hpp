@@ -5,6 +5,7 @@
 #pragma once
 
 #include "service/gpu/nvml_library.hpp"
+#include "service/gpu/nvml_nodes.hpp"
 #include "service/gpu/nvml_processes.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 
@@ -23,8 +24,8 @@ namespace genv::service {
 class NvmlSampler {
   public:
     /// `library`: name or path of NVML. `gpuFolder`: where the driver lists its GPUs, an entry
-    /// each.
-    NvmlSampler(std::string library, std::filesystem::path gpuFolder);
+    /// each. `proc`: where proc(5) is, of which the nodes of MIG instances are read.
+    NvmlSampler(std::string library, std::filesystem::path gpuFolder, std::filesystem::path proc);
     NvmlSampler(const NvmlSampler&) = delete;
     NvmlSampler& operator=(const NvmlSampler&) = delete;
     ~NvmlSampler();
@@ -58,6 +59,7 @@ class NvmlSampler {
     [[nodiscard]] std::vector<Entry> readMigInstances(unsigned index, nvml::Device gpu) const;
     [[nodiscard]] bool isInMigMode(nvml::Device gpu) const;
     void readDevice(Entry& entry) const;
+    void readNodes(Entry& entry) const;
     void readMemory(Entry& entry) const;
     void readSensors(Entry& entry) const;
     [[nodiscard]] std::vector<core::DeviceUse> readUses(const Entry& entry) const;
@@ -66,6 +68,7 @@ class NvmlSampler {
 
     std::string libraryName_;
     std::filesystem::path gpuFolder_;
+    NvmlNodes nodes_;
     std::unique_ptr<NvmlLibrary> library_;
     bool started_ = false;
     Listing listing_; // as it was when NVML was started

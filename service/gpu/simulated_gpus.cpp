@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "service/gpu/device_nodes.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -21,6 +22,7 @@ using core::fail;
 
 constexpr const char* countVariable = "GENV_MOCK_DEVICE_COUNT";
 constexpr const char* olderCountVariable = "GENV_DEVICES";
+constexpr const char* nodesVariable = "GENV_MOCK_DEVICE_NODES";
 // What the kernel keeps of a process's name: TASK_COMM_LEN without its zero.
 constexpr std::size_t longestProcessName = 15;
 constexpr std::size_t longestEnvironment = 256 << 10;
@@ -32,6 +34,30 @@ std::optional<T> toNumber(std::string_view text) {
     if (error != std::errc{} || end != text.data() + text.size())
         return std::nullopt;
     return number;
+}
+
+// "195:0"
+std::optional<core::DeviceNode> toNode(std::string_view text) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const auto major = toNumber<std::uint32_t>(text.substr(0, colon));
+    const auto minor = toNumber<std::uint32_t>(text.substr(std::min(colon + 1, text.size())));
+    if (!major || !minor || *major > maxNodeMajor || *minor > maxNodeMinor)
+        return std::nullopt;
+    return core::DeviceNode{*major, *minor};
+}
+
+// "195:0,195:1": one for each device, no two of one node.
+std::optional<std::vector<core::DeviceNode>> toNodes(std::string_view text) {
+    std::vector<core::DeviceNode> nodes;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        const auto node = toNode(text.substr(begin, end - begin));
+        if (!node || std::ranges::find(nodes, *node) != nodes.end())
+            return std::nullopt;
+        nodes.push_back(*node);
+        begin = end + 1;
+    }
+    return nodes;
 }
 
 // Reads variables, each of which may be missing.
@@ -54,6 +80,19 @@ class Settings {
         } catch (const core::Error& error) {
             fail(error.code(), "{}: {}", name, error.what());
         }
+    }
+
+    std::vector<core::DeviceNode> nodes(const char* name, std::size_t deviceCount) const {
+        const auto text = variables_(name);
+        if (!text)
+            return {};
+        auto nodes = toNodes(*text);
+        if (!nodes || nodes->size() > deviceCount)
+            fail(ErrorCode::InvalidArgs,
+                 "{}=\"{}\": expected MAJOR:MINOR for at most {} devices, separated by commas and "
+                 "no two alike, such as \"195:0,195:1\"",
+                 name, core::escaped(*text), deviceCount);
+        return *std::move(nodes);
     }
 
     std::string text(const char* name, const char* fallback, std::size_t longest) const {
@@ -159,9 +198,13 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
     device.reading.utilizationPercent = settings.number("GENV_MOCK_DEVICE_UTILIZATION", 93, 100);
     device.reading.temperatureCelsius =
         static_cast<std::int32_t>(settings.number("GENV_MOCK_DEVICE_TEMPERATURE", 38, 1000));
+    const std::vector<core::DeviceNode> nodes = settings.nodes(nodesVariable, count);
     for (std::uint32_t index = 0; index < count; ++index) {
         device.facts.index = index;
         device.facts.uuid = fmt::format("GPU-67656e76-0000-4000-8000-{:012x}", index);
+        device.nodes.clear();
+        if (index < nodes.size())
+            device.nodes.push_back(nodes[index]);
         devices_.push_back(device);
     }
     processName_ = settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", longestProcessName);

@@ -35,6 +35,8 @@ inline constexpr std::array kinds{
     Kind{"device-health", "26dfaa5b07e841d78cc59aacfd94e3d0"},
     Kind{"device-added", "2e8f536cdc3d4bb4b8bab5b00925cf2d"},
     Kind{"device-removed", "13b258e4168e4c5f8f204e9c7b73ba0a"},
+    Kind{"open-refused", "9d6f6a6c1f8b4d0c8a52e6b1f6f3c7de"},
+    Kind{"isolation-changed", "b64a2f0d77ce4f1a8b0f3c5d92e4a618"},
 };
 
 /// The names of the fields. A number is decimal; a list is separated by commas.
@@ -64,12 +66,14 @@ inline constexpr std::string_view command =
     "GENV_COMMAND"; ///< the name of the process with the pid
 inline constexpr std::string_view rule = "GENV_RULE";
 inline constexpr std::string_view health = "GENV_HEALTH";
-inline constexpr std::string_view count = "GENV_COUNT";        ///< how many devices are waited for
+inline constexpr std::string_view count =
+    "GENV_COUNT"; ///< how many devices are waited for, or opens were refused
 inline constexpr std::string_view waited = "GENV_WAITED_USEC"; ///< how long the wait had lasted
 inline constexpr std::string_view held = "GENV_HELD_USEC"; ///< how long the attachment had lasted
 inline constexpr std::string_view since =
     "GENV_SINCE_USEC"; ///< µs since the epoch: when what is told began
 inline constexpr std::string_view left = "GENV_LEFT_USEC"; ///< until a lease ends or a rule acts
+inline constexpr std::string_view isolation = "GENV_ISOLATION"; ///< the mode that is in force
 inline constexpr std::string_view settings =
     "GENV_SETTINGS"; ///< what a policy change changed, `Key=value` separated by blanks
 } // namespace field

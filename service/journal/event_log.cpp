@@ -291,6 +291,30 @@ void EventLog::tellHealth(const core::Device& device) {
     records_.push(std::move(record), std::nullopt, std::nullopt);
 }
 
+void EventLog::on(const core::AccessRefused& event) {
+    Record record(
+        kindOf("open-refused"), Severity::Notice,
+        fmt::format("{} to open {}, which it does not hold, {} to uid {}, last to {}",
+                    event.count == 1 ? "1 attempt" : fmt::format("{} attempts", event.count),
+                    describe(event.device), event.isRefused ? "was refused" : "would be refused",
+                    event.user, core::nameProcesses({{event.pid, event.command}})));
+    journal::addDevice(record, event.device);
+    record.add(field::count, event.count);
+    record.add(field::pid, std::uint64_t{event.pid});
+    record.add(field::command, event.command);
+    records_.push(std::move(record), event.user, std::nullopt);
+}
+
+void EventLog::on(const core::IsolationChanged& event) {
+    const std::string mode = core::toString(event.inForce);
+    Record record(kindOf("isolation-changed"), Severity::Notice,
+                  fmt::format("isolation is now in mode {}{}{}", mode,
+                              event.isSuspended ? ", suspended" : "",
+                              event.actor ? fmt::format(" (by uid {})", *event.actor) : ""));
+    record.add(field::isolation, mode);
+    records_.push(std::move(record), std::nullopt, event.actor);
+}
+
 void EventLog::policyChanged(const std::vector<std::string>& settings, core::Uid actor) {
     std::string list;
     for (const std::string& setting : settings)

@@ -49,6 +49,8 @@ class EventLog {
     void on(const core::DeviceAdded& event);
     void on(const core::DeviceRemoved& event);
     void on(const core::DeviceChanged& event);
+    void on(const core::AccessRefused& event);
+    void on(const core::IsolationChanged& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 

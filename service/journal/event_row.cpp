@@ -43,6 +43,7 @@ constexpr std::array rules{
     Rule{field::action, "action", Form::Word},
     Rule{field::error, "error", Form::Word},
     Rule{field::pid, "pid", Form::Numbers, "pids"},
+    Rule{field::isolation, "isolation", Form::Word},
     Rule{field::rule, "rule", Form::Word},
     Rule{field::health, "health", Form::Word},
     Rule{field::count, "count", Form::Number},

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/sender.hpp"
 
-// Where in the source a record was made says nothing to its readers.
-#define SD_JOURNAL_SUPPRESS_LOCATION
-
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -135,7 +135,7 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
             {group.line,
              fmt::format(
                  "there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
-                 "[Limits], [User NAME] and [Group NAME]",
+                 "[Isolation], [Limits], [User NAME] and [Group NAME]",
                  core::escaped(name))});
         return;
     }
@@ -164,6 +164,20 @@ std::string unknownName(const std::string& group) {
     return {};
 }
 
+void warnOfUnknownExemptions(const Group& group, const core::Settings& settings,
+                             Complaints& warnings) {
+    const auto entry = group.keys.find("IsolationExempt");
+    if (entry == group.keys.end())
+        return;
+    for (const std::string& name : settings.isolation.exemptUsers) {
+        if (getpwnam(name.c_str()) == nullptr)
+            warnings.push_back(
+                {entry->second.line,
+                 fmt::format("warning: there is no user \"{}\"; nobody is exempt by this name",
+                             core::escaped(name))});
+    }
+}
+
 // `warnings`: what the service takes, but may not be meant; null where nobody reads them.
 Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
                     Complaints* warnings) {
@@ -172,11 +186,23 @@ Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
         readGroup(name, group, settings, complaints);
         if (std::string unknown = warnings != nullptr ? unknownName(name) : ""; !unknown.empty())
             warnings->push_back({group.line, "warning: " + std::move(unknown)});
+        if (warnings != nullptr && name == "Isolation")
+            warnOfUnknownExemptions(group, settings, *warnings);
     }
     std::ranges::stable_sort(complaints, {}, &Complaint::line);
     if (warnings != nullptr)
         std::ranges::stable_sort(*warnings, {}, &Complaint::line);
     return complaints;
+}
+
+// The kernel refuses open(2) only, so a descriptor that was opened while its device was held
+// outlasts that. The rule is what ends its process.
+void requireConsistent(const core::Settings& settings) {
+    if (settings.isolation.mode == core::IsolationMode::User && !settings.rules.envDevices)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "Isolation=user needs EnvDevices=yes: the kernel cannot take an open GPU away "
+                   "from a process, and that rule ends the processes that keep one; set "
+                   "EnvDevices=yes in [Enforcement], or Isolation=watch");
 }
 
 } // namespace
@@ -218,6 +244,7 @@ core::Settings readSettings(const std::filesystem::path& directory) {
     files.insert(files.end(), dropIns.begin(), dropIns.end());
     for (const std::filesystem::path& file : files)
         readSettingsFile(file, settings);
+    requireConsistent(settings);
     return settings;
 }
 

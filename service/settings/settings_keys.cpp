@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/limit_definitions.hpp"
 #include "core/text.hpp"
+#include "service/settings/isolation_values.hpp"
 
 #include <fmt/format.h>
 
@@ -206,6 +207,31 @@ const Keys<Settings>& queueKeys() {
     return keys;
 }
 
+const Keys<Settings>& isolationKeys() {
+    static const Keys<Settings> keys{
+        {"Isolation",
+         [](const std::string& value, Settings& settings) {
+             settings.isolation.mode = readIsolationMode(value);
+         },
+         [](const Settings& settings) { return core::toString(settings.isolation.mode); }},
+        {"IsolationExempt",
+         [](const std::string& value, Settings& settings) {
+             readExemptions(value, settings.isolation);
+         },
+         [](const Settings& settings) { return writeExemptions(settings.isolation); }},
+        {"DockerUser",
+         [](const std::string& value, Settings& settings) {
+             settings.isolation.dockerUser = readFlag(value);
+         },
+         [](const Settings& settings) { return writeFlag(settings.isolation.dockerUser); }},
+        {"IsolationOpenDevices",
+         [](const std::string& value, Settings& settings) {
+             readOpenDevices(value, settings.isolation);
+         },
+         [](const Settings& settings) { return writeOpenDevices(settings.isolation); }}};
+    return keys;
+}
+
 const Keys<Limits>& limitKeys() {
     static const Keys<Limits> keys = makeLimitKeys();
     return keys;
@@ -250,6 +276,8 @@ std::vector<std::string_view> Section::keys() const {
         return namesOf(gpuKeys());
     if (kind_ == Kind::Queue)
         return namesOf(queueKeys());
+    if (kind_ == Kind::Isolation)
+        return namesOf(isolationKeys());
     return kind_ == Kind::Enforcement ? namesOf(enforcementKeys()) : namesOf(limitKeys());
 }
 
@@ -266,6 +294,8 @@ void Section::read(std::string_view key, const std::string& value, Settings& set
         return readKey(enforcementKeys(), key, value, settings);
     case Kind::Queue:
         return readKey(queueKeys(), key, value, settings);
+    case Kind::Isolation:
+        return readKey(isolationKeys(), key, value, settings);
     case Kind::Limits:
         return readKey(limitKeys(), key, value, settings.limits.general);
     case Kind::User:
@@ -283,6 +313,8 @@ std::string Section::write(std::string_view key, const Settings& settings) const
         return writeKey(enforcementKeys(), key, settings);
     case Kind::Queue:
         return writeKey(queueKeys(), key, settings);
+    case Kind::Isolation:
+        return writeKey(isolationKeys(), key, settings);
     case Kind::Limits:
         return writeKey(limitKeys(), key, settings.limits.general);
     case Kind::User:
@@ -300,6 +332,8 @@ std::optional<Section> findSection(std::string_view heading) {
         return Section(Section::Kind::Enforcement, "");
     if (heading == "Queue")
         return Section(Section::Kind::Queue, "");
+    if (heading == "Isolation")
+        return Section(Section::Kind::Isolation, "");
     if (heading == "Limits")
         return Section(Section::Kind::Limits, "");
     for (const auto& [prefix, kind] :
@@ -313,9 +347,8 @@ std::optional<Section> findSection(std::string_view heading) {
 
 std::vector<std::string> settingsChanged(const Settings& before, const Settings& after) {
     std::vector<std::pair<std::string, Section>> sections{
-        {"", {Section::Kind::Gpu, ""}},
-        {"", {Section::Kind::Enforcement, ""}},
-        {"", {Section::Kind::Queue, ""}},
+        {"", {Section::Kind::Gpu, ""}},    {"", {Section::Kind::Enforcement, ""}},
+        {"", {Section::Kind::Queue, ""}},  {"", {Section::Kind::Isolation, ""}},
         {"", {Section::Kind::Limits, ""}},
     };
     const auto addNamed = [&](const std::string& prefix, Section::Kind kind,
@@ -333,7 +366,11 @@ std::vector<std::string> settingsChanged(const Settings& before, const Settings&
             std::string value = section.write(key, after);
             if (value == section.write(key, before))
                 continue;
-            std::erase(value, ' '); // "1h 30min" is the same without
+            // "1h 30min" is the same without blanks; words of a list are not.
+            if (section.separatesByBlanks())
+                std::ranges::replace(value, ' ', ',');
+            else
+                std::erase(value, ' ');
             changes.push_back(fmt::format("{}{}={}", prefix, key, value));
         }
     }

@@ -15,7 +15,7 @@ namespace genv::service {
 /// A section of genvd.conf.
 class Section {
   public:
-    enum class Kind { Gpu, Enforcement, Queue, Limits, User, Group };
+    enum class Kind { Gpu, Enforcement, Queue, Isolation, Limits, User, Group };
 
     Section(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
 
@@ -28,6 +28,9 @@ class Section {
 
     /// The value of a key as a file may have it; empty where it is unset.
     [[nodiscard]] std::string write(std::string_view key, const core::Settings& settings) const;
+
+    /// Whether its values are lists of words.
+    [[nodiscard]] bool separatesByBlanks() const { return kind_ == Kind::Isolation; }
 
   private:
     Kind kind_;

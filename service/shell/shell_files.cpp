@@ -262,6 +262,11 @@ void ShellFiles::on(const core::DeviceRemoved& /*event*/) {
         updateAll();
 }
 
+void ShellFiles::on(const core::IsolationChanged& event) {
+    isolated(event.inForce != core::IsolationMode::None);
+    updateAll();
+}
+
 void ShellFiles::note(const core::EnvironmentId& id, bool attached, const core::Cause& cause,
                       core::DeviceIndex index) {
     const core::Environment* environment = ledger_.find(id);
@@ -359,7 +364,7 @@ std::string ShellFiles::devicesOf(const core::Environment& environment) const {
     std::vector<core::VisibleDevice> visible;
     for (const core::Attachment& attachment : environment.attachments)
         visible.push_back({attachment.device.index, attachment.device.uuid});
-    return core::visibleDevices(std::move(visible), hasInstances_);
+    return core::visibleDevices(std::move(visible), hasInstances_ || isIsolated_);
 }
 
 bool ShellFiles::machineHasInstances() const {

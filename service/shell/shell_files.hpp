@@ -51,6 +51,10 @@ class ShellFiles {
     /// What `expired` while the service was down is told.
     void start(const std::vector<core::ExpiredLease>& expired = {});
 
+    /// Whether isolation is in force, before start(); afterwards an event tells. CUDA counts the
+    /// devices that it can open, so files name them by UUID then.
+    void isolated(bool isIsolated) { isIsolated_ = isIsolated; }
+
     /// Hears an event of the ledger, after start().
     void onEvent(const core::Event& event);
 
@@ -98,6 +102,7 @@ class ShellFiles {
     void on(const core::DeviceRemoved& event);
     void on(const core::WaitGranted& event);
     void on(const core::LeaseEnding& event);
+    void on(const core::IsolationChanged& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 
@@ -131,6 +136,7 @@ class ShellFiles {
     std::map<core::EnvironmentId, std::vector<Change>> changes_;
     std::uint64_t lastSequence_ = 0;
     bool hasInstances_ = false;
+    bool isIsolated_ = false;
 };
 
 } // namespace genv::service

@@ -63,6 +63,20 @@ void ShellNews::on(const core::MemoryFilling& event) {
     tellFact(event.environment, core::sayMemory(event.device.index, event.used, event.share));
 }
 
+// Where isolation only watches, the user has lost nothing. The kernel does not say which
+// environment a process that was refused belongs to, if any.
+void ShellNews::on(const core::AccessRefused& event) {
+    if (!event.isRefused)
+        return;
+    const core::DeviceIndex index = event.device.index;
+    const bool isHeld = !ledger_.holdersOf(event.device.uuid).empty();
+    tell(std::nullopt, event.user, core::Cause::fact(core::Reason::user()),
+         [sentence = core::sayRefusedOpen(index, {{event.pid, event.command}}) + "; " +
+                     core::adviseOnRefusedOpen(index, isHeld)](const std::string&) {
+             return sentence;
+         });
+}
+
 void ShellNews::tellTerminations() {
     for (const Termination& each : std::exchange(terminations_, {}))
         tell(each.environment, each.owner, each.cause,

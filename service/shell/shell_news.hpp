@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the next prompt says of what happened beside an environment's devices coming and going:
 // processes that were ended, rules that act soon, devices that are not well, memory that runs out,
-// and who shares a device now. The bus tells the same as notices.
+// devices that the kernel refused, and who shares a device now. The bus tells the same as notices.
 #pragma once
 
 #include "core/events.hpp"
@@ -47,6 +47,7 @@ class ShellNews {
     void on(const core::ProcessTerminated& event);
     void on(const core::RuleWarning& event);
     void on(const core::MemoryFilling& event);
+    void on(const core::AccessRefused& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 

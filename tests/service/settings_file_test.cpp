@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd.conf is taken whole or refused with the file, the line and what would be allowed.
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -91,7 +92,7 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
         "EnvDevices, EnvMemory, Grace, KillAfter, Linger, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
               "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Queue], "
-              "[Limits], [User NAME] and [Group NAME]");
+              "[Isolation], [Limits], [User NAME] and [Group NAME]");
     const std::string syntax =
         "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
@@ -153,13 +154,50 @@ TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {
               "2: DryRun: \"perhaps\" is neither yes nor no");
 }
 
+TEST_F(SettingsFile, ReadsIsolation) {
+    EXPECT_EQ(read().isolation, core::IsolationSettings{});
+    folder.write("genvd.conf", "[Isolation]\nIsolation=watch\nIsolationExempt=alice system bob\n"
+                               "IsolationOpenDevices=GPU-1 MIG-2\nDockerUser=yes\n");
+    const core::IsolationSettings expected{
+        core::IsolationMode::Watch, true, {"alice", "bob"}, true, {"GPU-1", "MIG-2"}};
+    EXPECT_EQ(read().isolation, expected);
+    folder.write("genvd.conf", "[Isolation]\nIsolation=user\nIsolationExempt=alice\n");
+    EXPECT_FALSE(read().isolation.exemptSystem);
+}
+
+TEST_F(SettingsFile, NeverTakesAMistakeForAnExemption) {
+    EXPECT_EQ(complaint("[Isolation]\nIsolationExempt=\n"),
+              "2: IsolationExempt: no exemption is named: expected \"system\" or names of users; "
+              "comment the line out for the default, which is \"system\"");
+    for (const std::string name : {"1000", "*", "a,b", "-x", "a:b", "\x1b[31m"})
+        EXPECT_EQ(complaint("[Isolation]\nIsolationExempt=" + name + "\n").substr(0, 40),
+                  "2: IsolationExempt: invalid user name \"" + core::escaped(name).substr(0, 1))
+            << name;
+    EXPECT_EQ(complaint("[Isolation]\nIsolation=yes\n"),
+              "2: Isolation: invalid mode \"yes\": expected none, watch or user");
+    EXPECT_EQ(complaint("[Isolation]\nIsolationOpenDevices=0\n").substr(0, 40),
+              "2: IsolationOpenDevices: invalid UUID \"0");
+}
+
+TEST_F(SettingsFile, NeedsTheRuleForOpenDescriptorsWhereTheKernelRefuses) {
+    folder.write("genvd.conf", "[Isolation]\nIsolation=user\n[Enforcement]\nEnvDevices=no\n");
+    try {
+        read();
+        FAIL() << "the configuration was taken";
+    } catch (const core::Error& error) {
+        EXPECT_EQ(std::string(error.what()).substr(0, 37), "Isolation=user needs EnvDevices=yes: ");
+    }
+    folder.write("genvd.conf", "[Isolation]\nIsolation=watch\n[Enforcement]\nEnvDevices=no\n");
+    EXPECT_FALSE(read().rules.envDevices);
+}
+
 // What genvd.conf(5) and the shipped file name is exactly what may be set.
 TEST_F(SettingsFile, EveryKeyIsDocumented) {
     for (const char* name : {GENV_CONF_FILE, GENV_CONF_MANUAL}) {
         std::ifstream file(name);
         const std::string text((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
-        for (const char* heading : {"GPU", "Enforcement", "Queue", "Limits"}) {
+        for (const char* heading : {"GPU", "Enforcement", "Queue", "Isolation", "Limits"}) {
             for (const std::string_view key : service::findSection(heading)->keys())
                 EXPECT_NE(text.find(std::string(key) + "="), std::string::npos)
                     << key << " in " << name;

@@ -104,6 +104,27 @@ TEST_F(ShellNewsTest, SayThatMemoryRunsOut) {
     EXPECT_EQ(say(), Texts{"3072mi of GPU 1's memory is used, 1024mi over the share of 2gi"});
 }
 
+TEST_F(ShellNewsTest, SayWhatTheKernelRefusedToEachEnvironmentOfTheUser) {
+    activate("8", alice);
+    activate("9", bob);
+    core::AccessRefused refused{alice, ledger.device(1).facts, 3, 12, "python3\x1b", true};
+    events.tell(refused);
+    EXPECT_EQ(say("7"), Texts{"process 12 (python3\\x1b) was refused GPU 1, which you do not hold; "
+                              "\"genv attach --index 1\" attaches it"});
+    EXPECT_EQ(say("8"), say("7"));
+    EXPECT_EQ(say("9"), Texts{});
+
+    attachIndices("9", {1});
+    events.tell(refused);
+    EXPECT_EQ(say("7").back(),
+              "process 12 (python3\\x1b) was refused GPU 1, which you do not hold; others hold it: "
+              "\"genv attach --index 1 --wait\" waits for it");
+    const std::size_t before = say("7").size();
+    refused.isRefused = false;
+    events.tell(refused);
+    EXPECT_EQ(say("7").size(), before) << "isolation only watches";
+}
+
 TEST_F(ShellNewsTest, SayWhoSharesADeviceToThoseWhoHeldItAndAreSomebodyElse) {
     activate("8", alice);
     activate("9", bob);

@@ -18,6 +18,7 @@ NvmlDevice device(std::uint32_t gpu, const std::string& uuid,
     result.uuid = uuid;
     result.model = "model";
     result.reading.temperatureCelsius = 40;
+    result.nodes = {{195, gpu}};
     return result;
 }
 
@@ -29,8 +30,13 @@ TEST(NvmlDevices, AreOrderedByIndexWhateverTheOrderOfTheReport) {
          {},
          {}});
     std::vector<std::pair<std::string, std::uint32_t>> found;
-    for (const auto& each : sample.devices)
+    for (const auto& each : sample.devices) {
+        const std::uint32_t gpu = each.facts.uuid == "GPU-b"   ? 1
+                                  : each.facts.uuid == "MIG-a" ? 0
+                                                               : 2;
+        EXPECT_EQ(each.nodes, (std::vector<core::DeviceNode>{{195, gpu}}));
         found.emplace_back(each.facts.uuid, each.facts.index);
+    }
     EXPECT_EQ(found, (std::vector<std::pair<std::string, std::uint32_t>>{
                          {"GPU-b", 1}, {"MIG-a", 3}, {"MIG-c", 4}, {"MIG-d", 5}}));
 }
@@ -52,6 +58,7 @@ TEST(NvmlDevices, AFailedGpuStaysRememberedForAsLongAsItFails) {
         ASSERT_EQ(sample.devices.size(), 1U);
         EXPECT_EQ(sample.devices[0].health.state, State::Lost);
         EXPECT_EQ(sample.devices[0].reading, core::DeviceReading{});
+        EXPECT_EQ(sample.devices[0].nodes, (std::vector<core::DeviceNode>{{195, 0}}));
     }
     EXPECT_EQ(devices.update({0, {}, {}, {}}).devices.size(), 0U);
     EXPECT_EQ(devices.update({1, {}, {{0, true}}, {}}).devices.size(), 0U);

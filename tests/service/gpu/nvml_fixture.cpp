@@ -94,13 +94,20 @@ void NvmlTest::listGpus(const std::vector<std::string>& names) const {
     std::filesystem::rename(next, folder_ / "gpus");
 }
 
+void NvmlTest::writeProc(const std::string& name, std::string_view text) const {
+    const auto path = folder_ / "proc" / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+}
+
 void NvmlTest::useLibraryFrom(const char* folder) const {
     ::setenv("LD_LIBRARY_PATH", folder, 1);
 }
 
 service::NvmlSettings NvmlTest::settings() const {
     return {GENV_NVML,
-            {fmt::format("--gpu-folder={}", (folder_ / "gpus").string())},
+            {fmt::format("--gpu-folder={}", (folder_ / "gpus").string()),
+             fmt::format("--proc={}", (folder_ / "proc").string())},
             patience,
             patience};
 }

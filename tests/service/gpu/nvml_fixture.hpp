@@ -46,6 +46,8 @@ class NvmlTest : public testing::Test {
     void removeDriver() const;
     /// Makes the driver's listing of GPUs; without one, NVML is started anew for each sample.
     void listGpus(const std::vector<std::string>& names) const;
+    /// Writes a file that the machine has below /proc.
+    void writeProc(const std::string& name, std::string_view text) const;
     /// Takes NVML from this folder.
     void useLibraryFrom(const char* folder) const;
 

@@ -15,10 +15,16 @@ namespace {
 NvmlReport fullReport() {
     NvmlReport report;
     report.gpuCount = 4;
-    NvmlDevice known{0, std::nullopt, "GPU-1", "NVIDIA A100", core::Bytes{1ULL << 40U}, {}, 79};
+    NvmlDevice known{0, std::nullopt, "GPU-1", "NVIDIA A100", core::Bytes{1ULL << 40U}, {}, 79, {}};
     known.reading = {core::Bytes{0}, 100, 38, 250'000};
-    const NvmlDevice unknown{1,  6,           "MIG-GPU-1/2/0", "\u00e9\\x1b", core::Bytes{0},
-                             {}, std::nullopt};
+    const NvmlDevice unknown{1,
+                             6,
+                             "MIG-GPU-1/2/0",
+                             "\u00e9\\x1b",
+                             core::Bytes{0},
+                             {},
+                             std::nullopt,
+                             {{195, 1}, {4095, 1'048'575}}};
     report.devices = {known, unknown};
     report.failed = {{2, true}, {3, false}};
     report.uses = {{4711, "GPU-1", core::Bytes{42}}, {1, "MIG-GPU-1/2/0", std::nullopt}};
@@ -109,6 +115,15 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/devices/0/power", 1ULL << 32U);
     change("/devices/0/xid", true);
     change("/devices/0/more", 1);
+    change("/devices/0/nodes", nullptr);
+    change("/devices/0/nodes", json::array({json::array({195})}));
+    change("/devices/0/nodes", json::array({json::array({195, 0, 0})}));
+    change("/devices/0/nodes", json::array({{{"195", 0}, {"0", 0}}}));
+    change("/devices/0/nodes", json::array({json::array({4096, 0})}));
+    change("/devices/0/nodes", json::array({json::array({195, 1U << 20U})}));
+    change("/devices/0/nodes", json::array({json::array({-195, 0})}));
+    change("/devices/0/nodes", json::array({json::array({195, "0"})}));
+    change("/devices/0/nodes", json(maxNodes + 1, json::array({195, 0})));
     change("/failed/0/lost", 1);
     change("/failed/0", json::array());
     change("/uses/0/pid", 0);

@@ -94,6 +94,28 @@ TEST(SimulatedGpus, HaveUuidsOfTheirOwnThatStayTheSame) {
     EXPECT_EQ(sample({}).devices[1].facts.uuid, found.devices[1].facts.uuid);
 }
 
+TEST(SimulatedGpus, HaveTheNodesThatTheVariableGivesThemInOrder) {
+    const core::GpuSample found =
+        sample({{"GENV_MOCK_DEVICE_COUNT", "3"}, {"GENV_MOCK_DEVICE_NODES", "195:1,4095:1048575"}});
+    ASSERT_EQ(found.devices.size(), 3U);
+    EXPECT_EQ(found.devices[0].nodes, (std::vector<core::DeviceNode>{{195, 1}}));
+    EXPECT_EQ(found.devices[1].nodes, (std::vector<core::DeviceNode>{{4095, 1'048'575}}));
+    EXPECT_EQ(found.devices[2].nodes, std::vector<core::DeviceNode>{});
+    EXPECT_EQ(sample({}).devices[0].nodes, std::vector<core::DeviceNode>{});
+}
+
+TEST(SimulatedGpus, RefuseNodesThatAreNoneOrTooManyOrOneTwice) {
+    EXPECT_EQ(
+        refusal({{"GENV_MOCK_DEVICE_NODES", "195"}}),
+        "GENV_MOCK_DEVICE_NODES=\"195\": expected MAJOR:MINOR for at most 2 devices, separated "
+        "by commas and no two alike, such as \"195:0,195:1\"");
+    for (const char* value :
+         {"", ",", "195:", ":0", "195:0,", ",195:0", "195:0,,195:1", "195:0;195:1", "195:0, 195:1",
+          "195:0:1", "0x195:0", "-195:0", "4096:0", "195:1048576", "195:99999999999999999999",
+          "195:0,195:1,195:2", "195:0,195:0"})
+        EXPECT_NE(refusal({{"GENV_MOCK_DEVICE_NODES", value}}), "") << value;
+}
+
 TEST(SimulatedGpus, RefuseWhatTheVariablesMayNotSayAndNameThem) {
     EXPECT_EQ(refusal({{"GENV_MOCK_DEVICE_COUNT", "1025"}}),
               "GENV_MOCK_DEVICE_COUNT=\"1025\": it must be a whole number from 0 to 1024");

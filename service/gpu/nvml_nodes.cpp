@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/gpu/nvml_nodes.hpp"
+
+#include "service/gpu/device_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace genv::service {
+
+namespace {
+
+using core::DeviceNode;
+
+// The kernel's list of assigned numbers gives 195 to the driver. Its last minors are no GPUs: 254
+// is nvidia-modeset, 255 nvidiactl.
+constexpr std::uint32_t gpuMajor = 195;
+constexpr std::uint32_t maxGpuMinor = 253;
+constexpr std::string_view capabilitiesDriver = "nvidia-caps";
+
+// A whole number up to max.
+std::optional<std::uint32_t> toNumber(std::string_view text, std::uint32_t max) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number > max)
+        return std::nullopt;
+    return number;
+}
+
+// The first number of the line that begins with it and ends with this driver's name, among the
+// character devices of /proc/devices.
+std::optional<std::uint32_t> findMajor(const std::filesystem::path& devices,
+                                       std::string_view driver) {
+    std::ifstream file(devices);
+    bool isCharacter = false;
+    for (std::string line; std::getline(file, line);) {
+        if (line.ends_with(':'))
+            isCharacter = line == "Character devices:";
+        const std::size_t number = std::min(line.find_first_not_of(' '), line.size());
+        const std::size_t space = std::min(line.find(' ', number), line.size());
+        const std::string_view text = line;
+        if (isCharacter && space < text.size() && text.substr(space + 1) == driver)
+            return toNumber(text.substr(number, space - number), maxNodeMajor);
+    }
+    return std::nullopt;
+}
+
+// The minor number of a capability's node, from its file of the form "DeviceFileMinor: 12".
+std::optional<std::uint32_t> findMinor(const std::filesystem::path& access) {
+    constexpr std::string_view key = "DeviceFileMinor: ";
+    std::ifstream file(access);
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(key))
+            return toNumber(std::string_view(line).substr(key.size()), maxNodeMinor);
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+NvmlNodes::NvmlNodes(std::filesystem::path proc) : proc_(std::move(proc)) {}
+
+std::vector<DeviceNode> NvmlNodes::ofGpu(std::uint32_t minor) const {
+    if (minor > maxGpuMinor)
+        return {};
+    return {{gpuMajor, minor}};
+}
+
+std::vector<DeviceNode> NvmlNodes::ofInstance(std::uint32_t minor, std::uint32_t gpuInstance,
+                                              std::uint32_t computeInstance) const {
+    std::vector<DeviceNode> nodes = ofGpu(minor);
+    const auto major = findMajor(proc_ / "devices", capabilitiesDriver);
+    const auto instance = proc_ / "driver/nvidia/capabilities" / fmt::format("gpu{}/mig", minor) /
+                          fmt::format("gi{}", gpuInstance);
+    const auto gpuAccess = findMinor(instance / "access");
+    const auto computeAccess =
+        findMinor(instance / fmt::format("ci{}", computeInstance) / "access");
+    if (nodes.empty() || !major || !gpuAccess || !computeAccess)
+        return {};
+    nodes.push_back({*major, *gpuAccess});
+    nodes.push_back({*major, *computeAccess});
+    return nodes;
+}
+
+} // namespace genv::service

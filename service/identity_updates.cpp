@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/identity_updates.hpp"
+
+#include "core/error.hpp"
+
+#include <utility>
+
+namespace genv::service {
+
+IdentityUpdates::IdentityUpdates(KernelGates& gates, core::Log& log, Worker::Post post)
+    : gates_(gates), log_(log), worker_("genvd-uids", std::move(post)) {}
+
+void IdentityUpdates::check(const core::IsolationSettings& settings) {
+    if (settings.mode == core::IsolationMode::None || isReading_ || !gates_.absence().empty())
+        return;
+    const bool isChanged = files_.haveChanged() || settings != settings_ || hasFailed_;
+    if (!isChanged)
+        return;
+    settings_ = settings;
+    isReading_ = true;
+    worker_.run<isolation::Identities>([files = files_, settings] { return files.read(settings); },
+                                       [this](const isolation::Identities& identities) {
+                                           isReading_ = false;
+                                           take(identities);
+                                       });
+}
+
+void IdentityUpdates::take(const isolation::Identities& identities) {
+    if (identities.complaints != complaints_) {
+        complaints_ = identities.complaints;
+        for (const std::string& complaint : complaints_)
+            log_.warning("isolation: {}", complaint);
+    }
+    try {
+        gates_.setIdentities(identities.blocks);
+        hasFailed_ = false;
+    } catch (const core::Error& error) {
+        if (!std::exchange(hasFailed_, true))
+            log_.error("isolation: {}; it is tried again", error.what());
+    }
+}
+
+} // namespace genv::service

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The gate before the nodes of GPUs: a program that the kernel asks at each open(2) of a device
+// node and at each mknod(2), since it is attached to the root of the control groups. Programs of
+// systemd, of containers and of batch systems stand further down; a node opens if all agree.
+//
+// gate_program.inc holds the instructions that this compiles to; make-gate-program writes it. They
+// load on Linux 5.10 and later; where the kernel does not have the calls for a process's number and
+// name (before 6.1), the loader replaces these by a 0.
+#include "service/isolation/gate_layout.h"
+
+#include <linux/bpf.h>
+
+#define SECTION(name) __attribute__((section(name), used))
+
+enum verdict { REFUSE = 0, ALLOW = 1 };
+
+// The loader puts a map in the place of each. All but `refusals` and its counts are written by the
+// loader and the service alone.
+struct map;
+extern struct map majors;     // major -> 1: guarded; an array, which costs other devices least
+extern struct map grants;     // struct genv_grant -> 1
+extern struct map identities; // struct genv_uid_block -> uid or GENV_EXEMPT
+extern struct map refusals;   // struct genv_refusal_key -> struct genv_refusal
+extern struct map mode;       // enum genv_mode_entry -> number
+
+static void* (*const lookUp)(struct map* map, const void* key) = (void*)BPF_FUNC_map_lookup_elem;
+static long (*const update)(struct map* map, const void* key, const void* value,
+                            __u64 flags) = (void*)BPF_FUNC_map_update_elem;
+static __u64 (*const realUidAndGid)(void) = (void*)BPF_FUNC_get_current_uid_gid;
+static __u64 (*const processAndThread)(void) = (void*)BPF_FUNC_get_current_pid_tgid;
+static long (*const copyCommand)(void* to, __u32 size) = (void*)BPF_FUNC_get_current_comm;
+static __u64 (*const bootTime)(void) = (void*)BPF_FUNC_ktime_get_boot_ns;
+
+static __attribute__((always_inline)) __u32 networkOrder(__u32 number) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap32(number);
+#else
+    return number;
+#endif
+}
+
+static __attribute__((always_inline)) void count(const struct genv_refusal_key* key) {
+    struct genv_refusal* refusal = lookUp(&refusals, key);
+    if (!refusal) {
+        struct genv_refusal none = {};
+        update(&refusals, key, &none, BPF_NOEXIST); // fails where another processor was first
+        refusal = lookUp(&refusals, key);
+        if (!refusal)
+            return;
+    }
+    __sync_fetch_and_add(&refusal->count, 1);
+    refusal->last = bootTime();
+    refusal->pid = processAndThread() >> 32;
+    copyCommand(refusal->command, sizeof refusal->command);
+}
+
+SECTION("cgroup/dev")
+int genv_gate(struct bpf_cgroup_dev_ctx* access) {
+    // The lower half says what kind of node it is, the upper half what is done with it.
+    if ((access->access_type & 0xffff) != BPF_DEVCG_DEV_CHAR)
+        return ALLOW;
+    // Who may make a node is for CAP_MKNOD to say: a user's setuid nvidia-modprobe does so.
+    if (!((access->access_type >> 16) & (BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE)))
+        return ALLOW;
+    __u32 major = access->major;
+    const __u32* guarded = lookUp(&majors, &major);
+    if (!guarded || !*guarded)
+        return ALLOW;
+
+    __u32 entry = GENV_MODE_ENTRY;
+    const __u32* set = lookUp(&mode, &entry);
+    const __u32 now = set ? *set : GENV_MODE_OPEN; // an array lacks none of its entries
+    if (now == GENV_MODE_OPEN)
+        return ALLOW;
+
+    // The real uid: a program with the setuid bit stays its caller's. In the machine's own numbers,
+    // also of a process in a user namespace.
+    const __u32 uid = (__u32)realUidAndGid();
+    if (uid == 0)
+        return ALLOW;
+    struct genv_grant wanted = {.major = major, .minor = access->minor, .uid = GENV_ANYONE};
+    if (lookUp(&grants, &wanted))
+        return ALLOW;
+
+    // A container's uids count as the user whose subordinate uids they are.
+    const struct genv_uid_block block = {.prefix_length = 32, .first_uid = networkOrder(uid)};
+    const __u32* owner = lookUp(&identities, &block);
+    if (owner && *owner == GENV_EXEMPT)
+        return ALLOW;
+    wanted.uid = owner ? *owner : uid;
+    if (lookUp(&grants, &wanted))
+        return ALLOW;
+
+    // Counted by owner, so that nobody pushes others' counts out of the map by uids of their own.
+    const struct genv_refusal_key refused = {
+        .uid = wanted.uid, .major = wanted.major, .minor = wanted.minor};
+    count(&refused);
+    return now == GENV_MODE_WATCH ? ALLOW : REFUSE;
+}

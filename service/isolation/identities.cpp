@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/isolation/identities.hpp"
+
+#include "core/text.hpp"
+#include "service/isolation/uid_claims.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pwd.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+namespace genv::service::isolation {
+
+namespace {
+
+using core::Uid;
+
+constexpr Uid root = 0;
+// Distributions give these to users, systemd to what it makes up; containers have larger ones.
+constexpr UidRange usersOwn{1, 65535};
+// systemd's DynamicUser=.
+constexpr UidRange dynamicUsers{61184, 65519};
+
+// Who may become uids. Two of the same uid are one.
+struct Owner {
+    std::string name;
+    std::optional<Uid> uid; // of an unknown user: none
+
+    friend bool operator==(const Owner& one, const Owner& other) {
+        return one.uid == other.uid && (one.uid || one.name == other.name);
+    }
+};
+
+std::string describe(const Owner& owner) {
+    return owner.uid ? fmt::format("{} [{}]", core::escaped(owner.name), *owner.uid)
+                     : fmt::format("\"{}\"", core::escaped(owner.name));
+}
+
+std::string describe(const std::vector<UidRange>& ranges) {
+    constexpr std::size_t shown = 4;
+    std::vector<std::string> texts;
+    for (const UidRange& range : ranges) {
+        if (texts.size() == shown) {
+            texts.push_back(fmt::format("{} more ranges", ranges.size() - shown));
+            break;
+        }
+        texts.push_back(range.first == range.last ? fmt::format("{}", range.first)
+                                                  : fmt::format("{}-{}", range.first, range.last));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+void append(std::vector<UidRange>& ranges, const UidRange& range) {
+    if (!ranges.empty() && std::uint64_t{ranges.back().last} + 1 == range.first)
+        ranges.back().last = range.last;
+    else
+        ranges.push_back(range);
+}
+
+// Decides about each uid once all is known that is said of it.
+class Decisions {
+  public:
+    Decisions(const core::IsolationSettings& settings, const FindUid& findUid,
+              std::vector<std::string>& complaints)
+        : settings_(settings), findUid_(findUid), complaints_(complaints) {}
+
+    void addSystem(Uid uidMin) {
+        if (!settings_.exemptSystem)
+            return;
+        if (uidMin > 1)
+            exempt_.push_back({1, uidMin - 1});
+        exempt_.push_back(dynamicUsers);
+    }
+    void addExemptUsers() {
+        for (const std::string& name : settings_.exemptUsers) {
+            const std::optional<Uid> uid = find(name);
+            if (!uid)
+                complaints_.push_back(fmt::format(
+                    "IsolationExempt: there is no user \"{}\"; nobody is exempt by this name",
+                    core::escaped(name)));
+            else if (*uid != root)
+                exempt_.push_back({*uid, *uid});
+        }
+    }
+    void addUsers(const std::vector<Uid>& uids) { users_.insert(uids.begin(), uids.end()); }
+    void addSubordinate(const std::vector<SubordinateUids>& lines);
+
+    std::vector<IdentityBlock> decide();
+
+  private:
+    // Who is said to have the uids of a segment.
+    struct Claims {
+        std::map<std::size_t, int> owners; // by place in owners_, and how often
+        int exempt = 0;
+        int own = 0;
+    };
+    struct Boundary {
+        std::uint64_t at;
+        int change; // 1 where a range begins, -1 behind its end
+        enum { Exempt, Own, Subordinate } kind;
+        std::size_t owner; // of subordinate ones
+
+        friend bool operator<(const Boundary& one, const Boundary& other) {
+            return one.at < other.at;
+        }
+    };
+    struct Verdict {
+        bool hasBlock = false;
+        std::optional<Uid> owner; // none: exempt
+
+        friend bool operator==(const Verdict&, const Verdict&) = default;
+    };
+
+    std::optional<Uid> find(const std::string& name);
+    [[nodiscard]] bool isExempt(Uid uid) const {
+        return std::ranges::any_of(exempt_, [uid](const UidRange& range) {
+            return range.first <= uid && uid <= range.last;
+        });
+    }
+    [[nodiscard]] std::vector<Boundary> boundaries() const;
+    static void apply(const Boundary& boundary, Claims& claims);
+    Verdict decideOn(const UidRange& segment, const Claims& claims);
+    Verdict complain(const UidRange& segment, const std::string& consequence);
+    void tellComplaints();
+
+    const core::IsolationSettings& settings_;
+    const FindUid& findUid_;
+    std::vector<std::string>& complaints_;
+    std::unordered_map<std::string, std::optional<Uid>> found_;
+    std::vector<UidRange> exempt_;
+    std::set<Uid> users_;
+    std::vector<Owner> owners_;
+    std::vector<std::pair<UidRange, std::size_t>> subordinate_; // with the place in owners_
+    std::map<std::string, std::vector<UidRange>> unclear_;      // by what becomes of them
+};
+
+std::optional<Uid> Decisions::find(const std::string& name) {
+    const auto [entry, isNew] = found_.try_emplace(name);
+    if (isNew) {
+        entry->second = findUid_(name);
+        if (entry->second == GENV_EXEMPT) // which is nobody
+            entry->second.reset();
+        if (entry->second)
+            users_.insert(*entry->second);
+    }
+    return entry->second;
+}
+
+void Decisions::addSubordinate(const std::vector<SubordinateUids>& lines) {
+    for (const SubordinateUids& line : lines) {
+        Owner owner{line.owner, parseUid(line.owner)};
+        if (!owner.uid)
+            owner.uid = find(line.owner);
+        auto known = std::ranges::find(owners_, owner);
+        if (known == owners_.end()) {
+            if (!owner.uid)
+                complaints_.push_back(fmt::format(
+                    "/etc/subuid: there is no user {}; the uids are nobody's", describe(owner)));
+            known = owners_.insert(owners_.end(), std::move(owner));
+        }
+        subordinate_.emplace_back(line.uids,
+                                  static_cast<std::size_t>(std::distance(owners_.begin(), known)));
+    }
+}
+
+std::vector<Decisions::Boundary> Decisions::boundaries() const {
+    std::vector<Boundary> found;
+    const auto add = [&](const UidRange& range, auto kind, std::size_t owner = 0) {
+        found.push_back({range.first, 1, kind, owner});
+        found.push_back({std::uint64_t{range.last} + 1, -1, kind, owner});
+    };
+    for (const UidRange& range : exempt_)
+        add(range, Boundary::Exempt);
+    add(usersOwn, Boundary::Own);
+    for (const Uid uid : users_)
+        add({uid, uid}, Boundary::Own);
+    for (const auto& [range, owner] : subordinate_)
+        add(range, Boundary::Subordinate, owner);
+    std::ranges::stable_sort(found, {}, &Boundary::at);
+    return found;
+}
+
+void Decisions::apply(const Boundary& boundary, Claims& claims) {
+    switch (boundary.kind) {
+    case Boundary::Exempt:
+        claims.exempt += boundary.change;
+        break;
+    case Boundary::Own:
+        claims.own += boundary.change;
+        break;
+    case Boundary::Subordinate:
+        if ((claims.owners[boundary.owner] += boundary.change) == 0)
+            claims.owners.erase(boundary.owner);
+        break;
+    }
+}
+
+std::vector<IdentityBlock> Decisions::decide() {
+    std::vector<IdentityBlock> blocks;
+    UidRange pending;
+    Verdict pendingVerdict;
+    const auto flush = [&] {
+        if (!pendingVerdict.hasBlock)
+            return;
+        const auto more = blocksOf(pending.first, pending.last, pendingVerdict.owner);
+        blocks.insert(blocks.end(), more.begin(), more.end());
+    };
+    Claims claims;
+    const std::vector<Boundary> all = boundaries();
+    for (std::size_t n = 0; n < all.size(); ++n) {
+        apply(all[n], claims);
+        if (n + 1 == all.size() || all[n + 1].at == all[n].at)
+            continue;
+        const UidRange segment{static_cast<Uid>(all[n].at), static_cast<Uid>(all[n + 1].at - 1)};
+        const Verdict verdict = decideOn(segment, claims);
+        if (verdict == pendingVerdict && std::uint64_t{pending.last} + 1 == segment.first) {
+            pending.last = segment.last;
+            continue;
+        }
+        flush();
+        pending = segment;
+        pendingVerdict = verdict;
+    }
+    flush();
+    tellComplaints();
+    return blocks;
+}
+
+Decisions::Verdict Decisions::decideOn(const UidRange& segment, const Claims& claims) {
+    const Verdict exempt{true, std::nullopt};
+    std::vector<std::string> names;
+    const Owner* owner = nullptr;
+    bool allExempt = true;
+    for (const auto& [place, count] : claims.owners) {
+        owner = &owners_[place];
+        names.push_back(describe(*owner));
+        allExempt = allExempt && owner->uid && isExempt(*owner->uid);
+    }
+    const auto whose = [&] { return fmt::format("{}", fmt::join(names, " and ")); };
+    if (claims.exempt > 0)
+        return allExempt ? exempt
+                         : complain(segment,
+                                    fmt::format("subordinate uids of {} are not exempt", whose()));
+    if (owner == nullptr)
+        return {};
+    if (claims.own > 0 || segment.first == root)
+        return complain(segment, fmt::format("users' own uids that are subordinate uids of {} too "
+                                             "have their own rights alone",
+                                             whose()));
+    if (allExempt)
+        return exempt;
+    if (names.size() > 1)
+        return complain(segment, fmt::format("subordinate uids of {} alike are nobody's", whose()));
+    if (owner->uid == root)
+        return complain(segment, "subordinate uids of root have no rights of root's");
+    return {owner->uid.has_value(), owner->uid};
+}
+
+Decisions::Verdict Decisions::complain(const UidRange& segment, const std::string& consequence) {
+    append(unclear_[consequence], segment);
+    return {};
+}
+
+void Decisions::tellComplaints() {
+    for (const auto& [consequence, ranges] : unclear_)
+        complaints_.push_back(fmt::format("/etc/subuid: {} ({})", consequence, describe(ranges)));
+}
+
+const std::vector<std::string>& fileNames() {
+    static const std::vector<std::string> names{"subuid", "login.defs", "passwd"};
+    return names;
+}
+
+std::string readFile(const std::filesystem::path& file, std::vector<std::string>& complaints) {
+    std::error_code none;
+    if (!std::filesystem::exists(file, none) && !none)
+        return {};
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    if (stream && stream.peek() != std::ifstream::traits_type::eof())
+        text << stream.rdbuf();
+    if (!stream.is_open() || stream.bad())
+        complaints.push_back(fmt::format("{} cannot be read", file.string()));
+    return text.str();
+}
+
+} // namespace
+
+Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSettings& settings,
+                          const FindUid& findUid) {
+    Identities identities;
+    Decisions decisions(settings, findUid, identities.complaints);
+    decisions.addSystem(parseUidMin(texts.loginDefs, identities.complaints));
+    decisions.addExemptUsers();
+    decisions.addUsers(parsePasswdUids(texts.passwd));
+    decisions.addSubordinate(parseSubuid(texts.subuid, identities.complaints));
+    identities.blocks = decisions.decide();
+    return identities;
+}
+
+IdentityFiles::IdentityFiles(std::filesystem::path etc) : etc_(std::move(etc)) {}
+
+bool IdentityFiles::haveChanged() {
+    std::vector<Version> now;
+    for (const std::string& name : fileNames()) {
+        struct stat found {};
+        Version version;
+        if (::stat((etc_ / name).c_str(), &found) == 0)
+            version = {found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec,
+                       found.st_ino, found.st_size};
+        now.push_back(version);
+    }
+    const bool changed = seen_ != now;
+    seen_ = std::move(now);
+    return changed;
+}
+
+Identities IdentityFiles::read(const core::IsolationSettings& settings) const {
+    std::vector<std::string> complaints;
+    std::vector<std::string> texts;
+    for (const std::string& name : fileNames())
+        texts.push_back(readFile(etc_ / name, complaints));
+    Identities identities = identitiesFrom({texts[0], texts[1], texts[2]}, settings, findSystemUid);
+    identities.complaints.insert(identities.complaints.begin(), complaints.begin(),
+                                 complaints.end());
+    return identities;
+}
+
+std::optional<core::Uid> findSystemUid(const std::string& name) {
+    std::vector<char> buffer(std::size_t{1} << 12);
+    passwd entry{};
+    passwd* found = nullptr;
+    int error = 0;
+    while ((error = ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
+               ERANGE &&
+           buffer.size() < std::size_t{1} << 20)
+        buffer.resize(2 * buffer.size());
+    return error == 0 && found != nullptr ? std::optional<core::Uid>(found->pw_uid) : std::nullopt;
+}
+
+} // namespace genv::service::isolation

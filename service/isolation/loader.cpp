@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/isolation/loader.hpp"
+
+#include "service/isolation/shared_nodes.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace genv::service::isolation {
+
+namespace {
+
+constexpr std::uint32_t present = 1;
+// Of what is pinned and is to take another's place by rename(2). A BPF file system takes no dots.
+constexpr const char* newSuffix = "-new";
+
+std::filesystem::path newPin(std::filesystem::path pin) {
+    return pin += newSuffix;
+}
+
+[[noreturn]] void failOn(const std::string& what, const std::filesystem::path& path) {
+    throw std::filesystem::filesystem_error(what, path,
+                                            std::error_code(errno, std::system_category()));
+}
+
+struct GrantOrder {
+    bool operator()(const genv_grant& one, const genv_grant& other) const {
+        return std::tie(one.major, one.minor, one.uid) <
+               std::tie(other.major, other.minor, other.uid);
+    }
+};
+
+// The map that is pinned there; nothing if there is none.
+std::optional<UntypedMap> openIfThere(const std::filesystem::path& pin) {
+    try {
+        return UntypedMap::open(pin);
+    } catch (const BpfError& error) {
+        if (error.error() != ENOENT)
+            throw;
+        return std::nullopt;
+    }
+}
+
+// All maps, each the pinned one or a new one, and of these what is pinned in their place.
+class Maps {
+  public:
+    explicit Maps(const std::filesystem::path& pins) : pins_(pins) {
+        set_.majors = MajorsMap(obtain(GateMap::Majors));
+        set_.grants = GrantsMap(obtain(GateMap::Grants));
+        set_.identities = IdentitiesMap(obtain(GateMap::Identities));
+        set_.refusals = RefusalsMap(obtain(GateMap::Refusals));
+        set_.mode = ModeMap(obtain(GateMap::Mode));
+    }
+
+    [[nodiscard]] const GateMapSet& set() const noexcept { return set_; }
+
+    /// Whether the mode is a former gate's, of which a person may have opened it.
+    [[nodiscard]] bool isSuspended() const {
+        const ModeMap& mode = formerMode_ ? *formerMode_ : set_.mode;
+        return mode.find(GENV_SUSPENDED_ENTRY).value_or(0) != 0 &&
+               mode.find(GENV_MODE_ENTRY) == GENV_MODE_OPEN;
+    }
+
+    /// From a map of another layout, whose program may still run: what is granted there now, and
+    /// nothing else.
+    void copyGrants() const {
+        if (!formerGrants_)
+            return;
+        std::set<genv_grant, GrantOrder> wanted;
+        for (const genv_grant& grant : formerGrants_->keys(std::size_t{2} * GENV_MAX_GRANTS))
+            wanted.insert(grant);
+        for (const core::DeviceNode& node : sharedNodes)
+            wanted.insert({node.major, node.minor, GENV_ANYONE});
+        for (const genv_grant& grant : wanted)
+            set_.grants.put(grant, present);
+        for (const genv_grant& grant : set_.grants.keys(GENV_MAX_GRANTS)) {
+            if (!wanted.contains(grant))
+                set_.grants.remove(grant);
+        }
+    }
+
+    /// Pins the new ones beside those that they replace.
+    void pinAside() const {
+        for (const GateMap map : new_)
+            set_.untyped(map).pin(newPin(pins_ / pinName(map)));
+    }
+    /// Puts each of them in its place, in one step.
+    void putInPlace() const {
+        for (const GateMap map : new_)
+            std::filesystem::rename(newPin(pins_ / pinName(map)), pins_ / pinName(map));
+    }
+
+  private:
+    UntypedMap obtain(GateMap map) {
+        std::optional<UntypedMap> pinned = openIfThere(pins_ / pinName(map));
+        if (pinned && pinned->has(layoutOf(map)))
+            return std::move(*pinned);
+        new_.push_back(map);
+        if (pinned)
+            keepFormer(map, std::move(*pinned));
+        return UntypedMap::create(layoutOf(map));
+    }
+    // Of maps of another size; of others the meaning is not known.
+    void keepFormer(GateMap map, UntypedMap former) {
+        if (!former.hasEntriesOf(layoutOf(map)))
+            return;
+        if (map == GateMap::Grants)
+            formerGrants_.emplace(std::move(former));
+        else if (map == GateMap::Mode)
+            formerMode_.emplace(std::move(former));
+    }
+
+    const std::filesystem::path& pins_;
+    GateMapSet set_;
+    std::vector<GateMap> new_;
+    std::optional<GrantsMap> formerGrants_;
+    std::optional<ModeMap> formerMode_;
+};
+
+// An array of all numbers. First what is new, as with identities.
+void writeMajors(const MajorsMap& map, const std::vector<std::uint32_t>& wanted) {
+    for (const std::uint32_t major : wanted)
+        map.put(major, present);
+    for (std::uint32_t major = 0; major < GENV_MAX_MAJORS; ++major) {
+        if (map.find(major).value_or(0) != 0 && std::ranges::find(wanted, major) == wanted.end())
+            map.put(major, 0);
+    }
+}
+
+void openSharedNodes(const GrantsMap& map) {
+    for (const core::DeviceNode& node : sharedNodes)
+        map.put({node.major, node.minor, GENV_ANYONE}, present);
+}
+
+} // namespace
+
+Loader::Loader(std::filesystem::path pins, std::filesystem::path controlGroup)
+    : pins_(std::move(pins)), controlGroup_(std::move(controlGroup)) {}
+
+GateState Loader::putUp(const GatePlan& plan) const {
+    makeFolder();
+    const Maps maps(pins_);
+    maps.copyGrants();
+    openSharedNodes(maps.set().grants);
+    writeIdentities(maps.set().identities, plan.identities);
+    writeMajors(maps.set().majors, plan.majors);
+    const bool isSuspended = maps.isSuspended();
+    maps.set().mode.put(GENV_MODE_ENTRY, toKernel(isSuspended ? core::GateMode::Open : plan.mode));
+    maps.set().mode.put(GENV_SUSPENDED_ENTRY, isSuspended ? 1 : 0);
+
+    const core::Descriptor program = loadGateProgram(maps.set());
+    maps.pinAside();
+    const bool wasReplaced = attach(program.get());
+    maps.putInPlace();
+    // The service granted in the former map until now.
+    maps.copyGrants();
+    return {wasReplaced, isSuspended};
+}
+
+void Loader::makeFolder() const {
+    if (::mkdir(pins_.c_str(), 0700) != 0 && errno != EEXIST)
+        failOn("cannot make the folder", pins_);
+    // In a BPF file system that everybody may write to, another user may have made it.
+    struct stat folder {};
+    if (::lstat(pins_.c_str(), &folder) != 0)
+        failOn("cannot look at the folder", pins_);
+    errno = ENOTDIR;
+    if (!S_ISDIR(folder.st_mode))
+        failOn("something else is in the place of the folder", pins_);
+    errno = EPERM;
+    if (folder.st_uid != ::geteuid() || (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        failOn("somebody else may write to the folder", pins_);
+    // Left by a loader that was ended halfway.
+    for (const auto& entry : std::filesystem::directory_iterator(pins_)) {
+        if (entry.path().filename().string().ends_with(newSuffix))
+            std::filesystem::remove(entry.path());
+    }
+}
+
+bool Loader::attach(int program) const {
+    const bool wasReplaced = replaceAttached(program);
+    if (wasReplaced)
+        return true;
+    const std::filesystem::path pin = pins_ / linkPin;
+    const Link link = Link::attach(program, controlGroup_);
+    link.pin(newPin(pin));
+    // So that the service, which may read all that root may, cannot take it for its own and detach
+    // it.
+    if (::chmod(newPin(pin).c_str(), 0) != 0)
+        failOn("cannot lock", newPin(pin));
+    std::filesystem::rename(newPin(pin), pin);
+    return false;
+}
+
+bool Loader::replaceAttached(int program) const {
+    const std::filesystem::path pin = pins_ / linkPin;
+    struct stat found {};
+    if (::stat(pin.c_str(), &found) != 0 && errno == ENOENT)
+        return false;
+    if (::chmod(pin.c_str(), 0600) != 0)
+        failOn("cannot unlock", pin);
+    bool wasReplaced = true;
+    try {
+        Link::open(pin).replaceProgram(program);
+    } catch (const BpfError& error) {
+        // Somebody detached it, or removed its control group.
+        wasReplaced = error.error() != ENOLINK;
+        if (wasReplaced) {
+            ::chmod(pin.c_str(), 0);
+            throw;
+        }
+    }
+    if (::chmod(pin.c_str(), 0) != 0)
+        failOn("cannot lock", pin);
+    return wasReplaced;
+}
+
+bool Loader::takeDown() const {
+    // The link first: without its maps the gate would be closed for good.
+    const bool hadLink = std::filesystem::remove(pins_ / linkPin);
+    std::error_code none;
+    if (!std::filesystem::exists(pins_, none))
+        return hadLink;
+    std::filesystem::remove_all(pins_);
+    return true;
+}
+
+} // namespace genv::service::isolation

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genv-isolation: puts the kernel's gate before the nodes of GPUs, as genvd.conf says, and ends.
+// What it made stays without it.
+#include "core/error.hpp"
+#include "core/ports/log.hpp"
+#include "core/text.hpp"
+#include "service/isolation/identities.hpp"
+#include "service/isolation/kernel_gates.hpp"
+#include "service/isolation/kernel_texts.hpp"
+#include "service/isolation/loader.hpp"
+#include "service/isolation/shared_nodes.hpp"
+#include "service/settings/settings_file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace genv;
+using core::IsolationMode;
+using service::isolation::BpfError;
+using service::isolation::Loader;
+
+// The configuration is wrong: sysexits.h's EX_CONFIG, as genvd has it.
+constexpr int exitConfiguration = 78;
+
+struct Options {
+    std::string pins = service::isolation::defaultPins;
+    std::string controlGroup; ///< empty: the root of all
+    bool remove = false;
+};
+
+// systemd gives lines their severity in the journal by a prefix, see sd-daemon(3).
+void say(core::Severity severity, const std::string& line) {
+    const std::string prefix = std::getenv("JOURNAL_STREAM") != nullptr
+                                   ? fmt::format("<{}>", static_cast<int>(severity))
+                                   : "genv-isolation: ";
+    fmt::print(stderr, "{}{}\n", prefix, core::printable(line));
+}
+
+std::filesystem::path configurationFolder() {
+    const char* value = std::getenv("CONFIGURATION_DIRECTORY");
+    const std::string list = value != nullptr ? value : "/etc/genv";
+    return list.substr(0, list.find(':'));
+}
+
+std::string readText(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+
+std::filesystem::path rootControlGroup() {
+    const auto found = service::isolation::findControlGroups(readText("/proc/self/mountinfo"));
+    if (!found)
+        core::fail(core::ErrorCode::IsolationFailed,
+                   "the root of the control groups of version 2 is not mounted, in whose place the "
+                   "program belongs; a container of which the host shows it only a part cannot "
+                   "isolate GPUs");
+    return *found;
+}
+
+std::vector<std::uint32_t> guardedMajors() {
+    std::vector<std::uint32_t> majors{service::isolation::nvidiaMajor};
+    if (const auto mig = service::isolation::findCharacterMajor(readText("/proc/devices"),
+                                                                service::isolation::migDriver))
+        majors.push_back(*mig);
+    return majors;
+}
+
+std::string hintFor(int error) {
+    switch (error) {
+    case EPERM:
+    case EACCES:
+        return "; it takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root has, but not in a "
+               "container";
+    case ENOSYS:
+        return "; the kernel was built without CONFIG_BPF_SYSCALL";
+    case EINVAL:
+        return "; the kernel may have been built without CONFIG_CGROUP_BPF, or be older than 5.10";
+    case ENOMEM:
+        return "; before Linux 5.11 it also takes a larger RLIMIT_MEMLOCK";
+    default:
+        return "";
+    }
+}
+
+// What is so all the same after a failure, so that nobody takes it for "on".
+std::string stateNow(const std::string& pins) {
+    service::KernelGates gates(pins);
+    if (!gates.absence().empty())
+        return "GPUs are not isolated: every user can open each of them";
+    try {
+        switch (gates.mode()) {
+        case core::GateMode::Open:
+            return "GPUs are not isolated: the gate that stood before is open";
+        case core::GateMode::Watch:
+            return "the gate that stood before stays, and only watches";
+        case core::GateMode::Refuse:
+            break;
+        }
+    } catch (const core::Error&) {
+        return "whether the gate that stood before stays is not known";
+    }
+    return "the gate that stood before stays, and refuses who holds no GPU";
+}
+
+int fail(const Options& options, const std::string& why, int status = EXIT_FAILURE) {
+    say(core::Severity::Error, why);
+    say(core::Severity::Error, stateNow(options.pins));
+    return status;
+}
+
+int takeDown(const Options& options, const std::string& reason) {
+    const bool wasThere = Loader(options.pins, {}).takeDown();
+    if (wasThere)
+        say(core::Severity::Notice,
+            reason + ": the gate was taken away; every user can open each GPU");
+    return EXIT_SUCCESS;
+}
+
+void requireBpfFileSystem(const std::filesystem::path& folder) {
+    if (!service::KernelGates::hasBpfFileSystem(folder))
+        core::fail(core::ErrorCode::IsolationFailed,
+                   "no BPF file system is mounted on {}, which the gate is kept by; systemd mounts "
+                   "it on /sys/fs/bpf where the kernel has it",
+                   folder.string());
+}
+
+int putUp(const Options& options, const core::IsolationSettings& settings) {
+    requireBpfFileSystem(std::filesystem::path(options.pins).parent_path());
+    service::isolation::Identities identities = service::isolation::IdentityFiles().read(settings);
+    for (const std::string& complaint : identities.complaints)
+        say(core::Severity::Warning, complaint);
+    const Loader loader(options.pins, options.controlGroup.empty()
+                                          ? rootControlGroup()
+                                          : std::filesystem::path(options.controlGroup));
+    const bool watches = settings.mode == IsolationMode::Watch;
+    const auto state = loader.putUp({watches ? core::GateMode::Watch : core::GateMode::Refuse,
+                                     guardedMajors(), std::move(identities.blocks)});
+    const std::string mode = core::toString(settings.mode);
+    if (state.isSuspended)
+        say(core::Severity::Warning,
+            fmt::format("Isolation={}: the gate stands, but stays open until the next boot or "
+                        "\"genvctl isolation on\", as an administrator asked for",
+                        mode));
+    else
+        say(core::Severity::Info,
+            fmt::format("Isolation={}: the gate stands{}, and {}", mode,
+                        state.wasReplaced ? " in the place of the one before" : "",
+                        watches ? "watches who opens GPUs" : "refuses GPUs to who holds none"));
+    return EXIT_SUCCESS;
+}
+
+int run(const Options& options) {
+    try {
+        if (options.remove)
+            return takeDown(options, "--remove");
+        const core::Settings settings = service::readSettings(configurationFolder());
+        if (settings.isolation.mode == IsolationMode::None)
+            return takeDown(options, "Isolation=none");
+        return putUp(options, settings.isolation);
+    } catch (const core::Error& error) {
+        return fail(options, error.what(),
+                    error.code() == core::ErrorCode::InvalidArgs ? exitConfiguration
+                                                                 : EXIT_FAILURE);
+    } catch (const BpfError& error) {
+        return fail(options, error.what() + hintFor(error.error()));
+    } catch (const std::filesystem::filesystem_error& error) {
+        return fail(options, error.what());
+    } catch (const std::exception& error) {
+        return fail(options, fmt::format("it cannot go on: {}", error.what()));
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Has the kernel refuse GPUs to users who do not hold them, as genvd.conf says. "
+                 "systemd starts it at boot; see genv-isolation(8)."};
+    app.set_version_flag("--version", std::string("genv-isolation " GENV_VERSION));
+    Options options;
+    app.add_flag("--remove", options.remove, "Take the gate away, whatever genvd.conf says");
+    app.add_option("--pins", options.pins,
+                   "Keep the gate's maps in this folder of a BPF file system")
+        ->type_name("FOLDER")
+        ->capture_default_str();
+    app.add_option("--control-group", options.controlGroup,
+                   "Judge the processes of this control group [default: all]")
+        ->type_name("FOLDER");
+    CLI11_PARSE(app, argc, argv);
+    ::umask(077);
+    return run(options);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The adapter over real maps, and what open(2) makes of what it did.
+#include "core/error.hpp"
+#include "service/isolation/kernel_gates.hpp"
+#include "tests/service/isolation/gate_machine.hpp"
+#include "tests/service/isolation/gate_users.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+namespace genv::service {
+namespace {
+
+using namespace isolation;
+using core::GateMode;
+using core::Grant;
+using core::Uid;
+using tests::alice;
+using tests::GateMachine;
+using tests::gpu;
+using tests::gpuMajor;
+using Opening = GateMachine::Opening;
+
+std::string errorOf(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const core::Error& error) {
+        EXPECT_EQ(error.code(), core::ErrorCode::IsolationFailed);
+        return error.what();
+    }
+    return "none";
+}
+
+class KernelGatesTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        static const std::string reason = tests::whyNoGate();
+        if (!reason.empty())
+            GTEST_SKIP() << reason;
+        machine_.emplace();
+        gates_.emplace(machine_->pins());
+    }
+    void putUp() { machine_->putUpGate(gpuMajor); }
+
+    std::optional<GateMachine> machine_;
+    std::optional<KernelGates> gates_;
+};
+
+TEST_F(KernelGatesTest, GrantsAndRevokesBeforeItReturns) {
+    putUp();
+    gates_->grant({gpu, alice});
+    gates_->grant({gpu, alice});
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(gates_->grants(), (std::vector<Grant>{{gpu, alice}}));
+    gates_->revoke({gpu, alice});
+    gates_->revoke({gpu, alice});
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+    EXPECT_TRUE(gates_->grants().empty());
+}
+
+TEST_F(KernelGatesTest, GrantsANodeToEverybody) {
+    putUp();
+    gates_->grant({gpu, std::nullopt});
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(gates_->grants(), (std::vector<Grant>{{gpu, std::nullopt}}));
+}
+
+TEST_F(KernelGatesTest, TakesNoUidThatMeansEverybody) {
+    putUp();
+    EXPECT_EQ(errorOf([&] {
+                  gates_->grant({gpu, 0xffffffff});
+              }),
+              "4294967295 is not the uid of a user");
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+}
+
+TEST_F(KernelGatesTest, NeitherListsNorRevokesWhatAllDriversShare) {
+    putUp();
+    const GateMapSet maps = GateMapSet::open(machine_->pins());
+    maps.grants.put({gpuMajor, 255, GENV_ANYONE}, 1);
+    EXPECT_TRUE(gates_->grants().empty());
+    gates_->revoke({{gpuMajor, 255}, std::nullopt});
+    EXPECT_TRUE(maps.grants.find({gpuMajor, 255, GENV_ANYONE}));
+}
+
+TEST_F(KernelGatesTest, HasTheModeThatWasSet) {
+    putUp();
+    EXPECT_EQ(gates_->mode(), GateMode::Refuse);
+    for (const GateMode mode : {GateMode::Open, GateMode::Watch, GateMode::Refuse}) {
+        gates_->setMode(mode);
+        EXPECT_EQ(gates_->mode(), mode);
+        EXPECT_EQ(machine_->open(gpu, alice) == Opening::Refused, mode == GateMode::Refuse);
+    }
+    EXPECT_FALSE(gates_->isSuspended());
+    gates_->setSuspended(true);
+    EXPECT_TRUE(gates_->isSuspended());
+    EXPECT_EQ(gates_->mode(), GateMode::Refuse);
+}
+
+TEST_F(KernelGatesTest, GuardsADriversDynamicNumberAndNoOther) {
+    putUp();
+    EXPECT_TRUE(gates_->guard(gpuMajor));
+    const core::DeviceNode instance{509, 200};
+    EXPECT_EQ(machine_->open(instance, alice), Opening::LetThrough);
+    EXPECT_TRUE(gates_->guard(instance.major));
+    EXPECT_EQ(machine_->open(instance, alice), Opening::Refused);
+    EXPECT_FALSE(gates_->guard(1)) << "of /dev/null";
+    EXPECT_EQ(machine_->open({1, 3}, alice), Opening::LetThrough);
+}
+
+TEST_F(KernelGatesTest, ListsWhoWasRefusedWhereAndByWhichProcess) {
+    putUp();
+    const std::filesystem::path path = machine_->pathOf(gpu);
+    machine_->inGroup(alice, [&] {
+        ::prctl(PR_SET_NAME, "sixteen bytes ok");
+        tests::tryToOpen(path);
+        tests::tryToOpen(path);
+        return 0;
+    });
+    const std::vector<core::Refusals> refusals = gates_->refusals();
+    ASSERT_EQ(refusals.size(), 1U);
+    EXPECT_EQ(refusals[0].uid, alice);
+    EXPECT_EQ(refusals[0].node, gpu);
+    EXPECT_EQ(refusals[0].count, 2U);
+    EXPECT_GT(refusals[0].last, core::BootTime{});
+    EXPECT_EQ(refusals[0].command, refusals[0].pid == 0 ? "" : "sixteen bytes o");
+}
+
+TEST_F(KernelGatesTest, SaysWhyThereIsNoGate) {
+    const std::string pins = machine_->pins().string();
+    EXPECT_EQ(gates_->absence(), "genv-isolation.service has not run or failed");
+    EXPECT_EQ(errorOf([&] {
+                  gates_->grant({gpu, alice});
+              }),
+              "cannot open device node 195:200 for uid 4001: isolation is not in force: "
+              "genv-isolation.service has not run or failed");
+    KernelGates nowhere("/proc/genv");
+    EXPECT_EQ(nowhere.absence(), "no BPF file system is mounted on /proc");
+
+    putUp();
+    EXPECT_EQ(gates_->absence(), "");
+    std::filesystem::remove(machine_->pins() / linkPin);
+    EXPECT_EQ(gates_->absence(), "genv-isolation.service failed, or what it made was removed (" +
+                                     pins + "/link: No such file or directory)");
+}
+
+TEST_F(KernelGatesTest, NoticesThatItWasTakenAwayAndThatAnotherStands) {
+    putUp();
+    gates_->grant({gpu, alice});
+    std::filesystem::remove_all(machine_->pins());
+    EXPECT_NE(gates_->absence(), "");
+    EXPECT_NE(errorOf([&] { (void)gates_->grants(); }), "none");
+    putUp();
+    EXPECT_EQ(gates_->absence(), "");
+    EXPECT_TRUE(gates_->grants().empty()) << "these are other maps";
+    gates_->grant({gpu, alice});
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+}
+
+TEST_F(KernelGatesTest, NoticesThatAnotherStandsThoughItDidNotSeeTheOneGo) {
+    putUp();
+    gates_->grant({gpu, alice});
+    std::filesystem::remove_all(machine_->pins());
+    putUp();
+    gates_->grant({gpu, alice});
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+}
+
+TEST_F(KernelGatesTest, TakesNoMapOfAnotherLayout) {
+    putUp();
+    const std::filesystem::path pin = machine_->pins() / pinName(GateMap::Refusals);
+    std::filesystem::remove(pin);
+    MapLayout larger = layoutOf(GateMap::Refusals);
+    larger.valueSize = 4096;
+    UntypedMap::create(larger).pin(pin);
+    EXPECT_EQ(gates_->absence(), pin.string() + " was made by another version of genv; run "
+                                                "\"systemctl restart genv-isolation genvd\"");
+}
+
+TEST_F(KernelGatesTest, SaysThatTheTableOfGrantsIsFull) {
+    putUp();
+    for (Uid uid = 1; uid <= GENV_MAX_GRANTS; ++uid)
+        gates_->grant({gpu, uid});
+    EXPECT_EQ(errorOf([&] {
+                  gates_->grant({gpu, GENV_MAX_GRANTS + 1});
+              }),
+              "cannot open device node 195:200 for uid 65537: cannot write to a map: Argument list "
+              "too long; the kernel's table for it is full");
+    EXPECT_EQ(gates_->grants().size(), std::size_t{GENV_MAX_GRANTS});
+    gates_->revoke({gpu, 1});
+    gates_->grant({gpu, GENV_MAX_GRANTS + 1});
+    EXPECT_EQ(machine_->open(gpu, GENV_MAX_GRANTS + 1), Opening::LetThrough);
+}
+
+TEST_F(KernelGatesTest, MakesTheIdentitiesWhatIsWanted) {
+    putUp();
+    gates_->grant({gpu, alice});
+    std::vector<IdentityBlock> wanted = blocksOf(100000, 165535, alice);
+    gates_->setIdentities(wanted);
+    const GateMapSet maps = GateMapSet::open(machine_->pins());
+    const auto there = [&] {
+        std::vector<IdentityBlock> blocks = readIdentities(maps.identities);
+        std::ranges::sort(blocks);
+        return blocks;
+    };
+    EXPECT_EQ(there(), wanted);
+    EXPECT_EQ(machine_->open(gpu, 165535), Opening::LetThrough);
+
+    wanted = blocksOf(100000, 131071, tests::bob);
+    const std::vector<IdentityBlock> exempt = blocksOf(1, 999, std::nullopt);
+    wanted.insert(wanted.end(), exempt.begin(), exempt.end());
+    std::ranges::sort(wanted);
+    gates_->setIdentities(wanted);
+    EXPECT_EQ(there(), wanted);
+    EXPECT_EQ(machine_->open(gpu, 165535), Opening::Refused);
+    EXPECT_EQ(machine_->open(gpu, 100000), Opening::Refused);
+    EXPECT_EQ(machine_->open(gpu, 999), Opening::LetThrough);
+    gates_->setIdentities({});
+    EXPECT_TRUE(there().empty());
+}
+
+} // namespace
+} // namespace genv::service

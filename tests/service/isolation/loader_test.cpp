@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the gate is put up, replaced and taken away, by the loader's class and by its program.
+#include "service/isolation/kernel_gates.hpp"
+#include "service/isolation/loader.hpp"
+#include "tests/service/isolation/gate_machine.hpp"
+#include "tests/service/isolation/gate_users.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+namespace genv::service::isolation {
+namespace {
+
+using core::GateMode;
+using core::Uid;
+using tests::alice;
+using tests::GateMachine;
+using tests::gpu;
+using tests::gpuMajor;
+using tests::otherGpu;
+using Opening = GateMachine::Opening;
+
+class LoaderTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        static const std::string reason = tests::whyNoGate();
+        if (!reason.empty())
+            GTEST_SKIP() << reason;
+        machine_.emplace();
+        gates_.emplace(machine_->pins());
+    }
+    [[nodiscard]] Loader loader() const { return {machine_->pins(), machine_->controlGroup()}; }
+    [[nodiscard]] static GatePlan plan(GateMode mode = GateMode::Refuse) {
+        return {mode, {gpuMajor}, blocksOf(1, 999, std::nullopt)};
+    }
+    [[nodiscard]] mode_t modeOf(const std::string& name) const {
+        struct stat found {};
+        EXPECT_EQ(::stat((machine_->pins() / name).c_str(), &found), 0) << name;
+        return found.st_mode & 07777;
+    }
+    /// As a former version of genv made it, which knew fewer grants and had another mode's map.
+    void putUpFormer() {
+        machine_->putUpGate(gpuMajor);
+        for (const GateMap map : {GateMap::Grants, GateMap::Mode}) {
+            MapLayout layout = layoutOf(map);
+            layout.maxEntries = map == GateMap::Grants ? 128 : 3;
+            std::filesystem::remove(machine_->pins() / pinName(map));
+            UntypedMap::create(layout).pin(machine_->pins() / pinName(map));
+        }
+        const GateMapSet maps = GateMapSet::open(machine_->pins());
+        maps.mode.put(GENV_MODE_ENTRY, GENV_MODE_REFUSE);
+        const core::Descriptor program = loadGateProgram(maps);
+        Link::open(machine_->pins() / linkPin).replaceProgram(program.get());
+    }
+
+    std::optional<GateMachine> machine_;
+    std::optional<KernelGates> gates_;
+};
+
+TEST_F(LoaderTest, PutsUpTheGateAsPlanned) {
+    const GateState state = loader().putUp(plan());
+    EXPECT_FALSE(state.wasReplaced);
+    EXPECT_FALSE(state.isSuspended);
+    EXPECT_EQ(gates_->absence(), "");
+    EXPECT_EQ(gates_->mode(), GateMode::Refuse);
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+    EXPECT_EQ(machine_->open(gpu, 999), Opening::LetThrough);
+    for (const std::uint32_t minor : {254U, 255U})
+        EXPECT_EQ(machine_->open({gpuMajor, minor}, alice), Opening::LetThrough) << minor;
+    EXPECT_TRUE(gates_->grants().empty());
+}
+
+TEST_F(LoaderTest, KeepsItsFilesFromEverybodyAndTheLinkFromTheService) {
+    loader().putUp(plan());
+    struct stat folder {};
+    ASSERT_EQ(::stat(machine_->pins().c_str(), &folder), 0);
+    EXPECT_EQ(folder.st_mode & 07777, 0700U);
+    EXPECT_EQ(modeOf(linkPin), 0U);
+    for (const GateMap map : gateMaps)
+        EXPECT_EQ(modeOf(pinName(map)), 0600U) << pinName(map);
+    loader().putUp(plan());
+    EXPECT_EQ(modeOf(linkPin), 0U);
+}
+
+TEST_F(LoaderTest, KeepsGrantsWhenItRunsAgainAndTakesOverTheRest) {
+    loader().putUp(plan());
+    gates_->grant({gpu, alice});
+    GatePlan other = plan(GateMode::Watch);
+    other.majors = {gpuMajor, 196};
+    EXPECT_TRUE(loader().putUp(other).wasReplaced);
+    EXPECT_EQ(gates_->grants(), (std::vector<core::Grant>{{gpu, alice}}));
+    EXPECT_EQ(gates_->mode(), GateMode::Watch);
+    EXPECT_TRUE(gates_->guard(196));
+    loader().putUp(plan());
+    EXPECT_FALSE(gates_->guard(196));
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(machine_->open(otherGpu, alice), Opening::Refused);
+}
+
+TEST_F(LoaderTest, CopiesTheGrantsOfAnEarlierVersion) {
+    putUpFormer();
+    EXPECT_NE(gates_->absence(), "");
+    GrantsMap(UntypedMap::open(machine_->pins() / "grants")).put({gpu.major, gpu.minor, alice}, 1);
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_TRUE(loader().putUp(plan()).wasReplaced);
+    EXPECT_EQ(gates_->absence(), "");
+    EXPECT_EQ(gates_->grants(), (std::vector<core::Grant>{{gpu, alice}}));
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(machine_->open(otherGpu, alice), Opening::Refused);
+}
+
+TEST_F(LoaderTest, LeavesTheGateOpenThatAPersonOpened) {
+    loader().putUp(plan());
+    gates_->setSuspended(true);
+    gates_->setMode(GateMode::Open);
+    EXPECT_TRUE(loader().putUp(plan()).isSuspended);
+    EXPECT_EQ(gates_->mode(), GateMode::Open);
+    gates_->setMode(GateMode::Refuse);
+    EXPECT_FALSE(loader().putUp(plan()).isSuspended);
+    EXPECT_FALSE(gates_->isSuspended());
+    gates_->setMode(GateMode::Open); // as a configuration without isolation has it
+    loader().putUp(plan());
+    EXPECT_EQ(gates_->mode(), GateMode::Refuse);
+}
+
+TEST_F(LoaderTest, LeavesItOpenAlsoWhenTheMapOfTheModeIsReplaced) {
+    putUpFormer();
+    const ModeMap mode(UntypedMap::open(machine_->pins() / "mode"));
+    mode.put(GENV_SUSPENDED_ENTRY, 1);
+    mode.put(GENV_MODE_ENTRY, GENV_MODE_OPEN);
+    EXPECT_TRUE(loader().putUp(plan()).isSuspended);
+    EXPECT_EQ(gates_->mode(), GateMode::Open);
+    EXPECT_TRUE(gates_->isSuspended());
+}
+
+TEST_F(LoaderTest, MendsWhatAPersonRemoved) {
+    loader().putUp(plan());
+    for (const std::string name : {"grants", "mode", "link"}) {
+        std::filesystem::remove(machine_->pins() / name);
+        EXPECT_NE(gates_->absence(), "");
+        loader().putUp(plan());
+        EXPECT_EQ(gates_->absence(), "");
+        EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused) << name;
+        gates_->grant({gpu, alice});
+        EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough) << name;
+        gates_->revoke({gpu, alice});
+    }
+}
+
+TEST_F(LoaderTest, RemovesWhatALoaderLeftThatWasEndedHalfway) {
+    loader().putUp(plan());
+    UntypedMap::create(layoutOf(GateMap::Grants)).pin(machine_->pins() / "grants-new");
+    loader().putUp(plan());
+    EXPECT_FALSE(std::filesystem::exists(machine_->pins() / "grants-new"));
+}
+
+TEST_F(LoaderTest, TakesNoFolderThatSomebodyElseMayWriteTo) {
+    std::filesystem::create_directory(machine_->pins());
+    ASSERT_EQ(::chown(machine_->pins().c_str(), alice, alice), 0);
+    EXPECT_THROW(loader().putUp(plan()), std::filesystem::filesystem_error);
+    EXPECT_NE(gates_->absence().find("belongs to uid 4001"), std::string::npos);
+}
+
+TEST_F(LoaderTest, TakesTheGateAway) {
+    EXPECT_FALSE(loader().takeDown());
+    loader().putUp(plan());
+    EXPECT_TRUE(loader().takeDown());
+    EXPECT_FALSE(std::filesystem::exists(machine_->pins()));
+    EXPECT_EQ(machine_->openWithoutGate(gpu, alice), Opening::LetThrough);
+    EXPECT_FALSE(loader().takeDown());
+}
+
+// What a child counts that opens one GPU which it holds and one which it does not, again and again.
+struct Counts {
+    std::atomic<std::uint64_t> opens{0};
+    std::atomic<std::uint64_t> wrong{0};
+};
+
+[[noreturn]] void openForEver(const std::filesystem::path& held, const std::filesystem::path& other,
+                              Counts& counts) {
+    for (;;) {
+        counts.wrong += tests::tryToOpen(held) != Opening::LetThrough;
+        counts.wrong += tests::tryToOpen(other) != Opening::Refused;
+        counts.opens += 2;
+    }
+}
+
+TEST_F(LoaderTest, ReplacesTheGateWithoutAMomentInBetween) {
+    void* shared =
+        ::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(shared, MAP_FAILED);
+    Counts& counts = *new (shared) Counts;
+    putUpFormer();
+    GrantsMap(UntypedMap::open(machine_->pins() / "grants")).put({gpu.major, gpu.minor, alice}, 1);
+    const std::filesystem::path held = machine_->pathOf(gpu);
+    const std::filesystem::path other = machine_->pathOf(otherGpu);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        machine_->inGroup(alice, [&]() -> int { openForEver(held, other, counts); });
+
+    const auto afterMoreOpens = [&] {
+        for (const std::uint64_t before = counts.opens; counts.opens < before + 100;) {
+            if (::waitpid(child, nullptr, WNOHANG) != 0)
+                return false;
+        }
+        return true;
+    };
+    for (int n = 0; n < 20; ++n) {
+        ASSERT_TRUE(afterMoreOpens());
+        ASSERT_TRUE(loader().putUp(plan()).wasReplaced);
+        ASSERT_TRUE(afterMoreOpens());
+        for (const char* name : {"grants", "identities", "majors"}) { // as other layouts
+            const std::filesystem::path pin = machine_->pins() / name;
+            std::filesystem::rename(pin, pin.string() + "-old");
+        }
+        std::filesystem::rename(machine_->pins() / "grants-old", machine_->pins() / "grants");
+    }
+    ASSERT_TRUE(afterMoreOpens());
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_EQ(counts.wrong, 0U) << "of " << counts.opens;
+    ::munmap(shared, sizeof(Counts));
+}
+
+class LoaderProgram : public LoaderTest {
+  protected:
+    void configure(const std::string& text) const {
+        std::filesystem::create_directory(machine_->folder() / "etc");
+        machine_->write("etc/genvd.conf", text);
+    }
+    /// Exit status and what it said.
+    [[nodiscard]] std::pair<int, std::string> run(const std::string& before = "",
+                                                  const std::string& options = "",
+                                                  std::string pins = "",
+                                                  std::string group = "") const {
+        if (pins.empty())
+            pins = machine_->pins();
+        if (group.empty())
+            group = machine_->controlGroup();
+        const std::string command = fmt::format(
+            "env -u JOURNAL_STREAM CONFIGURATION_DIRECTORY={0}/etc:/nowhere {1} {2} --pins={3} "
+            "--control-group={4} {5} 2>&1",
+            machine_->folder().string(), before, GENV_TEST_ISOLATION, pins, group, options);
+        FILE* pipe = ::popen(command.c_str(), "r");
+        std::string said;
+        for (int c = 0; (c = std::fgetc(pipe)) != EOF;)
+            said += static_cast<char>(c);
+        const int status = ::pclose(pipe);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, said};
+    }
+    using Said = std::pair<int, std::string>;
+};
+
+constexpr const char* withoutCapabilities = "setpriv --bounding-set -bpf,-sys_admin";
+
+TEST_F(LoaderProgram, DoesWhatTheConfigurationSays) {
+    configure("[Isolation]\nIsolation=user\n");
+    EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=user: the gate stands, and refuses GPUs to "
+                             "who holds none\n"));
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+    configure("[Isolation]\nIsolation=watch\n");
+    EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=watch: the gate stands in the place of the "
+                             "one before, and watches who opens GPUs\n"));
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(gates_->refusals().size(), 1U);
+    configure("[Isolation]\nIsolation=none\n");
+    EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=none: the gate was taken away; every user "
+                             "can open each GPU\n"));
+    EXPECT_NE(gates_->absence(), "");
+    EXPECT_EQ(run(), Said(0, ""));
+}
+
+TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {
+    configure("[Isolation]\nIsolation=yes\n");
+    const std::string file = (machine_->folder() / "etc" / "genvd.conf").string();
+    const std::string error = "genv-isolation: " + file +
+                              ":2: Isolation: invalid mode \"yes\": expected none, watch or user\n";
+    EXPECT_EQ(run(), Said(78, error + "genv-isolation: GPUs are not isolated: every user can open "
+                                      "each of them\n"));
+    loader().putUp(plan());
+    EXPECT_EQ(run(), Said(78, error + "genv-isolation: the gate that stood before stays, and "
+                                      "refuses who holds no GPU\n"));
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+}
+
+TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
+    configure("[Isolation]\nIsolation=user\n");
+    const auto [status, said] = run(withoutCapabilities);
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(said, "genv-isolation: cannot make the map genv_majors: Operation not permitted; it "
+                    "takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root has, but not in a "
+                    "container\ngenv-isolation: GPUs are not isolated: every user can open each of "
+                    "them\n");
+    loader().putUp(plan());
+    const auto [again, saidThen] = run(withoutCapabilities);
+    EXPECT_EQ(again, 1);
+    EXPECT_NE(saidThen.find("the gate that stood before stays, and refuses"), std::string::npos)
+        << saidThen;
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+}
+
+TEST_F(LoaderProgram, SaysThatThereIsNoBpfFileSystem) {
+    configure("[Isolation]\nIsolation=user\n");
+    const std::string parent = (machine_->folder() / "nodes").string();
+    EXPECT_EQ(run("", "", parent + "/genv"),
+              Said(1, "genv-isolation: no BPF file system is mounted on " + parent +
+                          ", which the gate is kept by; systemd mounts it on /sys/fs/bpf where the "
+                          "kernel has it\ngenv-isolation: GPUs are not isolated: every user can "
+                          "open each of them\n"));
+}
+
+TEST_F(LoaderProgram, SaysThatThereIsNoSuchControlGroup) {
+    configure("[Isolation]\nIsolation=user\n");
+    const auto [status, said] = run("", "", "", "/proc/nowhere");
+    EXPECT_EQ(status, 1);
+    EXPECT_NE(said.find("cannot open the control group /proc/nowhere: No such file or directory"),
+              std::string::npos)
+        << said;
+}
+
+TEST_F(LoaderProgram, WarnsOfUnknownUsersAndExemptsNobodyForThem) {
+    configure("[Isolation]\nIsolation=user\nIsolationExempt=no-such-user-here\n");
+    const auto [status, said] = run();
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(said.starts_with("genv-isolation: IsolationExempt: there is no user "
+                                 "\"no-such-user-here\"; nobody is exempt by this name\n"))
+        << said;
+    EXPECT_EQ(machine_->open(gpu, 999), Opening::Refused);
+}
+
+TEST_F(LoaderProgram, SaysThatTheGateStaysOpenThatAPersonOpened) {
+    configure("[Isolation]\nIsolation=user\n");
+    loader().putUp(plan());
+    gates_->setSuspended(true);
+    gates_->setMode(GateMode::Open);
+    const auto [status, said] = run();
+    EXPECT_EQ(status, 0);
+    EXPECT_NE(said.find("stays open until the next boot"), std::string::npos) << said;
+}
+
+TEST_F(LoaderProgram, TakesTheGateAwayWhateverTheConfigurationSays) {
+    configure("[Isolation]\nIsolation=yes\n");
+    EXPECT_EQ(run("", "--remove"), Said(0, ""));
+    loader().putUp(plan());
+    EXPECT_EQ(run(withoutCapabilities, "--remove"),
+              Said(0, "genv-isolation: --remove: the gate was taken away; every user can open each "
+                      "GPU\n"));
+    EXPECT_FALSE(std::filesystem::exists(machine_->pins()));
+}
+
+} // namespace
+} // namespace genv::service::isolation
