@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/idleness.hpp"
+#include "core/isolation.hpp"
 #include "core/ledger.hpp"
 #include "core/lingering.hpp"
 #include "core/locks.hpp"
@@ -17,6 +18,7 @@
 #include "core/ports/scheduler.hpp"
 #include "core/ports/users.hpp"
 #include "core/queue.hpp"
+#include "core/refusal_watch.hpp"
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
@@ -56,6 +58,12 @@ struct Policing {
     core::Terminator& terminator;
 };
 
+/// Keeps users from devices that they do not hold, in the kernel.
+struct Isolating {
+    core::Isolation& isolation;
+    const core::RefusalWatch& refusals;
+};
+
 /// Identifies, counts, authorises and remembers each call on its way to an answer.
 struct Calls {
     Callers& callers;
@@ -85,6 +93,7 @@ struct Context {
     Sharing sharing;
     Machine machine;
     Policing policing;
+    Isolating isolating;
     Calls calls;
     Runtime runtime;
     LiveSettings settings;

@@ -22,10 +22,11 @@ Number orMaximum(const std::optional<Number>& value) {
 
 } // namespace
 
-DeviceObject::DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger, const Calls& calls,
+DeviceObject::DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger,
+                           const core::RefusalWatch& refusals, const Calls& calls,
                            core::DeviceIndex index)
-    : AdaptorInterfaces(connection, devicePath(index)), ledger_(ledger), calls_(calls),
-      index_(index) {
+    : AdaptorInterfaces(connection, devicePath(index)), ledger_(ledger), refusals_(refusals),
+      calls_(calls), index_(index) {
     registerAdaptor();
 }
 
@@ -142,6 +143,10 @@ int32_t DeviceObject::Temperature() {
 
 uint64_t DeviceObject::PowerUsage() {
     return readProperty([this] { return orMaximum(self().reading.powerMilliwatts); });
+}
+
+uint64_t DeviceObject::RefusedOpens() {
+    return readProperty([this] { return refusals_.countOf(self().facts.uuid); });
 }
 
 uint64_t DeviceObject::SampledAt() {

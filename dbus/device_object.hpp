@@ -20,8 +20,8 @@ class DeviceObject
                                       sdbus::Properties_adaptor> {
   public:
     /// All outlive this.
-    DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger, const Calls& calls,
-                 core::DeviceIndex index);
+    DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger,
+                 const core::RefusalWatch& refusals, const Calls& calls, core::DeviceIndex index);
     virtual ~DeviceObject();
     DeviceObject(const DeviceObject&) = delete;
     DeviceObject& operator=(const DeviceObject&) = delete;
@@ -52,11 +52,13 @@ class DeviceObject
     uint32_t Utilization() override;
     int32_t Temperature() override;
     uint64_t PowerUsage() override;
+    uint64_t RefusedOpens() override;
     uint64_t SampledAt() override;
 
     [[nodiscard]] const core::Device& self() const { return ledger_.device(index_); }
 
     core::Ledger& ledger_;
+    const core::RefusalWatch& refusals_;
     const Calls& calls_;
     const core::DeviceIndex index_;
 };

@@ -42,6 +42,7 @@ const char* busErrorName(core::ErrorCode code) {
     case core::ErrorCode::Timeout:
         return name::timeout;
     case core::ErrorCode::StorageFailed:
+    case core::ErrorCode::IsolationFailed:
         return name::ioError;
     case core::ErrorCode::Internal:
         break;

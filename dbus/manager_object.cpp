@@ -170,6 +170,26 @@ void ManagerObject::ListEvents(sdbus::Result<EventRows>&& result, uint64_t since
         [&](const auto& reply) { histories_.list(reply, since, until, std::move(filter)); });
 }
 
+VariantMap ManagerObject::DescribeIsolation() {
+    return answer<managerInterface, "DescribeIsolation">(context_.calls, getObject(), [this] {
+        return describe(context_.isolating.isolation.report());
+    });
+}
+
+void ManagerObject::ListRefusedOpens(sdbus::Result<RefusedOpenRows>&& result, VariantMap filter) {
+    handle<managerInterface, "ListRefusedOpens">(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            listRefusedOpens(context_.isolating, context_.calls, reply, std::move(filter));
+        });
+}
+
+void ManagerObject::SuspendIsolation(sdbus::Result<>&& result, bool suspended) {
+    handle<managerInterface, "SuspendIsolation">(
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            suspendIsolation(context_.isolating, context_.calls, reply, suspended);
+        });
+}
+
 void ManagerObject::Reload(sdbus::Result<>&& result) {
     handle<managerInterface, "Reload">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
@@ -192,6 +212,10 @@ VariantMap ManagerObject::Policy() {
     if (!policy_)
         policy_ = policyOf(context_.settings.current());
     return *policy_;
+}
+
+std::string ManagerObject::Isolation() {
+    return core::toString(context_.isolating.isolation.inForce());
 }
 
 std::vector<std::string> ManagerObject::LimitedUsers() {

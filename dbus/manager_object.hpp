@@ -7,6 +7,7 @@
 #include "dbus/context.hpp"
 #include "dbus/enforcement.hpp"
 #include "dbus/history.hpp"
+#include "dbus/isolation.hpp"
 #include "dbus/manager_adaptor.hpp"
 #include "dbus/options.hpp"
 #include "dbus/rows.hpp"
@@ -59,12 +60,16 @@ class ManagerObject
     QueueRows ListQueue() override;
     void ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
                     VariantMap filter) override;
+    VariantMap DescribeIsolation() override;
+    void ListRefusedOpens(sdbus::Result<RefusedOpenRows>&& result, VariantMap filter) override;
+    void SuspendIsolation(sdbus::Result<>&& result, bool suspended) override;
     void Reload(sdbus::Result<>&& result) override;
 
     std::string Version() override { return version_; }
     uint32_t DeviceCount() override;
     uint32_t EnvironmentCount() override;
     VariantMap Policy() override;
+    std::string Isolation() override;
     std::vector<std::string> LimitedUsers() override;
 
     void findEnvironmentOf(const Reply<sdbus::ObjectPath>& reply, core::Pid pid);

@@ -163,6 +163,17 @@ void Notices::on(const core::RuleWarning& event) {
           {"left", sdbus::Variant{wholeSeconds(event.left)}}});
 }
 
+// Where isolation only watches, the administrator is the one to hear of it.
+void Notices::on(const core::AccessRefused& event) {
+    if (!event.isRefused)
+        return;
+    Details details = describe(event.device);
+    details["pid"] = sdbus::Variant{event.pid};
+    details["command"] = sdbus::Variant{core::printable(event.command)};
+    details["count"] = sdbus::Variant{event.count};
+    tell(event.user, "open-refused", "", 0, std::move(details));
+}
+
 void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
                    core::Uid actor, Details details, const core::Environment* former) {
     details["actor"] = sdbus::Variant{actor};

@@ -35,6 +35,7 @@ class Notices {
     void on(const core::DeviceChanged& event);
     void on(const core::ProcessTerminated& event);
     void on(const core::RuleWarning& event);
+    void on(const core::AccessRefused& event);
     void on(const core::WaitGranted& event);
     void on(const core::LeaseEnding& event);
     void on(const core::MemoryFilling& event);

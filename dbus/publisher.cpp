@@ -89,13 +89,18 @@ void Publisher::policyChanged() {
     schedule();
 }
 
+void Publisher::on(const core::IsolationChanged& /*event*/) {
+    managerProperties_.insert("Isolation");
+    schedule();
+}
+
 void Publisher::addEnvironment(const core::EnvironmentId& id) {
     environments_[id] = std::make_unique<EnvironmentObject>(connection_, context_, id);
 }
 
 void Publisher::addDevice(core::DeviceIndex index) {
-    devices_[index] =
-        std::make_unique<DeviceObject>(connection_, context_.sharing.ledger, context_.calls, index);
+    devices_[index] = std::make_unique<DeviceObject>(
+        connection_, context_.sharing.ledger, context_.isolating.refusals, context_.calls, index);
 }
 
 void Publisher::on(const core::EnvironmentAdded& event) {

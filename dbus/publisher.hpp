@@ -47,6 +47,7 @@ class Publisher {
     void on(const core::DeviceAdded& event);
     void on(const core::DeviceRemoved& event);
     void on(const core::DeviceChanged& event);
+    void on(const core::IsolationChanged& event);
     void on(const core::ProcessTerminated& event);
     void on(const core::QueueChanged& event);
     template <typename NoticeOnly>

@@ -93,11 +93,14 @@ VariantMap policyOf(const core::Settings& settings) {
         return sdbus::Variant{
             static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count())};
     };
-    VariantMap policy{
-        {"Interval", seconds(settings.interval)},   {"Grace", seconds(settings.grace)},
-        {"KillAfter", seconds(settings.killAfter)}, {"MaxWait", seconds(settings.maxWait)},
-        {"KeepFor", seconds(settings.keepFor)},     {"Linger", sdbus::Variant{settings.linger}},
-        {"DryRun", sdbus::Variant{settings.dryRun}}};
+    VariantMap policy{{"Interval", seconds(settings.interval)},
+                      {"Grace", seconds(settings.grace)},
+                      {"KillAfter", seconds(settings.killAfter)},
+                      {"MaxWait", seconds(settings.maxWait)},
+                      {"KeepFor", seconds(settings.keepFor)},
+                      {"Linger", sdbus::Variant{settings.linger}},
+                      {"DryRun", sdbus::Variant{settings.dryRun}},
+                      {"Isolation", sdbus::Variant{core::toString(settings.isolation.mode)}}};
     for (const auto& [rule, toggle] : core::switchedRules())
         policy.emplace(toggle.key, sdbus::Variant{settings.rules.*toggle.member});
     return policy;

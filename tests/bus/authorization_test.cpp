@@ -83,6 +83,12 @@ const std::vector<Row>& matrix() {
         {managerInterface, "ListEvents", owners,
          toManager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1}, 1, "uid", "u",
                    alice)},
+        {managerInterface, "DescribeIsolation", free, toManager("DescribeIsolation")},
+        {managerInterface, "ListRefusedOpens", administrators,
+         toManager("ListRefusedOpens", "a{sv}", 1, "all", "b", 1)},
+        // Isolation is not configured on this bus, which only those learn who may suspend it.
+        {managerInterface, "SuspendIsolation", administrators,
+         toManager("SuspendIsolation", "b", 1)},
         {managerInterface, "Reload", administrators, toManager("Reload")},
         {environmentInterface, "Attach", owners,
          [](Client& client, const Scene& scene) {

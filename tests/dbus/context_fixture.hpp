@@ -5,6 +5,7 @@
 
 #include "core/root_process.hpp"
 #include "dbus/context.hpp"
+#include "tests/core/fake_gates.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/dbus/reply_fixture.hpp"
 
@@ -98,6 +99,11 @@ class ContextTest : public ReplyTest {
     core::Terminator terminator{processes, observer, scheduler,
                                 events,    99,       [] { return std::chrono::seconds{10}; }};
     core::Enforcer enforcer{{ledger, observer, users, terminator, idleness, clock, events, log}};
+    FakeGates gates;
+    core::Isolation isolation{
+        ledger, gates, events, log,
+        [this]() -> const core::IsolationSettings& { return settings.isolation; }};
+    core::RefusalWatch refusedOpens{isolation, gates, events, clock};
     dbus::Callers callers;
     dbus::Gate gate{authorizer};
     dbus::ListCalls listCalls;
@@ -124,6 +130,7 @@ class ContextTest : public ReplyTest {
         {ledger, queue, locks_, lingering, occupancy, idleness},
         {observer, processes, kernels_, users, history},
         {enforcer, terminator},
+        {isolation, refusedOpens},
         {callers, gate, *this, listCalls, waitingCalls, isEnding},
         {clock, scheduler, log},
         {[this]() -> const core::Settings& { return settings; }, [](core::Uid) {}}};

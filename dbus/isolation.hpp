@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What dev.genv.Manager tells of isolation, and the two calls about it that pass the gate.
+#pragma once
+
+#include "dbus/context.hpp"
+#include "dbus/options.hpp"
+#include "dbus/reply.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+/// What DescribeIsolation answers.
+VariantMap describe(const core::IsolationReport& report);
+
+/// Uid, device, node, count, last, pid, command.
+using RefusedOpenRows =
+    std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::uint64_t,
+                              std::uint64_t, std::uint32_t, std::string>>;
+
+/// Answers ListRefusedOpens with the caller's own, or after a question with everybody's.
+void listRefusedOpens(const Isolating& isolating, const Calls& calls,
+                      const Reply<RefusedOpenRows>& reply, VariantMap filter);
+/// Suspends isolation, or lifts that, once the caller is authorised.
+void suspendIsolation(const Isolating& isolating, const Calls& calls, const Reply<>& reply,
+                      bool suspended);
+
+} // namespace genv::dbus
