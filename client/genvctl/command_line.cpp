@@ -93,9 +93,10 @@ constexpr std::array commands{
     Command{"jupyter", addJupyter},     Command{"home", addHome},
     Command{"shell", addShell},         Command{"init", addInit},
     Command{"limits", addLimits},       Command{"enforce", addEnforce},
-    Command{"terminate", addTerminate}, Command{"usage", addUsage},
-    Command{"policy", addPolicy},       Command{"doctor", addDoctor},
-    Command{"remote", addRemote},       Command{"version", addVersion}};
+    Command{"terminate", addTerminate}, Command{"isolation", addIsolation},
+    Command{"usage", addUsage},         Command{"policy", addPolicy},
+    Command{"doctor", addDoctor},       Command{"remote", addRemote},
+    Command{"version", addVersion}};
 
 using Words = std::vector<std::string_view>;
 
@@ -117,8 +118,9 @@ void addCommands(CLI::App& app, Context& context, const Words& words) {
 // The commands that speak of what a machine has, be it this one or another. The others are about
 // the shell or the files of the one who types.
 constexpr std::array commandsForAnyMachine{
-    "activate", "devices", "enforce", "envs",   "events", "extend",    "history", "limits",
-    "monitor",  "queue",   "remote",  "report", "run",    "terminate", "usage",   "version"};
+    "activate", "devices",   "enforce",   "envs",    "events", "extend",
+    "history",  "isolation", "limits",    "monitor", "queue",  "remote",
+    "report",   "run",       "terminate", "usage",   "version"};
 
 void requireSense(const CLI::App& app, const Context& context) {
     if (!context.options.host)

@@ -224,6 +224,35 @@ ServiceStatus toServiceStatus(const Dictionary& properties) {
             property<std::uint32_t>(properties, "EnvironmentCount")};
 }
 
+IsolationState toIsolation(const Dictionary& isolation) {
+    using Indices = std::vector<std::uint32_t>;
+    return {property<std::string>(isolation, "mode"), property<std::string>(isolation, "wanted"),
+            property<bool>(isolation, "suspended"),   property<std::string>(isolation, "trouble"),
+            property<Indices>(isolation, "guarded"),  property<Indices>(isolation, "unguarded"),
+            property<Indices>(isolation, "open"),     property<bool>(isolation, "docker-user")};
+}
+
+std::vector<RefusedOpen> toRefusedOpens(BusRefusedOpens refusals) {
+    std::vector<RefusedOpen> rows;
+    rows.reserve(refusals.size());
+    for (auto& row : refusals)
+        rows.push_back({row.get<0>(), unlessLargest(row.get<1>()), std::move(row.get<2>()),
+                        row.get<3>(), toTime(row.get<4>()), row.get<5>(), std::move(row.get<6>())});
+    return rows;
+}
+
+std::map<std::uint32_t, std::uint64_t> toRefusedOpenCounts(const ManagedObjects& objects) {
+    std::map<std::uint32_t, std::uint64_t> counts;
+    for (const auto& [path, interfaces] : objects) {
+        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
+        if (found == interfaces.end())
+            continue;
+        if (const auto count = detail<std::uint64_t>(found->second, "RefusedOpens"))
+            counts.emplace(property<std::uint32_t>(found->second, "Index"), *count);
+    }
+    return counts;
+}
+
 std::vector<EnforcementAction> toActions(const BusActions& actions) {
     std::vector<EnforcementAction> result;
     result.reserve(actions.size());

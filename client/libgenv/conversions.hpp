@@ -3,6 +3,7 @@
 // bus (0 = unset, the largest = unknown) are known here only.
 #pragma once
 
+#include "genv/isolation.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
 
@@ -36,6 +37,17 @@ Overview toOverview(const ManagedObjects& objects);
 std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects);
 
 ServiceStatus toServiceStatus(const Dictionary& properties);
+
+/// As DescribeIsolation gives it. Throws sdbus::Error where something is missing or of another
+/// type.
+IsolationState toIsolation(const Dictionary& isolation);
+/// As ListRefusedOpens gives them: uid, device, node, count, last, pid, command.
+using BusRefusedOpens =
+    std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::uint64_t,
+                              std::uint64_t, std::uint32_t, std::string>>;
+std::vector<RefusedOpen> toRefusedOpens(BusRefusedOpens refusals);
+/// How often each device among all objects was refused, where the service counts that.
+std::map<std::uint32_t, std::uint64_t> toRefusedOpenCounts(const ManagedObjects& objects);
 
 /// As Enforce, Execute and the signal Enforced give them: kind, details.
 using BusActions = std::vector<sdbus::Struct<std::string, Dictionary>>;

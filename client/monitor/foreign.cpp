@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -58,6 +59,7 @@ std::uint64_t confine(ServiceState& state) {
     }
     for (Environment& environment : state.overview.environments)
         confine(environment);
+    state.isolation.wanted = toLabel(state.isolation.wanted);
     std::uint64_t leftOut =
         keepFirst(state.overview.devices, mostDevices,
                   [](const DeviceState& device) { return device.device.index; }) +
@@ -65,6 +67,11 @@ std::uint64_t confine(ServiceState& state) {
                   [](const Environment& environment) { return environment.id; }) +
         keepFirst(state.processes, mostProcesses,
                   [](const ComputeProcess& process) { return process.pid; });
+    std::erase_if(state.refusedOpens, [&](const auto& refused) {
+        return std::ranges::none_of(state.overview.devices, [&](const DeviceState& device) {
+            return device.device.index == refused.first;
+        });
+    });
     std::size_t uses = 0;
     for (ComputeProcess& process : state.processes) {
         if (process.environment)

@@ -87,6 +87,7 @@ class Collector {
     void processes() const;
     void users() const;
     void queue() const;
+    void isolation() const;
 
   private:
     template <typename Value>
@@ -276,6 +277,22 @@ void Collector::queue() const {
         .add({}, longest);
 }
 
+void Collector::isolation() const {
+    const IsolationState& isolation = state_.isolation;
+    const bool isInForce = isolation.wanted != "none" && isolation.mode == isolation.wanted &&
+                           isolation.trouble.empty();
+    Metric(
+        all_, "genv_isolation_active",
+        "1 where the kernel does what Isolation= in genvd.conf asks for, which is the mode, else 0")
+        .add({{"mode", core::printable(isolation.wanted)}}, isInForce ? 1 : 0);
+    Metric refused(all_, "genv_gpu_refused_total",
+                   "Opens of the device that the kernel refused, or with Isolation=watch counted, "
+                   "since the service started",
+                   MetricType::Counter);
+    for (const auto& [index, count] : state_.refusedOpens)
+        refused.add({{"index", std::to_string(index)}}, static_cast<double>(count));
+}
+
 // A counter that begins at its first action would hide that from rate() and increase(), so those of
 // every rule are there from the start.
 std::map<std::pair<std::string, std::string>, std::uint64_t>
@@ -370,8 +387,10 @@ void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now
         collector.availableMemory();
     collector.totals();
     collector.environments();
-    if (sample.isUp)
+    if (sample.isUp) {
         collector.queue();
+        collector.isolation();
+    }
     if (selection.processes)
         collector.processes();
     if (selection.users)

@@ -3,6 +3,7 @@
 // it is made, so any number of threads may read it.
 #pragma once
 
+#include "genv/isolation.hpp"
 #include "genv/types.hpp"
 
 #include <array>
@@ -17,10 +18,12 @@
 
 namespace genv::monitor {
 
-/// The answers of the service to the three calls of a sample, or as much of them as could be found
+/// The answers of the service to the four calls of a sample, or as much of them as could be found
 /// out without it.
 struct ServiceState {
     Overview overview;
+    std::map<std::uint32_t, std::uint64_t> refusedOpens; ///< by device, where the service counts
+    IsolationState isolation;
     std::vector<ComputeProcess> processes;
     std::vector<QueueEntry> queue;
 };

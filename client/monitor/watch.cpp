@@ -97,7 +97,10 @@ void Watch::hear(const Event& event) {
 
 ServiceState Watch::ask(Client& client) {
     ServiceState state;
-    state.overview = client.overview();
+    OverviewWithRefusals seen = client.overviewWithRefusals();
+    state.overview = std::move(seen.overview);
+    state.refusedOpens = std::move(seen.refusedOpens);
+    state.isolation = client.isolation();
     state.queue = client.queue();
     state.processes = client.processes();
     return state;

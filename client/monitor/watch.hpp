@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The side that talks to a service: takes a sample when one is asked for, with three calls, and
+// The side that talks to a service: takes a sample when one is asked for, with four calls, and
 // counts what the service tells of enforcement. It starts no service, makes no call while there is
 // none, and goes on by itself when the service or the bus is back.
 #pragma once

@@ -291,6 +291,18 @@ Part sayShared(const Group& group) {
             std::nullopt};
 }
 
+Part sayRefused(const Group& group) {
+    const Details details(group.last.notice);
+    const DeviceIndex index = details.device().index;
+    return {Urgency::Normal,
+            "device.error",
+            fmt::format("You do not hold GPU {}", index),
+            fmt::format("{}; {}", core::sayRefusedOpen(index, group.processes),
+                        core::adviseOnRefusedOpen(index, details.has(heldByOthers))),
+            {},
+            std::nullopt};
+}
+
 struct Kind {
     std::string_view name;
     Part (*say)(const Group&);
@@ -310,6 +322,7 @@ constexpr std::array kinds{
     Kind{"warning", &sayWarned, false},
     Kind{"memory", &sayMemory, false},
     Kind{"over-subscribed", &sayShared, false},
+    Kind{"open-refused", &sayRefused, false},
 };
 
 const Kind* findKind(std::string_view name) {

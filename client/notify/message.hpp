@@ -50,6 +50,9 @@ struct Heard {
     core::WallTime when;
 };
 
+/// A detail that is added here, to a notice of kind "open-refused": others hold the device.
+inline constexpr const char* heldByOthers = "held-by-others";
+
 /// What a notice is about: the environment and the cause. Nothing for one that nobody needs to be
 /// told of.
 std::optional<std::string> subjectOf(const Notice& notice);

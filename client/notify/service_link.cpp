@@ -41,10 +41,10 @@ bool ServiceLink::wait(int descriptor) {
         const auto first = client_->nextNotice(descriptor);
         if (!first)
             return true;
-        heard_(*first);
+        hear(*first);
         // What has arrived by now belongs to one burst, however late this process looks.
         for (const Notice& notice : client_->takeNotices())
-            heard_(notice);
+            hear(notice);
     } catch (const Error& error) {
         client_.reset();
         if (!std::exchange(isLost_, true))
@@ -53,6 +53,21 @@ bool ServiceLink::wait(int descriptor) {
         retry_.start(backoff_.next());
     }
     return true;
+}
+
+// The advice depends on who holds the GPU now.
+void ServiceLink::hear(Notice notice) {
+    const auto device = notice.details.find("device");
+    if (notice.kind == "open-refused" && device != notice.details.end()) {
+        try {
+            for (const Attachment& attachment : client_->attachments()) {
+                if (std::to_string(attachment.device) == device->second)
+                    notice.details[heldByOthers] = "yes";
+            }
+        } catch (const Error&) { // NOLINT(bugprone-empty-catch): the usual advice is given then
+        }
+    }
+    heard_(notice);
 }
 
 } // namespace genv::notify

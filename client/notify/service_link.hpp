@@ -26,6 +26,8 @@ class ServiceLink {
     bool wait(int descriptor);
 
   private:
+    void hear(Notice notice);
+
     std::function<void(const Notice&)> heard_;
     std::optional<Client> client_;
     Backoff backoff_;

@@ -180,5 +180,52 @@ TEST(Conversions, KnowTheLimitThatIsNone) {
     EXPECT_EQ(limits.at("b").used, 2U);
 }
 
+TEST(Conversions, ReadIsolation) {
+    using Indices = std::vector<std::uint32_t>;
+    Dictionary properties{
+        {"mode", variant(std::string("none"))}, {"wanted", variant(std::string("user"))},
+        {"suspended", variant(true)},           {"trouble", variant(std::string("no gate"))},
+        {"guarded", variant(Indices{0, 2})},    {"unguarded", variant(Indices{1})},
+        {"open", variant(Indices{2})},          {"docker-user", variant(true)}};
+    const IsolationState state = toIsolation(properties);
+    EXPECT_EQ(state.mode, "none");
+    EXPECT_EQ(state.wanted, "user");
+    EXPECT_TRUE(state.suspended);
+    EXPECT_EQ(state.trouble, "no gate");
+    EXPECT_EQ(state.guarded, (Indices{0, 2}));
+    EXPECT_EQ(state.unguarded, (Indices{1}));
+    EXPECT_EQ(state.open, (Indices{2}));
+    EXPECT_TRUE(state.dockerUser);
+    properties.erase("guarded");
+    EXPECT_THROW(toIsolation(properties), sdbus::Error);
+}
+
+TEST(Conversions, ReadRefusedOpens) {
+    constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    BusRefusedOpens rows;
+    rows.emplace_back(1001U, 3U, "195:3", 7U, 9U, 4321U, "python3");
+    rows.emplace_back(1002U, none, "195:9", 1U, 8U, 5U, "sh");
+    const auto refusals = toRefusedOpens(rows);
+    ASSERT_EQ(refusals.size(), 2U);
+    EXPECT_EQ(refusals[0].uid, 1001U);
+    EXPECT_EQ(refusals[0].device, 3U);
+    EXPECT_EQ(refusals[0].node, "195:3");
+    EXPECT_EQ(refusals[0].count, 7U);
+    EXPECT_EQ(refusals[0].last, toTime(9));
+    EXPECT_EQ(refusals[0].pid, 4321U);
+    EXPECT_EQ(refusals[0].command, "python3");
+    EXPECT_EQ(refusals[1].device, std::nullopt);
+}
+
+TEST(Conversions, CountRefusedOpensWhereTheServiceDoes) {
+    Dictionary counted = deviceProperties(1);
+    counted["RefusedOpens"] = variant(std::uint64_t{4});
+    const ManagedObjects objects{{sdbus::ObjectPath("/dev/genv/Manager/device/0"),
+                                  {{DeviceProxy::INTERFACE_NAME, deviceProperties(0)}}},
+                                 {sdbus::ObjectPath("/dev/genv/Manager/device/1"),
+                                  {{DeviceProxy::INTERFACE_NAME, counted}}}};
+    EXPECT_EQ(toRefusedOpenCounts(objects), (std::map<std::uint32_t, std::uint64_t>{{1, 4}}));
+}
+
 } // namespace
 } // namespace genv::client

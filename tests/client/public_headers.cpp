@@ -4,6 +4,7 @@
 #include "genv/client.hpp"
 #include "genv/error.hpp"
 #include "genv/export.hpp"
+#include "genv/isolation.hpp"
 #include "genv/lock.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
@@ -27,6 +28,9 @@ static_assert(sizeof(genv::ServiceStatus) == 40);
 static_assert(sizeof(genv::Notice) == 112);
 static_assert(sizeof(genv::QueueEntry) == 56);
 static_assert(sizeof(genv::Event) == 264);
+static_assert(sizeof(genv::IsolationState) == 184);
+static_assert(sizeof(genv::RefusedOpen) == 104);
+static_assert(sizeof(genv::OverviewWithRefusals) == 96);
 static_assert(sizeof(genv::ActivateOptions) == 16);
 static_assert(sizeof(genv::AttachOptions) == 16);
 static_assert(sizeof(genv::EnforceOptions) == 16);

@@ -15,19 +15,26 @@ const std::vector<Device> withInstances{
     {0, "GPU-a", "A", 1}, {1, "MIG-b", "A", 1}, {2, "MIG-c", "A", 1}};
 
 TEST(VisibleDevices, AreTheIndicesInOrder) {
-    EXPECT_EQ(visibleDevices(gpus, {10, 1, 0}), "0,1,10");
-    EXPECT_EQ(visibleDevices(gpus, {1}), "1");
+    EXPECT_EQ(visibleDevices(gpus, {10, 1, 0}, false), "0,1,10");
+    EXPECT_EQ(visibleDevices(gpus, {1}, false), "1");
 }
 
 TEST(VisibleDevices, HideAllGpusFromADetachedEnvironment) {
-    EXPECT_EQ(visibleDevices(gpus, {}), "-1");
-    EXPECT_EQ(visibleDevices(withInstances, {}), "-1");
+    EXPECT_EQ(visibleDevices(gpus, {}, false), "-1");
+    EXPECT_EQ(visibleDevices(withInstances, {}, false), "-1");
 }
 
 TEST(VisibleDevices, AreUuidsWhereAnyDeviceIsAMigInstance) {
-    EXPECT_EQ(visibleDevices(withInstances, {2, 1}), "MIG-b,MIG-c");
-    EXPECT_EQ(visibleDevices(withInstances, {0}), "GPU-a");
-    EXPECT_EQ(visibleDevices(withInstances, {7}), "-1") << "a device that vanished meanwhile";
+    EXPECT_EQ(visibleDevices(withInstances, {2, 1}, false), "MIG-b,MIG-c");
+    EXPECT_EQ(visibleDevices(withInstances, {0}, false), "GPU-a");
+    EXPECT_EQ(visibleDevices(withInstances, {7}, false), "-1")
+        << "a device that vanished meanwhile";
+}
+
+TEST(VisibleDevices, AreUuidsInTheOrderOfTheIndicesUnderIsolation) {
+    EXPECT_EQ(visibleDevices(gpus, {10, 0}, true), "GPU-a,GPU-c");
+    EXPECT_EQ(visibleDevices(gpus, {}, true), "-1");
+    EXPECT_EQ(visibleDevices(gpus, {7}, true), "-1") << "a device that vanished meanwhile";
 }
 
 TEST(EnvironmentVariables, CarryTheEnvironment) {

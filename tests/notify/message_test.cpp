@@ -135,6 +135,11 @@ TEST(Message, SaysTheOtherKinds) {
                             {"reason", "rule:non-env-processes"}},
                            "")),
               "Process 9 (python3) on GPU 0 was ended by the rule non-env-processes.");
+    EXPECT_EQ(
+        first(notice("open-refused",
+                     {{"device", "1"}, {"pid", "9"}, {"command", "python3"}, {"count", "2"}}, "")),
+        "Process 9 (python3) was refused GPU 1, which you do not hold; \"genv attach --index 1\" "
+        "attaches it.");
     EXPECT_FALSE(subjectOf(notice("something-new", {})));
 }
 
@@ -150,6 +155,20 @@ TEST(Message, AdvisesOnTheRuleThatActed) {
               "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" takes another.");
     EXPECT_EQ(hint("env-memory"), "Use less GPU memory, or take a larger share with --gpu-memory.");
     EXPECT_EQ(hint("max-processes-per-user"), "\"genvctl limits\" shows your limits.");
+}
+
+TEST(Message, SaysHowToGetAGpuThatTheKernelRefused) {
+    Notice refused = notice("open-refused", {{"device", "1"}, {"pid", "9"}, {"command", "sh"}}, "");
+    EXPECT_EQ(messageOf({refused}).title, "You do not hold GPU 1");
+    EXPECT_EQ(messageOf({refused}).sentences,
+              std::vector<std::string>{"Process 9 (sh) was refused GPU 1, which you do not hold; "
+                                       "\"genv attach --index 1\" attaches it."});
+    Notice held = refused;
+    held.details["device"] = "2";
+    held.details[heldByOthers] = "yes";
+    EXPECT_EQ(messageOf({refused, held}).sentences.back(),
+              "Process 9 (sh) was refused GPU 2, which you do not hold; others hold it: "
+              "\"genv attach --index 2 --wait\" waits for it.");
 }
 
 TEST(Message, SaysWhichGpusOthersStillUse) {

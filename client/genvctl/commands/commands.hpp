@@ -28,6 +28,7 @@ void addEnforce(CLI::App& app, Context& context);
 void addUsage(CLI::App& app, Context& context);
 void addTerminate(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
+void addIsolation(CLI::App& app, Context& context);
 void addLimits(CLI::App& app, Context& context);
 void addPolicy(CLI::App& app, Context& context);
 void addMonitor(CLI::App& app, Context& context);

@@ -126,8 +126,8 @@ std::string detailsText(const HistoryEvent& event) {
     if (event.kind == "refused")
         return refusalText(event);
     const std::string text = fieldsText(event);
-    const bool isSentence =
-        event.kind == "rule-warning" || event.kind == "policy-changed" || text.empty();
+    const bool isSentence = event.kind == "rule-warning" || event.kind == "policy-changed" ||
+                            event.kind == "open-refused" || text.empty();
     return isSentence && !event.message.empty() ? event.message : text;
 }
 

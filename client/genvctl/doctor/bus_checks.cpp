@@ -2,11 +2,11 @@
 // The checks that ask the bus: the bus itself, the service, polkit, the exporter and the versions.
 #include "client/genvctl/doctor/checks.hpp"
 #include "client/genvctl/doctor/system_bus.hpp"
+#include "client/genvctl/doctor/units.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -16,45 +16,12 @@ namespace {
 
 using enum Verdict;
 
-constexpr BusObject manager{dbus::contract::busName, dbus::contract::managerPath,
-                            "dev.genv.Manager"};
 constexpr BusObject polkit{"org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority",
                            "org.freedesktop.PolicyKit1.Authority"};
-constexpr const char* systemd = "org.freedesktop.systemd1";
 constexpr const char* servicePath = "/org/freedesktop/systemd1/unit/genvd_2eservice";
 constexpr const char* exporterPath = "/org/freedesktop/systemd1/unit/genv_2dmonitor_2eservice";
-constexpr const char* unitInterface = "org.freedesktop.systemd1.Unit";
-constexpr const char* serviceInterface = "org.freedesktop.systemd1.Service";
 // Exit status of a service whose configuration is wrong.
 constexpr std::int32_t exitConfiguration = 78;
-
-/// A unit as systemd has it.
-struct Unit {
-    std::string load;   ///< "loaded", "not-found", "masked"
-    std::string active; ///< "active", "failed", "inactive", ...
-    std::string file;   ///< "enabled", "disabled", ...
-    std::string why;    ///< of a failure
-    std::int32_t status = 0;
-};
-
-// Nothing where no systemd is on this bus.
-std::optional<Unit> unitAt(const SystemBus& bus, const char* path) {
-    if (!bus.hasOwner(systemd))
-        return std::nullopt;
-    const BusObject unit{systemd, path, unitInterface};
-    const BusObject service{systemd, path, serviceInterface};
-    Unit found;
-    found.load = bus.text(unit, "LoadState");
-    found.active = bus.text(unit, "ActiveState");
-    found.file = bus.text(unit, "UnitFileState");
-    if (found.active != "failed")
-        return found;
-    found.status = bus.number(service, "ExecMainStatus");
-    found.why = bus.text(service, "StatusText");
-    if (found.why.empty())
-        found.why = fmt::format("{}, status {}", bus.text(service, "Result"), found.status);
-    return found;
-}
 
 Finding ofStoppedService(const SystemBus& bus) {
     const auto unit = unitAt(bus, servicePath);

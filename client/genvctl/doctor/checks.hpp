@@ -17,6 +17,7 @@ Finding checkBus(const Places& places);
 Finding checkService(const Places& places);
 Finding checkPolkit(const Places& places);
 Finding checkConfiguration(const Places& places);
+Finding checkIsolation(const Places& places);
 Finding checkGenv1(const Places& places);
 Finding checkShell(const Places& places);
 Finding checkExporter(const Places& places);
@@ -34,6 +35,7 @@ inline constexpr std::array allChecks{
     Check{"service", checkService},
     Check{"polkit", checkPolkit},
     Check{"configuration", checkConfiguration},
+    Check{"isolation", checkIsolation},
     Check{"genv-1", checkGenv1},
     Check{"shell", checkShell},
     Check{"exporter", checkExporter},

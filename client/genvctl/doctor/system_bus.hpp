@@ -3,6 +3,8 @@
 // unless it says so.
 #pragma once
 
+#include "dbus/contract/names.hpp"
+
 #include <systemd/sd-bus.h>
 
 #include <cstdint>
@@ -37,6 +39,10 @@ struct BusObject {
     const char* path;
     const char* interface;
 };
+
+/// The service's.
+inline constexpr BusObject manager{dbus::contract::busName, dbus::contract::managerPath,
+                                   "dev.genv.Manager"};
 
 class SystemBus {
   public:

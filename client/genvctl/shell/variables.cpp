@@ -89,25 +89,36 @@ Variable stampVariable(const Environment& environment) {
     return {"GENV_ENVIRONMENT_CREATED", client::stampOf(environment.created)};
 }
 
+namespace {
+
+bool hasInstances(const std::vector<Device>& machine) {
+    return std::any_of(machine.begin(), machine.end(),
+                       [](const Device& device) { return core::isInstanceUuid(device.uuid); });
+}
+
+} // namespace
+
 std::string visibleDevices(const std::vector<Device>& machine,
-                           const std::vector<std::uint32_t>& attached) {
-    const bool hasInstances = std::any_of(machine.begin(), machine.end(), [](const Device& device) {
-        return core::isInstanceUuid(device.uuid);
-    });
+                           const std::vector<std::uint32_t>& attached, bool isIsolated) {
+    const bool namesUuids = isIsolated || hasInstances(machine);
     std::vector<core::VisibleDevice> visible;
     for (const std::uint32_t index : attached) {
         const auto device = std::find_if(machine.begin(), machine.end(),
                                          [&](const Device& d) { return d.index == index; });
         if (device != machine.end())
             visible.push_back({index, device->uuid});
-        else if (!hasInstances)
+        else if (!namesUuids)
             visible.push_back({index, {}});
     }
-    return core::visibleDevices(std::move(visible), hasInstances);
+    return core::visibleDevices(std::move(visible), namesUuids);
 }
 
 std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached) {
-    return visibleDevices(attached.empty() ? std::vector<Device>{} : client.devices(), attached);
+    if (attached.empty())
+        return visibleDevices({}, {}, false);
+    const std::vector<Device> machine = client.devices();
+    const bool isIsolated = !hasInstances(machine) && client.isolationMode() != "none";
+    return visibleDevices(machine, attached, isIsolated);
 }
 
 std::vector<Variable> configurationVariables(const Configuration& configuration) {

@@ -34,6 +34,7 @@ from genv.errors import (
     StorageFailed,
     Timeout,
 )
+from genv.guarding import Isolation, RefusedOpen, isolation, refused_opens
 from genv.listening import (
     Attached,
     Detached,
@@ -72,6 +73,7 @@ __all__ = [
     "Failed",
     "InteractiveAuthorizationRequired",
     "InvalidArgs",
+    "Isolation",
     "JSONDecoder",
     "JSONEncoder",
     "LimitsExceeded",
@@ -88,6 +90,7 @@ __all__ = [
     "Processes",
     "QueueChanged",
     "QuotaExceeded",
+    "RefusedOpen",
     "Report",
     "ServiceEnded",
     "ServiceStarted",
@@ -101,6 +104,8 @@ __all__ = [
     "entities",
     "errors",
     "events",
+    "isolation",
+    "refused_opens",
     "sdk",
     "snapshot",
 ]

@@ -43,6 +43,8 @@ ACTIVATE = Method(MANAGER, "Activate", "a{sv}", "so")
 LIST_ENVIRONMENTS = Method(MANAGER, "ListEnvironments", "", "a(susstauo)")
 LIST_DEVICES = Method(MANAGER, "ListDevices", "", "a(ussto)")
 SNAPSHOT = Method(MANAGER, "Snapshot", "", "s")
+DESCRIBE_ISOLATION = Method(MANAGER, "DescribeIsolation", "", "a{sv}")
+LIST_REFUSED_OPENS = Method(MANAGER, "ListRefusedOpens", "a{sv}", "a(uusttus)")
 
 ATTACH = Method(ENVIRONMENT, "Attach", "a{sv}", "au")
 DETACH = Method(ENVIRONMENT, "Detach", "au", "au")
@@ -70,6 +72,10 @@ ENVIRONMENT_PROPERTIES: Dict[str, str] = {
     "GpuMemory": "t",
     "Devices": "au",
 }
+
+#: The mode of isolation that is in force, a property of the manager; and the mode where it is not.
+ISOLATION = "Isolation"
+NO_ISOLATION = "none"
 
 #: The signals of the manager that are told as events, with their signatures.
 SIGNALS: Dict[str, str] = {

@@ -12,7 +12,17 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 from genv import contract, memory
 from genv.connection import Connection
 from genv.entities import Env
-from genv.errors import UNKNOWN_OBJECT, Error, Failed, InvalidArgs, LimitsExceeded, NoSuchEnvironment, NoSuchProcess
+from genv.errors import (
+    UNKNOWN_METHOD,
+    UNKNOWN_OBJECT,
+    UNKNOWN_PROPERTY,
+    Error,
+    Failed,
+    InvalidArgs,
+    LimitsExceeded,
+    NoSuchEnvironment,
+    NoSuchProcess,
+)
 
 #: A value with its signature, as an option of a call is sent.
 Variant = Tuple[str, Any]
@@ -150,14 +160,26 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
     )
 
 
+def isolation_mode(connection: Connection) -> str:
+    """The mode of isolation that is in force; "none" also from a service of an earlier version, which has no isolation."""
+    try:
+        (value,) = connection.call(contract.MANAGER_PATH, contract.GET, contract.MANAGER, contract.ISOLATION)
+    except Error as error:
+        if error.name in (UNKNOWN_PROPERTY, UNKNOWN_METHOD):
+            return contract.NO_ISOLATION
+        raise
+    return str(value[1])
+
+
 def visible_devices(connection: Connection, attached: Sequence[int]) -> str:
-    """The value of CUDA_VISIBLE_DEVICES: the attached indices, or UUIDs on a machine with MIG instances, whose indices
-    CUDA does not know; "-1" when nothing is attached, which hides every device."""
+    """The value of CUDA_VISIBLE_DEVICES: the attached indices, or UUIDs while isolation is in force and on a machine with
+    MIG instances, where CUDA has other indices; "-1" when nothing is attached, which hides every device."""
     if not attached:
         return "-1"
     (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_DEVICES)
     uuids: Dict[int, str] = {row[0]: row[1] for row in rows}
-    if not any(uuid.startswith("MIG-") for uuid in uuids.values()):
+    has_instances = any(uuid.startswith("MIG-") for uuid in uuids.values())
+    if not has_instances and isolation_mode(connection) == contract.NO_ISOLATION:
         return ",".join(str(index) for index in sorted(attached))
     return ",".join(uuids[index] for index in sorted(attached) if index in uuids) or "-1"
 

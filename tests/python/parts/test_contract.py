@@ -50,6 +50,8 @@ class TestContract:
     def test_properties_have_the_types_of_the_xml(self):
         properties = {each.get("name"): each.get("type") for each in interface(contract.ENVIRONMENT).iter("property")}
         assert contract.ENVIRONMENT_PROPERTIES.items() <= properties.items()
+        manager = {each.get("name"): each.get("type") for each in interface(contract.MANAGER).iter("property")}
+        assert manager[contract.ISOLATION] == "s"
 
     def test_names_and_paths_are_those_of_the_service(self):
         assert contract.BUS_NAME == NAMES["busName"]

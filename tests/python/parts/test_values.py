@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import genv
-from genv import address, connection, contract, memory, project, service, waiting, wire
+from genv import address, connection, contract, errors, memory, project, service, waiting, wire
 
 
 class TestMemory:
@@ -122,23 +122,41 @@ class TestAddresses:
 
 class TestVisibleDevices:
     class Machine:
-        """A connection to a machine with these UUIDs."""
+        """A connection to a machine with these UUIDs. Without a mode its service is an old one."""
 
-        def __init__(self, *uuids):
-            self.uuids = uuids
+        def __init__(self, *uuids, mode=None):
+            self.uuids, self.mode, self.calls = uuids, mode, 0
 
-        def call(self, path, method):
-            assert (path, method) == (contract.MANAGER_PATH, contract.LIST_DEVICES)
+        def call(self, path, method, *arguments):
+            assert path == contract.MANAGER_PATH
+            self.calls += 1
+            if method == contract.GET:
+                assert arguments == (contract.MANAGER, contract.ISOLATION)
+                if self.mode is None:
+                    raise errors.error_for(errors.UNKNOWN_PROPERTY, "there is no such property")
+                return (("s", self.mode),)
+            assert method == contract.LIST_DEVICES
             return ([(index, uuid, "model", 1, "/path") for index, uuid in enumerate(self.uuids)],)
 
     def test_indices_or_uuids_where_any_gpu_is_in_mig_mode(self):
         gpus = self.Machine("GPU-a", "GPU-b", "GPU-c")
         assert service.visible_devices(gpus, [2, 0]) == "0,2"
-        assert service.visible_devices(gpus, []) == "-1"
         mixed = self.Machine("GPU-a", "MIG-b", "MIG-c")
         assert service.visible_devices(mixed, [0]) == "GPU-a"
         assert service.visible_devices(mixed, [2, 1]) == "MIG-b,MIG-c"
         assert service.visible_devices(mixed, [7]) == "-1"
+
+    def test_uuids_while_isolation_is_in_force(self):
+        for mode in ("watch", "user", "one of a later version"):
+            assert service.visible_devices(self.Machine("GPU-a", "GPU-b", "GPU-c", mode=mode), [2, 0]) == "GPU-a,GPU-c"
+        assert service.visible_devices(self.Machine("GPU-a", "GPU-b", mode="none"), [1]) == "1"
+
+    def test_nothing_attached_takes_no_call_and_devices_take_two(self):
+        gpus = self.Machine("GPU-a", mode="user")
+        assert service.visible_devices(gpus, []) == "-1"
+        assert gpus.calls == 0
+        service.visible_devices(gpus, [0])
+        assert gpus.calls == 2
 
 
 class TestTimes:

@@ -6,6 +6,7 @@
 
 #include "genv/error.hpp"
 #include "genv/export.hpp"
+#include "genv/isolation.hpp"
 #include "genv/lock.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
@@ -70,6 +71,8 @@ class GENV_EXPORT Client {
     /// Every device and every environment with everything that is known of them, in one call, which
     /// does not start a service that is not running.
     Overview overview();
+    /// The same with how often each device was refused to users who do not hold it.
+    OverviewWithRefusals overviewWithRefusals();
     /// Everything at once as JSON.
     std::string snapshot();
     ServiceStatus status();
@@ -77,6 +80,15 @@ class GENV_EXPORT Client {
     std::map<std::string, Limit> limits(std::uint32_t uid);
     /// The names of the users with limits of their own in genvd.conf.
     std::vector<std::string> limitedUsers();
+    /// The mode of isolation that is in force: "none", "watch" or "user". In another mode than
+    /// "none" CUDA_VISIBLE_DEVICES must carry UUIDs, since CUDA counts the devices that it can
+    /// open.
+    std::string isolationMode();
+    /// The mode that is in force, the one that is configured, and why they differ.
+    IsolationState isolation();
+    /// How often the kernel refused devices to the caller, the last first; with `all` to everybody,
+    /// which needs an administrator's consent.
+    std::vector<RefusedOpen> refusedOpens(bool all = false);
 
     /// Gives what has happened to the function, oldest first, in as many calls as it takes. One's
     /// own is free; others' needs an administrator's consent. Throws Error
@@ -111,6 +123,10 @@ class GENV_EXPORT Client {
     void terminateProcess(std::uint32_t pid);
     /// Makes the service read its configuration again.
     void reload();
+    /// Suspends isolation, so that the kernel refuses nothing until the machine starts again, or
+    /// resumes it. Throws Error org.freedesktop.DBus.Error.NotSupported where isolation is not
+    /// configured or its program is not loaded.
+    void suspendIsolation(bool suspended);
 
     /// Runs one cycle of rules and returns what it found and did. Throws Error dev.genv.Error.Busy
     /// while another enforcement is running. A dry run is free for everybody.

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// isolation: shows whether the kernel refuses GPUs to users who do not hold them, lists the
+// refusals, and switches isolation for an administrator.
+#include "client/genvctl/reports/isolation.hpp"
+
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+#include <pwd.h>
+
+#include <map>
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+void showIsolation(Context& context) {
+    const IsolationState state = context.client().isolation();
+    if (!context.printJson(isolationJson(state)))
+        print(isolationText(state));
+    if (!isAsWanted(state))
+        throw Failure(ExitStatus::Failed, ""); // said above
+}
+
+void suspendIsolation(Context& context) {
+    context.authorised([](Client& client) { client.suspendIsolation(true); });
+    const IsolationState state = context.client().isolation();
+    if (!context.printJson(isolationJson(state)))
+        print(isolationSentence(state) + '\n');
+}
+
+void resumeIsolation(Context& context) {
+    context.authorised([](Client& client) { client.suspendIsolation(false); });
+    const IsolationState state = context.client().isolation();
+    if (!context.printJson(isolationJson(state)))
+        print(isolationSentence(state) + '\n');
+    if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
+        throw Failure(ExitStatus::Failed, trouble.what, trouble.advice);
+}
+
+// This machine does not know the names of another machine's users: the environments there do.
+UserNames userNames(Context& context) {
+    std::map<std::uint32_t, std::string> users;
+    if (context.options.host) {
+        for (const EnvironmentEntry& entry : context.client().environments())
+            users.emplace(entry.uid, entry.user);
+    }
+    return [users, isHere = !context.options.host](std::uint32_t uid) {
+        if (const auto found = users.find(uid); found != users.end())
+            return found->second;
+        const passwd* person = isHere ? getpwuid(uid) : nullptr;
+        return person != nullptr ? std::string(person->pw_name) : std::to_string(uid);
+    };
+}
+
+void showRefusals(Context& context, const ListingOptions& options, bool all) {
+    const bool everybody = all || context.uid() == 0;
+    const auto refused =
+        context.authorised([&](Client& client) { return client.refusedOpens(everybody); });
+    const UserNames user = userNames(context);
+    if (!context.printJson(refusalJson(refused, user)))
+        options.print(context,
+                      refusalTable(refused, user, [&](Time time) { return options.time(time); }));
+}
+
+void addIsolationStatus(CLI::App& isolation, Context& context) {
+    CLI::App* command =
+        isolation.add_subcommand("status", "Show whether the kernel guards the GPUs");
+    command->footer(
+        "Exit status 0 where the kernel does what Isolation= in genvd.conf asks for, also\n"
+        "where that is nothing; 1 where it does not, or only in part.");
+    command->callback([&context] { context.command = [&context] { showIsolation(context); }; });
+}
+
+void addIsolationSwitch(CLI::App& isolation, Context& context) {
+    isolation.add_subcommand("on", "Let the kernel guard the GPUs again")->callback([&context] {
+        context.command = [&context] { resumeIsolation(context); };
+    });
+    isolation.add_subcommand("off", "Let everybody open every GPU until the next boot")
+        ->callback([&context] { context.command = [&context] { suspendIsolation(context); }; });
+}
+
+void addIsolationRefusals(CLI::App& isolation, Context& context) {
+    CLI::App* command =
+        isolation.add_subcommand("refusals", "Show which GPUs the kernel refused to you");
+    const auto options = std::make_shared<ListingOptions>();
+    const auto all = std::make_shared<bool>(false);
+    options->addTo(*command);
+    command->add_flag("--all", *all, "Show the refusals of all users [default for root]");
+    command->footer("TIMES counts since the machine started. With Isolation=watch the kernel only "
+                    "counts.");
+    command->callback([&context, options, all] {
+        context.command = [&context, options, all] { showRefusals(context, *options, *all); };
+    });
+}
+
+} // namespace
+
+void addIsolation(CLI::App& app, Context& context) {
+    CLI::App* isolation =
+        app.add_subcommand("isolation", "Show and switch the kernel's guard before the GPUs");
+    isolation->require_subcommand(1);
+    addIsolationStatus(*isolation, context);
+    addIsolationSwitch(*isolation, context);
+    addIsolationRefusals(*isolation, context);
+    isolation->footer(
+        "genvd.conf switches isolation on for good: Isolation=watch or Isolation=user.");
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The check whether the kernel does what Isolation= in genvd.conf asks for.
+#include "client/genvctl/doctor/checks.hpp"
+#include "client/genvctl/doctor/system_bus.hpp"
+#include "client/genvctl/doctor/units.hpp"
+#include "client/genvctl/reports/isolation.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace genv::ctl::doctor {
+
+namespace {
+
+using enum Verdict;
+
+constexpr const char* loaderPath = "/org/freedesktop/systemd1/unit/genv_2disolation_2eservice";
+constexpr const char* unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod";
+constexpr std::string_view none = "none";
+
+std::string text(sd_bus_message* message) {
+    const char* value = "";
+    sd_bus_message_read(message, "v", "s", &value);
+    return value;
+}
+
+std::vector<std::uint32_t> numbers(sd_bus_message* message) {
+    std::vector<std::uint32_t> values;
+    sd_bus_message_enter_container(message, 'v', "au");
+    sd_bus_message_enter_container(message, 'a', "u");
+    for (std::uint32_t value = 0; sd_bus_message_read(message, "u", &value) > 0;)
+        values.push_back(value);
+    sd_bus_message_exit_container(message);
+    sd_bus_message_exit_container(message);
+    return values;
+}
+
+void readEntry(sd_bus_message* message, IsolationState& state) {
+    const char* name = "";
+    sd_bus_message_read(message, "s", &name);
+    const std::string_view key = name;
+    if (key == "mode")
+        state.mode = text(message);
+    else if (key == "wanted")
+        state.wanted = text(message);
+    else if (key == "trouble")
+        state.trouble = text(message);
+    else if (key == "unguarded")
+        state.unguarded = numbers(message);
+    else if (int suspended = 0;
+             key == "suspended" && sd_bus_message_read(message, "v", "b", &suspended) >= 0)
+        state.suspended = suspended != 0;
+    else
+        sd_bus_message_skip(message, "v");
+}
+
+IsolationState isolationOf(const SystemBus& bus) {
+    const auto reply = bus.call(manager, "DescribeIsolation");
+    IsolationState state;
+    sd_bus_message_enter_container(reply.get(), 'a', "{sv}");
+    while (sd_bus_message_enter_container(reply.get(), 'e', "sv") > 0) {
+        readEntry(reply.get(), state);
+        sd_bus_message_exit_container(reply.get());
+    }
+    return state;
+}
+
+Finding ofState(const IsolationState& state) {
+    if (state.wanted == none)
+        return {Ok, "not configured: every user can open every GPU", ""};
+    if (state.suspended)
+        return {Warning, isolationSentence(state), "As root: genvctl isolation on"};
+    if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
+        return {Problem,
+                state.mode == none
+                    ? fmt::format("Isolation={} is not in force: {}", state.wanted, trouble.what)
+                    : trouble.what,
+                trouble.advice};
+    return {Ok, isolationSentence(state), ""};
+}
+
+} // namespace
+
+Finding checkIsolation(const Places& /*places*/) {
+    const SystemBus bus;
+    if (const auto loader = unitAt(bus, loaderPath); loader && loader->active == "failed")
+        return {Problem, "genv-isolation.service has failed: " + loader->why,
+                "As root: \"journalctl -u genv-isolation\" says why; then systemctl restart "
+                "genv-isolation"};
+    if (!bus.hasOwner(dbus::contract::busName))
+        return {Ok, "genvd is not running", ""};
+    try {
+        return ofState(isolationOf(bus));
+    } catch (const CallFailed& error) {
+        if (error.name() == unknownMethod)
+            return {Ok, "the running genvd has no isolation", ""};
+        throw;
+    }
+}
+
+} // namespace genv::ctl::doctor
