@@ -3,16 +3,19 @@
 // program, so that signals, output and exit status are that one's; what it refuses itself ends with
 // 125, as both engines end when they fail themselves.
 #include "genv/client.hpp"
+#include "genv/isolation.hpp"
 #include "shims/docker/rewrite.hpp"
 #include "shims/printable.hpp"
 #include "shims/real_program.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 
 namespace {
 
@@ -46,6 +49,20 @@ genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environm
                     "Nothing was started. Containers without GPUs need no service.");
     } catch (const genv::Error& error) {
         throw noGpu(environment, printable(error.what()), another);
+    }
+}
+
+// Whom an administrator wants containers with GPUs to run as. Where that cannot be asked, the
+// devices cannot either, and that refuses the command.
+std::optional<std::string> containerUser() {
+    try {
+        genv::Client client;
+        const genv::IsolationState isolation = client.isolation();
+        if (isolation.mode == "none" || !isolation.dockerUser)
+            return std::nullopt;
+        return fmt::format("{}:{}", getuid(), getgid());
+    } catch (const genv::Error&) {
+        return std::nullopt;
     }
 }
 
@@ -84,7 +101,8 @@ int main(int argc, char** argv) {
         rewritten = genv::shims::rewrite(
             arguments,
             {name == "docker" ? genv::shims::Engine::Docker : genv::shims::Engine::Podman,
-             environment->id, [&] { return attachedDevices(*environment); }, namesEnvironment});
+             environment->id, [&] { return attachedDevices(*environment); }, namesEnvironment,
+             containerUser});
     } catch (const Refusal& refusal) {
         fmt::print(stderr, "genv: {}\n{}\n", refusal.what(), refusal.hint());
         return refused;

@@ -83,6 +83,7 @@ class Rewriter {
         append(0, command_.begin);
         // First of all options: one that the person gave and that is not seen here goes before it.
         appendVariables();
+        appendUser();
         std::size_t done = command_.begin;
         for (const GivenOption& option : given_.options) {
             append(done, option.first);
@@ -164,6 +165,21 @@ class Rewriter {
                 }))
                 result_.insert(result_.end(), {"-e", variable});
         }
+    }
+
+    // Root in a container of docker's daemon is root on the machine, whom the kernel refuses
+    // nothing.
+    void appendUser() {
+        const bool asksForGpus =
+            command_.makesContainer && where_.engine == Engine::Docker && where_.user &&
+            isGiven([](const GivenOption& option) {
+                return option.name == "gpus" || (option.name == "device" && isCdiGpu(option.value));
+            });
+        if (!asksForGpus ||
+            isGiven([](const GivenOption& option) { return option.name == "user"; }))
+            return;
+        if (const auto user = where_.user())
+            result_.insert(result_.end(), {"--user", *user});
     }
 
     template <typename Condition>

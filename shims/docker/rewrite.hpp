@@ -14,6 +14,7 @@
 #include "shims/docker/gpu_request.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace genv::shims {
@@ -28,6 +29,9 @@ struct Surroundings {
     std::function<View()> devices;
     /// Whether a file of variables (--env-file) has GENV_ENVIRONMENT_ID.
     std::function<bool(const std::string& file)> namesEnvironment;
+    /// Whom a container with GPUs is to run as (UID:GID) where the person names nobody; unset: as
+    /// the image says. Called only where docker is asked for GPUs.
+    std::function<std::optional<std::string>()> user{};
 };
 
 /// The arguments, without the program's name, as they are to be passed on. Throws Refusal, and

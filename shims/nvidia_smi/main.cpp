@@ -40,6 +40,11 @@ class Notes {
     std::set<std::string> said_;
 };
 
+std::string filterFile() {
+    std::string file = ownFolder() + "/libgenv-nvml-filter.so";
+    return access(file.c_str(), R_OK) == 0 ? file : std::string();
+}
+
 // What is to be seen, asked for again as the run goes on.
 class Sight {
   public:
@@ -84,6 +89,9 @@ class Sight {
         view_ = readView(client_, environment_);
         if (hasInstances(view_) && (listing_.empty() || view_.size() != listedFor_)) {
             listing_ = parseListing(outputOf(real_, {"-L"}));
+            // Under isolation it fails at the first GPU that this user may not open.
+            if (listing_.empty())
+                listing_ = parseListing(outputOf(real_, {"-L"}, filterFile()));
             listedFor_ = view_.size();
         }
         seen_ = Seen(view_, listing_);
@@ -113,11 +121,6 @@ void warnOfExcess(const Sight& sight) {
                        printable(sight.environment()), *used / mib, device.index,
                        *device.shareBytes / mib);
     }
-}
-
-std::string filterFile() {
-    std::string file = ownFolder() + "/libgenv-nvml-filter.so";
-    return access(file.c_str(), R_OK) == 0 ? file : std::string();
 }
 
 // Runs the real one for what is to be seen.

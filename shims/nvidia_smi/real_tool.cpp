@@ -81,6 +81,21 @@ sigset_t forwardedSignals() {
     return set;
 }
 
+// In a child, for the program that it becomes. The filter reports to the descriptor, if any.
+void setFilter(const std::string& filter, int report) {
+    const char* given = std::getenv("LD_AUDIT");
+    const std::string others = given == nullptr ? "" : given;
+    bool isThere = false;
+    for (const std::string_view library : split(others, ":"))
+        isThere = isThere || library == filter;
+    if (!isThere)
+        setenv("LD_AUDIT", (others.empty() ? filter : filter + ":" + others).c_str(), 1);
+    if (report < 0)
+        return;
+    setenv("GENV_NVML_FILTER_REPORT", std::to_string(report).c_str(), 1);
+    fcntl(report, F_SETFD, 0);
+}
+
 class Run {
   public:
     Run(const std::string& program, const std::vector<std::string>& arguments,
@@ -157,18 +172,6 @@ class Run {
         output_ = std::move(output.reading);
         report_ = std::move(report.reading);
         fcntl(report_.get(), F_SETFL, O_NONBLOCK);
-    }
-
-    static void setFilter(const std::string& filter, int report) {
-        const char* given = std::getenv("LD_AUDIT");
-        const std::string others = given == nullptr ? "" : given;
-        bool isThere = false;
-        for (const std::string_view library : split(others, ":"))
-            isThere = isThere || library == filter;
-        if (!isThere)
-            setenv("LD_AUDIT", (others.empty() ? filter : filter + ":" + others).c_str(), 1);
-        setenv("GENV_NVML_FILTER_REPORT", std::to_string(report).c_str(), 1);
-        fcntl(report, F_SETFD, 0);
     }
 
     void turn(LineStream* stream) {
@@ -266,7 +269,8 @@ class Run {
 
 } // namespace
 
-std::string outputOf(const std::string& program, const std::vector<std::string>& arguments) {
+std::string outputOf(const std::string& program, const std::vector<std::string>& arguments,
+                     const std::string& filter) {
     Pipe output = makePipe();
     const pid_t child = fork();
     if (child < 0)
@@ -276,6 +280,8 @@ std::string outputOf(const std::string& program, const std::vector<std::string>&
         dup2(nowhere, STDIN_FILENO);
         dup2(output.writing.get(), STDOUT_FILENO);
         dup2(nowhere, STDERR_FILENO);
+        if (!filter.empty())
+            setFilter(filter, -1);
         execute(program, arguments);
     }
     output.writing.close();

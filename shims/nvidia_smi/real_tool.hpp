@@ -11,8 +11,10 @@
 
 namespace genv::shims::nvidia_smi {
 
-/// What it prints, at most 4 MiB; empty where it fails. Its messages are thrown away.
-std::string outputOf(const std::string& program, const std::vector<std::string>& arguments);
+/// What it prints, at most 4 MiB; empty where it fails. Its messages are thrown away. With a filter
+/// it sees what that shows.
+std::string outputOf(const std::string& program, const std::vector<std::string>& arguments,
+                     const std::string& filter = {});
 
 /// What the filter told about a run.
 struct FilterReport {

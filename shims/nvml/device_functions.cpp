@@ -48,7 +48,8 @@ Return handleByIndex(unsigned index, Device* result) {
     });
 }
 
-// A handle that was found by something that only one device has, or by its place on a GPU.
+// A handle that was found by something that only one device has, or by its place on a GPU. Under
+// isolation the driver knows that there is another's device, and has no permission to open it.
 template <Symbol symbol, typename... Keys>
 Return visibleHandle(Device* result, Keys... keys) {
     return guarded([&] {
@@ -58,7 +59,7 @@ Return visibleHandle(Device* result, Keys... keys) {
         Device handle = nullptr;
         const Return answer = callReal<symbol>(keys..., &handle);
         if (answer != Return::Success)
-            return answer;
+            return answer == Return::NoPermission ? Return::NotFound : answer;
         if (!isVisible(*view, handle))
             return Return::NotFound;
         *result = handle;

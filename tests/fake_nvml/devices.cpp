@@ -2,6 +2,7 @@
 // NVML's functions that find devices and tell of them.
 #include "tests/fake_nvml/machine.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -45,14 +46,25 @@ PciAddress pciOf(Machine& m, unsigned index) {
     return {0, 0x10 + index, 0};
 }
 
+#ifndef FAKE_NVML_OLD
 Return count(const char* function, unsigned* result) {
     return call(function, [&](Machine& m) { *result = static_cast<unsigned>(m.gpus().size()); });
+}
+#endif
+
+// The first version counts what may be opened.
+Return countOpen(const char* function, unsigned* result) {
+    return call(function, [&](Machine& m) {
+        *result = static_cast<unsigned>(std::ranges::count_if(
+            m.gpus(), [&](const std::string& gpu) { return m.mayOpen(gpu); }));
+    });
 }
 
 Return handleByIndex(const char* function, unsigned index, nvml::Device* result) {
     return call(function, [&](Machine& m) {
         if (index >= m.gpus().size())
             throw Refusal{Return::InvalidArgument};
+        m.requireOpen(m.gpus()[index]);
         const nvml::Device handle = m.handleOf(m.gpus()[index]);
         m.find(handle); // refuses a lost one
         *result = handle;
@@ -63,6 +75,7 @@ Return handleByPciBusId(const char* function, const char* busId, nvml::Device* r
     return call(function, [&](Machine& m) {
         for (unsigned index = 0; index < m.gpus().size(); ++index) {
             if (pciOf(m, index) == parsePci(busId)) {
+                m.requireOpen(m.gpus()[index]);
                 *result = m.handleOf(m.gpus()[index]);
                 m.find(*result);
                 return;
@@ -123,7 +136,7 @@ Memory memoryOf(const FoundDevice& found) {
 } // namespace
 
 FAKE_NVML_EXPORT Return nvmlDeviceGetCount(unsigned* result) {
-    return count(__func__, result);
+    return countOpen(__func__, result);
 }
 
 FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByIndex(unsigned index, nvml::Device* device) {
@@ -143,6 +156,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByUUID(const char* uuid, nvml::Device
         }
         if (found == nullptr)
             throw Refusal{Return::NotFound};
+        m.requireOpen(found->gpu);
         m.find(found);
         *device = found;
     });

@@ -24,6 +24,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetHandleBySerial(const char* serial, nvml::De
     return call(__func__, [&](Machine& m) {
         for (const json& gpu : member(m.file(), "devices")) {
             if (gpu.value("serial", "") == serial) {
+                m.requireOpen(textOf(gpu["uuid"]));
                 *device = m.handleOf(textOf(gpu["uuid"]));
                 return;
             }
@@ -62,6 +63,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetHandleByUUIDV(const nvml::Uuid* uuid, nvml:
             throw Refusal{Return::NotSupported};
         for (const std::string& gpu : m.gpus()) {
             if (gpu == uuid->value.text) {
+                m.requireOpen(gpu);
                 *device = m.handleOf(gpu);
                 return;
             }

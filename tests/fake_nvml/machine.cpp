@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/fake_nvml/machine.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +81,7 @@ void Machine::init() {
         return;
     ++generation_;
     gpus_.clear();
+    opened_.clear();
     for (const json& gpu : member(file_, "devices"))
         gpus_.push_back(textOf(gpu["uuid"]));
 }
@@ -117,6 +120,24 @@ const json* Machine::findInstance(const std::string& gpu, const std::string& uui
             return &instance;
     }
     return nullptr;
+}
+
+bool Machine::mayOpen(const std::string& gpu) {
+    const json* values = findGpu(gpu);
+    if (values == nullptr || !values->contains("node") || opened_.contains(gpu))
+        return true;
+    const int node = ::open(textOf((*values)["node"]).c_str(), O_RDWR | O_CLOEXEC);
+    if (node < 0 && (errno == EPERM || errno == EACCES))
+        return false;
+    if (node >= 0)
+        ::close(node);
+    opened_.insert(gpu);
+    return true;
+}
+
+void Machine::requireOpen(const std::string& gpu) {
+    if (!mayOpen(gpu))
+        throw Refusal{Return::NoPermission};
 }
 
 nvml::Device Machine::handleOf(const std::string& gpu, const std::string& instance) {

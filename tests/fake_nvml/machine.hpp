@@ -11,7 +11,7 @@
 //  "xids": [{"id": 1, "device": "GPU-...", "xid": 79, "gi": 1, "ci": 0}],
 //  "devices": [
 //    {"uuid": "GPU-...", "name": "NVIDIA A100", "pci": "00000000:65:00.0", "minor": 0,
-//     "serial": "0324...",
+//     "node": "/dev/nvidia0", "serial": "0324...",
 //     "memory": {"total": 1000, "used": 10, "reserved": 1},
 //     "utilization": 93, "memory_utilization": 5, "temperature": 38, "fan": 30,
 //     "power": 250000, "power_limit": 400000, "pstate": 0, "persistence": true, "compute_mode": 0,
@@ -26,8 +26,11 @@
 // or one; 13 is "the driver behind the library does not know it", 3 "this device does not have it".
 // Members may be missing: what a device does not have is then not supported. "mig" puts a GPU into
 // MIG mode, null being a gap in the indices. Processes are of type compute (the default), graphics
-// or mps. Events of XIDs are told once to each event set that was made before their id first stood
-// in the file. A text may be an array of bytes, for what JSON cannot hold.
+// or mps. The node of a GPU is opened when its handle is asked for: a caller who may not open it
+// gets no handle but NVML_ERROR_NO_PERMISSION, though all GPUs are counted, but by the first
+// version of the count. A node without a driver is one that may be opened. Events of XIDs are told
+// once to each event set that was made before their id first stood in the file. A text may be an
+// array of bytes, for what JSON cannot hold.
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"
@@ -93,6 +96,11 @@ class Machine {
     [[nodiscard]] const json& file() const { return file_; }
     [[nodiscard]] std::uint64_t lastXid() const;
 
+    /// Whether this process could open the node of a GPU, now or since init().
+    bool mayOpen(const std::string& gpu);
+    /// The same; throws NoPermission.
+    void requireOpen(const std::string& gpu);
+
     nvml::Device handleOf(const std::string& gpu, const std::string& instance = {});
     /// What a handle points to. Throws what NVML answers for handles that are wrong, lost, or under
     /// a fault.
@@ -116,6 +124,7 @@ class Machine {
     unsigned users_ = 0;
     unsigned generation_ = 0;
     std::vector<std::string> gpus_;
+    std::set<std::string> opened_; // since init()
     std::deque<nvml::OpaqueDevice> handles_;
 };
 

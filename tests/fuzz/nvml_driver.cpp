@@ -107,7 +107,7 @@ GENV_FUZZ_TARGET(nvml_driver) {
     std::vector<service::NvmlAnswer> answers;
     {
         const WithoutStandardError quiet;
-        service::NvmlSampler sampler("", "/nonexistent");
+        service::NvmlSampler sampler("", "/nonexistent", "/nonexistent");
         for (int i = 0; i < 3; ++i)
             answers.push_back(sampler.sample());
     }
@@ -161,6 +161,9 @@ GENV_NVML(nvmlDeviceGetUUID, Device, char* text, unsigned room) {
 }
 GENV_NVML(nvmlDeviceGetName, Device, char* text, unsigned room) {
     return giveText(text, room);
+}
+GENV_NVML(nvmlDeviceGetMinorNumber, Device, unsigned* minor) {
+    return giveNumber(minor, 255);
 }
 GENV_NVML(nvmlDeviceGetMemoryInfo_v2, Device, MemoryV2* memory) {
     const Return result = answered();

@@ -35,7 +35,8 @@ class Rewrite : public testing::Test {
                                           ++questions;
                                           return view;
                                       },
-                                      [](const std::string& file) { return file == "genv.env"; }});
+                                      [](const std::string& file) { return file == "genv.env"; },
+                                      [this] { return user; }});
     }
     std::string refusal(const Words& words, Engine engine = Engine::Docker) {
         try {
@@ -57,6 +58,7 @@ class Rewrite : public testing::Test {
 
     shims::View view{{1, "GPU-aaa1", 16, std::nullopt, {}}, {3, "GPU-abb3", 16, std::nullopt, {}}};
     int questions = 0;
+    std::optional<std::string> user; ///< whom containers with GPUs are to run as
     std::string hint;
 };
 
@@ -337,6 +339,19 @@ TEST(OptionTables, NameEachOptionOnce) {
         const auto twice = std::adjacent_find(words.begin(), words.end());
         EXPECT_EQ(twice, words.end()) << *twice;
     }
+}
+
+TEST_F(Rewrite, RunsContainersWithGpusAsTheirUserWhereThatIsConfigured) {
+    user = "1001:1001";
+    const Words gpu{"--gpus", "device=GPU-aaa1", "image"};
+    EXPECT_EQ(docker({"run", "--gpus", "1", "image"}),
+              (Words{"run"} + ours + Words{"--user", "1001:1001"} + gpu));
+    EXPECT_EQ(docker({"run", "image"}), (Words{"run"} + ours + Words{"image"})) << "without a GPU";
+    EXPECT_EQ(docker({"run", "-u", "7", "--gpus", "1", "image"}),
+              (Words{"run"} + ours + Words{"-u", "7"} + gpu));
+    EXPECT_EQ(podman({"run", "--device", "nvidia.com/gpu=1", "image"}),
+              (Words{"run"} + ours + Words{"--device", "nvidia.com/gpu=1", "image"}))
+        << "root in a container of podman's is its user";
 }
 
 } // namespace

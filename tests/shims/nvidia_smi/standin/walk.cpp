@@ -195,6 +195,15 @@ Gpu read(Handle device) {
     return gpu;
 }
 
+// NVIDIA's own ends here, and shows nothing of the GPUs that it could open.
+void requirePermission(Return result, const std::string& id) {
+    if (result == Return::NoPermission)
+        fail(4,
+             fmt::format(
+                 "Unable to determine the device handle for GPU {}: Insufficient Permissions", id)
+                 .c_str());
+}
+
 Handle find(const std::string& id) {
     Handle device = nullptr;
     Return result = Return::NotFound;
@@ -206,6 +215,7 @@ Handle find(const std::string& id) {
                            id.c_str(), &device);
     else
         result = callFirst({"nvmlDeviceGetHandleByUUID"}, id.c_str(), &device);
+    requirePermission(result, id);
     if (result != Return::Success)
         fail(6, "No devices were found");
     return device;
@@ -244,8 +254,10 @@ Machine walk(const std::optional<std::string>& ids) {
     if (!ids) {
         for (unsigned i = 0; i < machine.count; ++i) {
             Handle device = nullptr;
-            if (callFirst({"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}, i,
-                          &device) == Return::Success)
+            const Return result = callFirst(
+                {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}, i, &device);
+            requirePermission(result, std::to_string(i));
+            if (result == Return::Success)
                 machine.gpus.push_back(read(device));
         }
     } else {
