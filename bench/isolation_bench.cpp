@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// isolation_bench GENV_ISOLATION [--quick]: what the kernel's gate costs. Opens are measured in a
+// control group with the gate and, in turns with that, in one without; the gate judges nobody else.
+// Prints a figure a line, as bench/run wants them.
+#include "bench/bus/series.hpp"
+#include "service/isolation/kernel_gates.hpp"
+#include "service/isolation/loader.hpp"
+#include "tests/service/isolation/gate_machine.hpp"
+#include "tests/service/isolation/gate_users.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace genv;
+using bench::Clock;
+using bench::Series;
+using tests::alice;
+using tests::GateMachine;
+
+// Whoever is moved to another processor pays for its caches as well.
+void stayOnOneProcessor() {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    CPU_SET(static_cast<unsigned>(std::max(::sched_getcpu(), 0)), &processors);
+    ::sched_setaffinity(0, sizeof processors, &processors);
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// Microseconds for one open(2) and the close(2) of what it returned: the best of several batches,
+// which is the one that nothing interrupted.
+double timeOfOpen(const std::filesystem::path& path, int opens) {
+    constexpr int batches = 5;
+    double best = 0;
+    for (int batch = 0; batch < batches; ++batch) {
+        const auto began = Clock::now();
+        for (int n = 0; n < opens; ++n) {
+            const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+            if (fd >= 0)
+                ::close(fd);
+        }
+        const std::chrono::duration<double, std::micro> time = Clock::now() - began;
+        const double each = time.count() / opens;
+        best = batch == 0 ? each : std::min(best, each);
+    }
+    return best;
+}
+
+class OpenCosts {
+  public:
+    OpenCosts(const GateMachine& gated, const GateMachine& free, bool quick)
+        : gated_(gated), free_(free), pairs_(quick ? 7 : 61), opens_(quick ? 1000 : 3000),
+          shared_(static_cast<double*>(::mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE,
+                                              MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+        if (shared_ == MAP_FAILED)
+            throw std::runtime_error("no memory");
+    }
+
+    void print(const std::string& name, core::DeviceNode node) const {
+        std::vector<double> times;
+        std::vector<double> ratios;
+        for (int pair = 0; pair < pairs_; ++pair) {
+            double with = 0;
+            double without = 0;
+            for (int turn = 0; turn < 2; ++turn) { // whoever is first may find cold caches
+                if ((turn + pair) % 2 == 0)
+                    with = measure(gated_, gated_.pathOf(node));
+                else
+                    without = measure(free_, gated_.pathOf(node));
+            }
+            times.push_back(with);
+            ratios.push_back(with / without);
+        }
+        fmt::print(R"({{"part": "isolation", "name": "{}", "with": {{}}, "unit": "µs", )"
+                   R"("median": {:.4f}, "reference": "the same without the gate", )"
+                   R"("ratio": {:.4f}}})"
+                   "\n",
+                   name, median(times), median(ratios));
+    }
+
+  private:
+    [[nodiscard]] double measure(const GateMachine& machine,
+                                 const std::filesystem::path& path) const {
+        *shared_ = 0;
+        machine.inGroup(alice, [&] {
+            *shared_ = timeOfOpen(path, opens_);
+            return 0;
+        });
+        if (*shared_ <= 0)
+            throw std::runtime_error("nothing was measured");
+        return *shared_;
+    }
+
+    const GateMachine& gated_;
+    const GateMachine& free_;
+    int pairs_;
+    int opens_;
+    double* shared_;
+};
+
+void printTimes(const std::string& name, std::size_t grants, const Series& times) {
+    fmt::print(R"({{"part": "isolation", "name": "{}", "with": {{"grants": {}}}, "unit": "µs", )"
+               R"("median": {:.3f}, "p99": {:.3f}}})"
+               "\n",
+               name, grants, times.median(), times.percentile(0.99));
+}
+
+Series timesOf(int times, const std::function<void(unsigned)>& act) {
+    Series series;
+    for (int n = 0; n < times; ++n) {
+        const auto began = Clock::now();
+        act(static_cast<unsigned>(n));
+        series.add(Clock::now() - began);
+    }
+    return series;
+}
+
+void printChanges(service::KernelGates& gates, std::size_t held, bool quick) {
+    constexpr core::Uid firstUid = 1'000'000;
+    for (unsigned n = 0; n < held; ++n)
+        gates.grant({{tests::gpuMajor, n % 8}, firstUid + n});
+    const int times = quick ? 200 : 5000;
+    const auto grantOf = [](unsigned n) { return core::Grant{tests::gpu, 2 * firstUid + n}; };
+    printTimes("grant", held, timesOf(times, [&](unsigned n) { gates.grant(grantOf(n)); }));
+    printTimes("revoke", held, timesOf(times, [&](unsigned n) { gates.revoke(grantOf(n)); }));
+    // What the service does with them at its start, where nothing is missing and nothing stale.
+    printTimes("grants compared at a start", held, timesOf(quick ? 3 : 51, [&](unsigned) {
+                   std::set<core::Grant> wanted;
+                   for (unsigned n = 0; n < held; ++n)
+                       wanted.insert({{tests::gpuMajor, n % 8}, firstUid + n});
+                   for (const core::Grant& grant : gates.grants()) {
+                       if (wanted.erase(grant) == 0)
+                           gates.revoke(grant);
+                   }
+               }));
+}
+
+// The whole program, as an upgrade runs it.
+void printReplacement(const GateMachine& machine, const std::string& program, std::size_t held,
+                      bool quick) {
+    const std::string command =
+        fmt::format("CONFIGURATION_DIRECTORY={} {} --pins={} --control-group={} 2>/dev/null",
+                    machine.folder().string(), program, machine.pins().string(),
+                    machine.controlGroup().string());
+    printTimes("genv-isolation, replacing the gate", held, timesOf(quick ? 2 : 11, [&](unsigned) {
+                   if (std::system(command.c_str()) != 0)
+                       throw std::runtime_error("genv-isolation failed");
+               }));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2)
+        return EXIT_FAILURE;
+    const bool quick = argc > 2 && std::string_view(argv[2]) == "--quick";
+    if (const std::string reason = tests::whyNoGate(); !reason.empty()) {
+        fmt::print(stderr, "isolation_bench: {}\n", reason);
+        return EXIT_FAILURE;
+    }
+    try {
+        stayOnOneProcessor();
+        const GateMachine free;
+        const GateMachine machine;
+        machine.write("genvd.conf", "[Isolation]\nIsolation=user\n");
+        service::isolation::Loader(machine.pins(), machine.controlGroup())
+            .putUp({core::GateMode::Refuse, {tests::gpuMajor}, {}});
+        service::KernelGates gates(machine.pins());
+        gates.grant({tests::gpu, alice});
+
+        const OpenCosts costs(machine, free, quick);
+        costs.print("open of a device that is not guarded", {1, 3}); // /dev/null
+        costs.print("open of a GPU that is held", tests::gpu);
+        costs.print("open of a GPU that is refused", tests::otherGpu);
+        printChanges(gates, 100, quick);
+        printChanges(gates, 10'000, quick);
+        printReplacement(machine, argv[1], 10'000, quick);
+        return EXIT_SUCCESS;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "isolation_bench: {}\n", error.what());
+        return EXIT_FAILURE;
+    }
+}
