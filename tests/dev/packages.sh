@@ -15,7 +15,8 @@ requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "
 #
 # Names joined by | are alternatives, of which the first that the distribution has is taken; one that ends with | may be
 # missing, and the command that wants it says what it leaves out. What differs:
-#   Debian 12: Clang 14    Debian 13: Clang 19, and no clang-format 14, in whose format the sources are
+#   Debian 12: Clang 14    Debian 13: Clang 19, and no clang-format 14, in whose format the sources are; nor does it write
+#                          the instructions of the gate's program as Clang 14 does
 declare -A packages=(
     [build]=$(requirementsOf 2)
     [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux git
@@ -24,7 +25,7 @@ declare -A packages=(
         python3-jeepney python3-pytest python3-pip python3-setuptools python3-wheel
         dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
         openssh-client openssh-server iproute2 procps
-        mmdebstrap systemd-container"
+        mmdebstrap systemd-container clang-14|"
     [on]="mmdebstrap mount util-linux"
     [bench]="gnuplot-nox"
     [coverage]="gcovr"

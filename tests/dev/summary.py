@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -35,11 +36,22 @@ def can_mount_fuse():
     return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
+@functools.cache
+def can_load():
+    """Whether root can attach a BPF program to a control group here, as can_boot()."""
+    probe = pathlib.Path(__file__).resolve().parent.parent / "service" / "isolation" / "can-load"
+    return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def may_skip(labels):
     if "gpu" in labels:
         return not os.path.exists("/dev/nvidiactl")
     if "fuse" in labels:
         return not can_mount_fuse()
+    if "bpf" in labels:
+        return not can_load()
+    if "clang-14" in labels:
+        return not shutil.which("clang-14")
     return "machine" in labels and not can_boot()
 
 

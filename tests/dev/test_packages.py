@@ -124,7 +124,13 @@ class On(unittest.TestCase):
 
     def test_needs_root(self):
         drop = [] if os.geteuid() else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        status, text = self.refusal(*drop, TREE / "dev", "test", "--on", "trixie")
+        with tempfile.TemporaryDirectory() as folder:
+            # Nobody but root may be able to read this tree, such as below /root.
+            os.chmod(folder, 0o755)
+            shutil.copy(TREE / "dev", folder)
+            for part in ("tests/dev", "data/packaging"):
+                shutil.copytree(TREE / part, pathlib.Path(folder, part))
+            status, text = self.refusal(*drop, pathlib.Path(folder, "dev"), "test", "--on", "trixie")
         self.assertEqual(status, 1)
         self.assertIn("needs root", text)
         self.assertIn("sudo", text)

@@ -73,6 +73,18 @@ class Summary(unittest.TestCase):
             self.assertEqual(good, not can_mount)
             self.assertIn("a: Suite.case: no FUSE here", text)
 
+    def test_a_test_of_the_gate_may_be_skipped_only_where_no_program_can_be_loaded(self):
+        skipped = entry("a", output=GTEST_SKIP.format(why="bpf"))
+        for can_load in (True, False):
+            with mock.patch("summary.can_load", return_value=can_load):
+                self.assertEqual(self.summarize([entry("b"), skipped], {"a": ["bpf"]})[0], not can_load)
+
+    def test_a_test_with_clang_14_may_be_skipped_only_without_it(self):
+        skipped = entry("a", "notrun", "SKIPPED: no Clang\n", '<skipped message="x"/>')
+        for clang in ("/usr/bin/clang-14", None):
+            with mock.patch("summary.shutil.which", return_value=clang):
+                self.assertEqual(self.summarize([entry("b"), skipped], {"a": ["clang-14"]})[0], clang is None)
+
     def test_a_test_for_a_gpu_may_be_skipped_only_without_one(self):
         skipped = entry("a", "notrun", GTEST_SKIP.format(why="GPU"), '<skipped message="x"/>')
         good, text = self.summarize([skipped], {"a": ["gpu"]})

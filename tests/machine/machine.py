@@ -91,12 +91,16 @@ class MachineTerminal(Terminal):
 
 
 class Machine:
-    """The machine. One at a time; close() ends it, and so does the end of this process."""
+    """The machine. One at a time; close() ends it, and so does the end of this process.
 
-    def __init__(self):
+    `bpf`: its root may attach BPF programs, and containers may run there; /sys/fs/bpf is a BPF file system, which
+    systemd mounts at every boot, but not where it is in a container."""
+
+    def __init__(self, bpf=False):
         if not ROOT or not BUILD:
             raise SystemExit("this runs inside tests/machine/machine")
         self.nspawn = None
+        self.bpf = bpf
         self.log = os.path.join(FOLDER, "console.log")
         self._prepare_keys()
         wakeups = os.path.join(BUILD, "tests", "private_bus", os.path.basename(WAKEUPS))
@@ -143,13 +147,24 @@ class Machine:
 
     # Its life
 
+    def _bpf_options(self):
+        """systemd-nspawn's, for what `bpf` promises; the file system is a new one each time."""
+        if not self.bpf:
+            return ["--system-call-filter=bpf"]
+        pins = os.path.join(FOLDER, "bpf")
+        os.makedirs(pins, exist_ok=True)
+        if os.path.ismount(pins):
+            subprocess.run(["umount", pins], check=True)
+        subprocess.run(["mount", "-t", "bpf", "-o", "mode=700", "bpf", pins], check=True)
+        return ["--system-call-filter=bpf @keyring @mount", "--capability=CAP_BPF,CAP_PERFMON", f"--bind={pins}:/sys/fs/bpf"]
+
     def boot(self):
         """Starts it and waits until it is up."""
         with open(self.log, "ab") as log:
             self.nspawn = subprocess.Popen(
                 ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=machine", f"--directory={ROOT}",
-                 "--boot", "--console=pipe", "--system-call-filter=bpf", "--private-network", "--link-journal=no",
-                 "--resolv-conf=off", "--timezone=off"],
+                 "--boot", "--console=pipe", "--private-network", "--link-journal=no", "--resolv-conf=off", "--timezone=off",
+                 *self._bpf_options()],
                 env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"), stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log)
         self._await_up()

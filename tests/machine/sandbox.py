@@ -17,7 +17,7 @@ MANAGER = ["dev.genv.Manager", "/dev/genv/Manager"]
 # Does things and prints how each went; the argument is a process of alice's. A function of the C library that is
 # forbidden is told by its errno.
 PROBE = r'''
-import errno, mmap, os, socket, stat, sys
+import ctypes, errno, mmap, os, socket, stat, struct, sys
 def say(name, act):
     try:
         act()
@@ -35,8 +35,10 @@ for path in ("/etc/x", "/usr/x", "/var/x", "/run/x", "/root/x", "/run/genv/x"):
     say("write " + path, lambda: write(path))
 say("mknod", lambda: os.mknod("/dev/shm/node", stat.S_IFCHR | 0o600, os.makedev(1, 3)))
 for path in ("/dev/nvidia0", "/dev/kmsg", "/home/alice/private", "/proc/" + pid + "/environ", "/proc/" + pid + "/stat",
-             "/proc/sys/kernel/core_pattern", "/dev/null"):
+             "/proc/sys/kernel/core_pattern", "/proc/devices", "/dev/null", "/etc/subuid", "/etc/login.defs"):
     say("read " + path.replace(pid, "PID"), lambda: read(path))
+for path in ("/proc/sys/vm/panic_on_oom", "/proc/sysrq-trigger"):
+    say("change " + path, lambda: os.close(os.open(path, os.O_WRONLY)))  # and nothing is written
 say("namespace", lambda: os.readlink("/proc/" + pid + "/ns/user"))
 say("program", lambda: os.readlink("/proc/" + pid + "/exe"))
 say("memory", lambda: os.close(os.open("/proc/" + pid + "/mem", os.O_RDWR)))
@@ -47,6 +49,12 @@ say("become alice", lambda: os.setuid(1001))
 say("chown", lambda: os.chown("/dev/shm", 1001, 1001))
 say("executable memory", lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close())
 say("realtime", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
+def make_map():
+    library = ctypes.CDLL(None, use_errno=True)
+    array_of_one = struct.pack("=IIII", 2, 4, 4, 1).ljust(48, bytes(1))
+    if library.syscall(321 if os.uname().machine == "x86_64" else 280, 0, array_of_one, len(array_of_one)) < 0:
+        raise OSError(ctypes.get_errno(), "bpf")
+say("make a BPF map", make_map)
 say("hostname", lambda: socket.sethostname("x"))
 say("chroot", lambda: os.chroot("/"))
 '''
@@ -82,13 +90,19 @@ while True:
     threading.Thread(target=serve, args=listener.accept()[:1], daemon=True).start()
 '''
 
-GENVD_CAN = {"write /run/genv/x", "read /proc/PID/environ", "read /proc/PID/stat", "read /dev/null", "namespace", "program",
-             "signal", "AF_UNIX"}
-HELPER_CAN = {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /dev/null", "AF_UNIX"}
+# Files that say which uids are whose.
+USER_FILES = {"read /etc/subuid", "read /etc/login.defs"}
+GENVD_CAN = USER_FILES | {"write /run/genv/x", "read /proc/PID/environ", "read /proc/PID/stat", "read /dev/null", "namespace",
+                          "program", "signal", "AF_UNIX"}
+HELPER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null",
+                           "AF_UNIX"}
+# Of root's group nothing is hidden in /proc.
+LOADER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null", "AF_UNIX",
+                           "make a BPF map"}
 # Of what describes no sandbox but how a unit is started.
 STARTING = ("Type", "BusName", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
             "Wants", "After", "RuntimeDirectory", "RuntimeDirectoryMode", "RuntimeDirectoryPreserve", "LogLevelMax",
-            "ConfigurationDirectory", "FileDescriptorStoreMax", "StandardInput", "StandardOutput", "StandardError")
+            "ConfigurationDirectory", "FileDescriptorStoreMax", "RemainAfterExit", "StandardInput", "StandardOutput", "StandardError")
 
 
 class SandboxTest(MachineTest):
@@ -161,6 +175,21 @@ class Sandbox(SandboxTest):
             self.assertEqual(told[name], "EROFS", name)
         self.assertEqual((told["mknod"], told["AF_INET"], told["memory"]), ("EPERM", "EAFNOSUPPORT", "EACCES"))
         self.assertEqual(told["read /dev/nvidia0"], "ENOENT")
+        # It changes the tables of the kernel's gate, which are there already.
+        self.assertEqual(told["make a BPF map"], "EPERM")
+
+    def test_what_the_loader_of_the_gate_can_do_and_no_more(self):
+        self.node()
+        told = self.probe("genv-isolation.service")
+        self.assertEqual({name for name, how in told.items() if how == "done"}, LOADER_CAN, told)
+        for name in ("write /etc/x", "write /usr/x", "write /var/x", "write /run/x"):
+            self.assertEqual(told[name], "EROFS", name)
+        self.assertEqual((told["mknod"], told["signal"], told["read /dev/nvidia0"]), ("EPERM", "EPERM", "ENOENT"))
+
+    def test_the_loader_ran_at_boot_and_did_nothing(self):
+        self.assertEqual(self.machine.unit("ActiveState", name="genv-isolation.service"), "active")
+        self.assertEqual(self.machine.unit("UnitFileState", name="genv-isolation.service"), "enabled")
+        self.assertNotEqual(self.machine.run(["test", "-e", "/sys/fs/bpf/genv"]).status, 0)
 
     def test_what_the_driver_can_do_and_no_more(self):
         self.node()

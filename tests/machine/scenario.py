@@ -21,10 +21,10 @@ SETUP = 'eval "$(genvctl shell --init)"'
 machine = None  # set by boot()
 
 
-def boot():
+def boot(bpf=False):
     """Boots the machine, without genv."""
     global machine  # pylint: disable=global-statement
-    machine = Machine()
+    machine = Machine(bpf)
     machine.boot()
     return machine
 
