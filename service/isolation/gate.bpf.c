@@ -82,14 +82,22 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
     if (lookUp(&grants, &wanted))
         return ALLOW;
 
+    // Whoever else may become this uid, its own grants are its own: a user of a directory service
+    // may have a uid that /etc/subuid gives to somebody, too.
+    wanted.uid = uid;
+    if (lookUp(&grants, &wanted))
+        return ALLOW;
+
     // A container's uids count as the user whose subordinate uids they are.
     const struct genv_uid_block block = {.prefix_length = 32, .first_uid = networkOrder(uid)};
     const __u32* owner = lookUp(&identities, &block);
     if (owner && *owner == GENV_EXEMPT)
         return ALLOW;
-    wanted.uid = owner ? *owner : uid;
-    if (lookUp(&grants, &wanted))
-        return ALLOW;
+    if (owner) {
+        wanted.uid = *owner;
+        if (lookUp(&grants, &wanted))
+            return ALLOW;
+    }
 
     // Counted by owner, so that nobody pushes others' counts out of the map by uids of their own.
     const struct genv_refusal_key refused = {

@@ -102,6 +102,14 @@ TEST_F(Gate, LetsTheNarrowerBlockDecide) {
     EXPECT_EQ(open(gpu, 70000), Opening::Refused);
 }
 
+TEST_F(Gate, OpensByTheOwnGrantOfAUidThatIsAlsoSubordinate) {
+    putIdentity(100000, 165535, alice);
+    grant(gpu, 100500);
+    EXPECT_EQ(open(gpu, 100500), Opening::LetThrough);
+    EXPECT_EQ(open(gpu, 100501), Opening::Refused);
+    EXPECT_EQ(open(gpu, alice), Opening::Refused);
+}
+
 TEST_F(Gate, OpensForExemptUids) {
     putIdentity(61184, 65519, std::nullopt);
     for (const Uid uid : {61184U, 65519U})
