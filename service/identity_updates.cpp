@@ -13,9 +13,10 @@ IdentityUpdates::IdentityUpdates(KernelGates& gates, core::Log& log, Worker::Pos
 void IdentityUpdates::check(const core::IsolationSettings& settings) {
     if (settings.mode == core::IsolationMode::None || isReading_ || !gates_.absence().empty())
         return;
-    const bool isChanged = files_.haveChanged() || settings != settings_ || hasFailed_;
-    if (!isChanged)
+    const bool isChanged = files_.haveChanged() || settings != settings_;
+    if (!isChanged && !isDue_)
         return;
+    isDue_ = false;
     settings_ = settings;
     isReading_ = true;
     worker_.run<isolation::Identities>([files = files_, settings] { return files.read(settings); },
@@ -31,13 +32,23 @@ void IdentityUpdates::take(const isolation::Identities& identities) {
         for (const std::string& complaint : complaints_)
             log_.warning("isolation: {}", complaint);
     }
+    if (!identities.isComplete) {
+        failed(
+            "the user database does not answer, so the table of subordinate uids stays as it is");
+        return;
+    }
     try {
         gates_.setIdentities(identities.blocks);
         hasFailed_ = false;
     } catch (const core::Error& error) {
-        if (!std::exchange(hasFailed_, true))
-            log_.error("isolation: {}; it is tried again", error.what());
+        failed(error.what());
     }
+}
+
+void IdentityUpdates::failed(const std::string& reason) {
+    isDue_ = true;
+    if (!std::exchange(hasFailed_, true))
+        log_.error("isolation: {}; will retry", reason);
 }
 
 } // namespace genv::service

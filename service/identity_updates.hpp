@@ -22,16 +22,20 @@ class IdentityUpdates {
     /// Reads the files on a thread, since a user may have to be looked up far away, where one of
     /// them or the settings changed since the last call; the gate is told later.
     void check(const core::IsolationSettings& settings);
+    /// Reads them again at the next check, since users far away may have changed.
+    void forget() { isDue_ = true; }
 
   private:
     void take(const isolation::Identities& identities);
+    void failed(const std::string& reason);
 
     KernelGates& gates_;
     core::Log& log_;
     isolation::IdentityFiles files_;
     core::IsolationSettings settings_;
     std::vector<std::string> complaints_; ///< as they were last logged
-    bool hasFailed_ = true;               ///< or was never told
+    bool hasFailed_ = false;              ///< the failure is logged
+    bool isDue_ = true;                   ///< the gate does not have what the files say
     bool isReading_ = false;
     Worker worker_; ///< the last member: it ends before the others
 };

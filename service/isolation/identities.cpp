@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -71,23 +72,23 @@ void append(std::vector<UidRange>& ranges, const UidRange& range) {
 class Decisions {
   public:
     Decisions(const core::IsolationSettings& settings, const FindUid& findUid,
-              std::vector<std::string>& complaints)
-        : settings_(settings), findUid_(findUid), complaints_(complaints) {}
+              Identities& identities)
+        : settings_(settings), findUid_(findUid), identities_(identities),
+          complaints_(identities.complaints) {}
 
     void addSystem(Uid uidMin) {
-        if (!settings_.exemptSystem)
-            return;
-        if (uidMin > 1)
+        if (settings_.exemptSystem && uidMin > 1)
             exempt_.push_back({1, uidMin - 1});
-        exempt_.push_back(dynamicUsers);
     }
+    // After the users of passwd, who may have such a uid: Debian gives some to its packages.
+    void addDynamicUsers();
     void addExemptUsers() {
         for (const std::string& name : settings_.exemptUsers) {
             const std::optional<Uid> uid = find(name);
             if (!uid)
-                complaints_.push_back(fmt::format(
-                    "IsolationExempt: there is no user \"{}\"; nobody is exempt by this name",
-                    core::escaped(name)));
+                complaints_.push_back(
+                    fmt::format("IsolationExempt: unknown user \"{}\": the name exempts nobody",
+                                core::escaped(name)));
             else if (*uid != root)
                 exempt_.push_back({*uid, *uid});
         }
@@ -135,6 +136,7 @@ class Decisions {
 
     const core::IsolationSettings& settings_;
     const FindUid& findUid_;
+    Identities& identities_;
     std::vector<std::string>& complaints_;
     std::unordered_map<std::string, std::optional<Uid>> found_;
     std::vector<UidRange> exempt_;
@@ -147,13 +149,33 @@ class Decisions {
 std::optional<Uid> Decisions::find(const std::string& name) {
     const auto [entry, isNew] = found_.try_emplace(name);
     if (isNew) {
-        entry->second = findUid_(name);
+        try {
+            entry->second = findUid_(name);
+        } catch (const UserDatabaseError&) {
+            identities_.isComplete = false;
+        }
         if (entry->second == GENV_EXEMPT) // which is nobody
             entry->second.reset();
         if (entry->second)
             users_.insert(*entry->second);
     }
     return entry->second;
+}
+
+void Decisions::addDynamicUsers() {
+    if (settings_.exemptSystem) {
+        exempt_.push_back(dynamicUsers);
+        return;
+    }
+    Uid first = dynamicUsers.first;
+    for (auto user = users_.lower_bound(first); user != users_.end() && *user <= dynamicUsers.last;
+         ++user) {
+        if (*user > first)
+            exempt_.push_back({first, *user - 1});
+        first = *user + 1;
+    }
+    if (first <= dynamicUsers.last)
+        exempt_.push_back({first, dynamicUsers.last});
 }
 
 void Decisions::addSubordinate(const std::vector<SubordinateUids>& lines) {
@@ -165,7 +187,7 @@ void Decisions::addSubordinate(const std::vector<SubordinateUids>& lines) {
         if (known == owners_.end()) {
             if (!owner.uid)
                 complaints_.push_back(fmt::format(
-                    "/etc/subuid: there is no user {}; the uids are nobody's", describe(owner)));
+                    "/etc/subuid: unknown user {}: nobody owns the uids", describe(owner)));
             known = owners_.insert(owners_.end(), std::move(owner));
         }
         subordinate_.emplace_back(line.uids,
@@ -299,10 +321,11 @@ std::string readFile(const std::filesystem::path& file, std::vector<std::string>
 Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSettings& settings,
                           const FindUid& findUid) {
     Identities identities;
-    Decisions decisions(settings, findUid, identities.complaints);
-    decisions.addSystem(parseUidMin(texts.loginDefs, identities.complaints));
-    decisions.addExemptUsers();
+    Decisions decisions(settings, findUid, identities);
     decisions.addUsers(parsePasswdUids(texts.passwd));
+    decisions.addSystem(parseUidMin(texts.loginDefs, identities.complaints));
+    decisions.addDynamicUsers();
+    decisions.addExemptUsers();
     decisions.addSubordinate(parseSubuid(texts.subuid, identities.complaints));
     identities.blocks = decisions.decide();
     return identities;
@@ -345,7 +368,12 @@ std::optional<core::Uid> findSystemUid(const std::string& name) {
                ERANGE &&
            buffer.size() < std::size_t{1} << 20)
         buffer.resize(2 * buffer.size());
-    return error == 0 && found != nullptr ? std::optional<core::Uid>(found->pw_uid) : std::nullopt;
+    if (found != nullptr)
+        return found->pw_uid;
+    // getpwnam(3) lists the errors that mean "no such user".
+    if (error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM)
+        return std::nullopt;
+    throw UserDatabaseError(std::strerror(error));
 }
 
 } // namespace genv::service::isolation

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,17 @@ struct IdentityTexts {
 struct Identities {
     std::vector<IdentityBlock> blocks;
     std::vector<std::string> complaints; ///< sentences on what has no effect, and why
+    /// The user database did not answer for a user, whose blocks are then missing.
+    bool isComplete = true;
 };
 
-/// The uid of a user by name; nothing if there is no such user.
+/// The user database does not answer, such as a directory service that is away.
+class UserDatabaseError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The uid of a user by name; nothing if there is no such user. Throws UserDatabaseError.
 using FindUid = std::function<std::optional<core::Uid>(const std::string& name)>;
 
 /// Whoever may become a uid by newuidmap(1) could use its rights, so a block is given only if one
@@ -36,6 +45,8 @@ using FindUid = std::function<std::optional<core::Uid>(const std::string& name)>
 /// - Uids below 65536 and those of users in passwd have no owner but themselves.
 /// - An exempt uid that is another user's subordinate uid is not exempt.
 /// - The subordinate uids of root have no rights of root's.
+/// - The uids of systemd's DynamicUser= are exempt whatever the settings say, since genv-nvml has
+///   one of them. Without "system" those of users in passwd are not.
 Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSettings& settings,
                           const FindUid& findUid);
 
@@ -63,7 +74,7 @@ class IdentityFiles {
     std::optional<std::vector<Version>> seen_;
 };
 
-/// Asks the system's user database; blocks for as long as that takes.
+/// Asks the system's user database; blocks for as long as that takes. Throws UserDatabaseError.
 std::optional<core::Uid> findSystemUid(const std::string& name);
 
 } // namespace genv::service::isolation

@@ -171,10 +171,9 @@ void warnOfUnknownExemptions(const Group& group, const core::Settings& settings,
         return;
     for (const std::string& name : settings.isolation.exemptUsers) {
         if (getpwnam(name.c_str()) == nullptr)
-            warnings.push_back(
-                {entry->second.line,
-                 fmt::format("warning: there is no user \"{}\"; nobody is exempt by this name",
-                             core::escaped(name))});
+            warnings.push_back({entry->second.line,
+                                fmt::format("warning: unknown user \"{}\": the name exempts nobody",
+                                            core::escaped(name))});
     }
 }
 

@@ -79,8 +79,29 @@ TEST(Identities, SystemUsersAreExemptByTheMachinesOwnBounds) {
     EXPECT_EQ(old.whose(500), "itself");
     const Made none("", exempting({"alice"}));
     EXPECT_EQ(none.whose(1), "itself");
-    EXPECT_EQ(none.whose(61184), "itself");
+    EXPECT_EQ(none.whose(61184), "exempt") << "genv-nvml has such a uid";
     EXPECT_EQ(none.whose(1001), "exempt");
+}
+
+TEST(Identities, AUserWithTheUidOfAServiceIsExemptAsASystemUserAlone) {
+    const std::string passwd = "dave:x:61184:1::/:/bin/sh\nerin:x:62000:1::/:/bin/sh\n";
+    const Made made("", exempting({}), "", passwd);
+    for (const Uid uid : {61184U, 62000U, 65520U})
+        EXPECT_EQ(made.whose(uid), "itself") << uid;
+    for (const Uid uid : {61185U, 61999U, 62001U, 65519U})
+        EXPECT_EQ(made.whose(uid), "exempt") << uid;
+    EXPECT_EQ(Made("", {}, "", passwd).whose(62000), "exempt");
+}
+
+TEST(Identities, AreIncompleteWhereTheUserDatabaseDoesNotAnswer) {
+    const auto silent = [](const std::string& name) -> std::optional<Uid> {
+        if (name == "ldap")
+            throw UserDatabaseError("no answer");
+        return findUser(name);
+    };
+    EXPECT_TRUE(identitiesFrom({"alice:100000:1\n", "", ""}, {}, silent).isComplete);
+    EXPECT_FALSE(identitiesFrom({"ldap:100000:1\n", "", ""}, {}, silent).isComplete);
+    EXPECT_FALSE(identitiesFrom({}, exempting({"ldap"}), silent).isComplete);
 }
 
 TEST(Identities, ABoundThatWouldMakeUsersSystemUsersIsNotTaken) {
@@ -96,15 +117,15 @@ TEST(Identities, ABoundThatWouldMakeUsersSystemUsersIsNotTaken) {
 
 TEST(Identities, AnUnknownNameExemptsNobody) {
     const Made made("", exempting({"mallory"}));
-    EXPECT_TRUE(made.blocks.empty());
+    EXPECT_EQ(made.blocks, Made("", exempting({})).blocks);
     EXPECT_EQ(made.complaint(),
-              "IsolationExempt: there is no user \"mallory\"; nobody is exempt by this name");
+              "IsolationExempt: unknown user \"mallory\": the name exempts nobody");
 }
 
 TEST(Identities, AnUnknownOwnerOwnsNothing) {
     const Made made("mallory:100000:65536\n", exempting({}));
-    EXPECT_TRUE(made.blocks.empty());
-    EXPECT_EQ(made.complaint(), "/etc/subuid: there is no user \"mallory\"; the uids are nobody's");
+    EXPECT_EQ(made.blocks, Made("", exempting({})).blocks);
+    EXPECT_EQ(made.complaint(), "/etc/subuid: unknown user \"mallory\": nobody owns the uids");
 }
 
 TEST(Identities, WhatTwoUsersCanBecomeIsNobodys) {
@@ -128,8 +149,11 @@ TEST(Identities, AUsersOwnUidStaysTheirs) {
     for (const Uid uid : {0U, 1U, 1002U, 65534U, 65535U})
         EXPECT_EQ(made.whose(uid), "itself") << uid;
     EXPECT_EQ(made.whose(65536), "1001");
-    EXPECT_EQ(made.complaint(), "/etc/subuid: users' own uids that are subordinate uids of alice "
-                                "[1001] too have their own rights alone (0-65535)");
+    EXPECT_EQ(made.complaints,
+              (std::vector<std::string>{
+                  "/etc/subuid: subordinate uids of alice [1001] are not exempt (61184-65519)",
+                  "/etc/subuid: users' own uids that are subordinate uids of alice [1001] too have "
+                  "their own rights alone (0-61183, 65520-65535)"}));
     const Made large("alice:100000:300000\n", exempting({}), "",
                      "carla:x:200000:200000::/:/bin/sh\nbroken\n+::::::\n");
     EXPECT_EQ(large.whose(200000), "itself");
@@ -230,14 +254,14 @@ TEST(IdentityFiles, TellWhetherOneOfThemChanged) {
 TEST(IdentityFiles, AreReadWithTheUsersOfTheMachine) {
     const tests::TemporaryFolder etc;
     const IdentityFiles files(etc.path());
-    EXPECT_TRUE(files.read(exempting({})).blocks.empty());
+    EXPECT_EQ(files.read(exempting({})).blocks, Made("", exempting({})).blocks);
     EXPECT_TRUE(files.read(exempting({})).complaints.empty());
     etc.write("subuid", "daemon:100000:1\nno-such-user-here:200000:1\n");
     etc.write("login.defs", "UID_MIN 2\n");
     const Identities read = files.read(exempting({"root"}, true));
     ASSERT_EQ(read.complaints.size(), 1U);
     EXPECT_EQ(read.complaints[0],
-              "/etc/subuid: there is no user \"no-such-user-here\"; the uids are nobody's");
+              "/etc/subuid: unknown user \"no-such-user-here\": nobody owns the uids");
     EXPECT_EQ(std::ranges::count(read.blocks, IdentityBlock{100000, 32, std::nullopt}), 1)
         << "of daemon, a system user";
     std::filesystem::create_directory(etc.path() / "passwd");

@@ -334,8 +334,8 @@ TEST_F(LoaderProgram, WarnsOfUnknownUsersAndExemptsNobodyForThem) {
     configure("[Isolation]\nIsolation=user\nIsolationExempt=no-such-user-here\n");
     const auto [status, said] = run();
     EXPECT_EQ(status, 0);
-    EXPECT_TRUE(said.starts_with("genv-isolation: IsolationExempt: there is no user "
-                                 "\"no-such-user-here\"; nobody is exempt by this name\n"))
+    EXPECT_TRUE(said.starts_with("genv-isolation: IsolationExempt: unknown user "
+                                 "\"no-such-user-here\": the name exempts nobody\n"))
         << said;
     EXPECT_EQ(machine_->open(gpu, 999), Opening::Refused);
 }
