@@ -31,6 +31,17 @@ bool needsGrant(Uid user) {
     return user != 0;
 }
 
+// Keeps the first failure of several steps that are all tried.
+template <typename Step>
+void attempt(std::optional<Error>& failure, const Step& step) {
+    try {
+        step();
+    } catch (const Error& error) {
+        if (!failure)
+            failure = error;
+    }
+}
+
 } // namespace
 
 Isolation::Isolation(const Ledger& ledger, Gates& gates, const EventHub& events, Log& log,
@@ -39,8 +50,19 @@ Isolation::Isolation(const Ledger& ledger, Gates& gates, const EventHub& events,
       absence_("the GPUs were not looked at yet") {}
 
 void Isolation::open(Uid user, const DeviceUuid& device) {
-    if (!needsGrant(user) || !gates_.absence().empty())
+    if (!needsGrant(user))
         return;
+    if (const std::string absence = gates_.absence(); !absence.empty()) {
+        isDue_ = true;
+        if (gates_.isUnusable() && settings_().mode == IsolationMode::User)
+            fail(ErrorCode::IsolationFailed, "cannot open GPU {} to uid {}: {}", device, user,
+                 absence);
+        return;
+    }
+    if (inForce_ == IsolationMode::User && nodesOf(device).empty())
+        fail(ErrorCode::IsolationFailed,
+             "cannot open GPU {} to uid {}: the driver does not name its device node", device,
+             user);
     try {
         for (const DeviceNode& node : nodesOf(device))
             gates_.grant({node, user});
@@ -53,8 +75,12 @@ void Isolation::open(Uid user, const DeviceUuid& device) {
 }
 
 void Isolation::close(Uid user, const DeviceUuid& device) noexcept {
-    if (!needsGrant(user) || !gates_.absence().empty())
+    if (!needsGrant(user))
         return;
+    if (!gates_.absence().empty()) {
+        isDue_ = true;
+        return;
+    }
     for (const DeviceNode& node : nodesOf(device)) {
         if (isHeld(node, user))
             continue;
@@ -62,8 +88,8 @@ void Isolation::close(Uid user, const DeviceUuid& device) noexcept {
             gates_.revoke({node, user});
         } catch (const Error& error) {
             isDue_ = true;
-            log_.error("isolation: uid {} can still open GPU {}: {}; it is tried again", user,
-                       device, error.what());
+            log_.error("isolation: cannot revoke GPU {} from uid {}: {}; will retry", device, user,
+                       error.what());
         }
     }
 }
@@ -98,12 +124,22 @@ void Isolation::checkAll() {
     check();
 }
 
-void Isolation::check(std::optional<Uid> actor) {
+// A gate that took the place of another one has none of its grants.
+void Isolation::lookForGate() {
     const bool wasAbsent = !absence_.empty();
     absence_ = gates_.absence();
+    const std::uint64_t seen = std::exchange(generation_, gates_.generation());
+    if (wasAbsent || seen != generation_)
+        isDue_ = true;
+    if (!absence_.empty())
+        isSuspended_ = false;
+}
+
+void Isolation::check(std::optional<Uid> actor) {
+    lookForGate();
     // The loader knows no nodes, and closes the gate when it runs again.
     const bool isClosedToAll = namesNoNode() && inForce_ != IsolationMode::None;
-    if (absence_.empty() && (wasAbsent || isDue_ || isClosedToAll)) {
+    if (absence_.empty() && (isDue_ || isClosedToAll)) {
         try {
             failure_.clear();
             // Whatever fails below must not keep a gate closed that a person wants open.
@@ -179,14 +215,18 @@ void Isolation::reconcile() {
     const std::set<Grant> wanted = wantedGrants();
     const std::vector<Grant> listed = gates_.grants();
     const std::set<Grant> present(listed.begin(), listed.end());
+    // A grant that fails, such as for a full table, keeps no stale grant in its place.
+    std::optional<Error> failure;
     for (const Grant& grant : wanted) {
         if (!present.contains(grant))
-            gates_.grant(grant);
+            attempt(failure, [&] { gates_.grant(grant); });
     }
     for (const Grant& grant : present) {
         if (!wanted.contains(grant) && devices_.contains(grant.node))
-            gates_.revoke(grant);
+            attempt(failure, [&] { gates_.revoke(grant); });
     }
+    if (failure)
+        throw Error(*failure);
     isDue_ = false;
 }
 
@@ -229,9 +269,20 @@ IsolationMode Isolation::readModeInForce() {
 std::string Isolation::trouble() const {
     if (!failure_.empty() && absence_.empty())
         return failure_;
-    if (settings_().mode == IsolationMode::None || isSuspended_ || !hasLearned_)
+    if (settings_().mode == IsolationMode::None || isSuspended_)
         return {};
-    return absence_.empty() ? troubleOfDevices() : absence_;
+    if (!absence_.empty())
+        return gates_.isUnusable()
+                   ? absence_ + "; meanwhile the kernel may refuse GPUs to users who hold them"
+                   : absence_;
+    if (!hasLearned_)
+        return {};
+    if (inForce_ != settings_().mode && !namesNoNode())
+        return fmt::format(
+            "the kernel's gate is in mode \"{}\": genv-isolation and genvd have read "
+            "different settings",
+            toString(inForce_));
+    return troubleOfDevices();
 }
 
 std::string Isolation::troubleOfDevices() const {
@@ -255,7 +306,8 @@ std::string Isolation::troubleOfDevices() const {
                            nameGpus(unguarded));
     for (const DeviceUuid& device : settings_().openDevices) {
         if (!nodes_.contains(device))
-            return fmt::format("IsolationOpenDevices= names {}, which this machine does not have",
+            return fmt::format("IsolationOpenDevices= names {}, which this machine does not have; "
+                               "it opens nothing",
                                device);
     }
     return {};
@@ -274,7 +326,8 @@ void Isolation::logChange(IsolationMode before) {
         log_.warning("isolation is not in force: the kernel refuses no GPU to anybody");
         break;
     case IsolationMode::Watch:
-        log_.info("isolation watches: the kernel counts who opens a GPU that they do not hold");
+        log_.info("isolation watches: the kernel counts users who open a GPU that they do not "
+                  "hold");
         break;
     case IsolationMode::User:
         log_.info("isolation is in force: the kernel refuses GPUs to users who do not hold them");
@@ -303,7 +356,8 @@ const DeviceFacts* Isolation::deviceWith(const DeviceNode& node) const {
     if (found == devices_.end())
         return nullptr;
     for (const DeviceUuid& uuid : found->second) {
-        if (const Device* device = ledger_.devices().findUuid(uuid))
+        const Device* device = ledger_.devices().findUuid(uuid);
+        if (device != nullptr && hasNode(uuid, node))
             return &device->facts;
     }
     return nullptr;
@@ -315,11 +369,16 @@ const std::vector<DeviceNode>& Isolation::nodesOf(const DeviceUuid& device) cons
     return found == nodes_.end() ? none : found->second;
 }
 
+bool Isolation::hasNode(const DeviceUuid& device, const DeviceNode& node) const {
+    const auto& nodes = nodesOf(device);
+    return std::ranges::find(nodes, node) != nodes.end();
+}
+
 bool Isolation::isHeld(const DeviceNode& node, Uid user) const {
     const auto found = devices_.find(node);
     return found != devices_.end() &&
            std::ranges::any_of(found->second, [&](const DeviceUuid& device) {
-               return ledger_.isHeldBy(device, user);
+               return hasNode(device, node) && ledger_.isHeldBy(device, user);
            });
 }
 

@@ -73,6 +73,7 @@ class Isolation final : public AccessGuard {
 
   private:
     [[nodiscard]] const std::vector<DeviceNode>& nodesOf(const DeviceUuid& device) const;
+    [[nodiscard]] bool hasNode(const DeviceUuid& device, const DeviceNode& node) const;
     [[nodiscard]] bool isHeld(const DeviceNode& node, Uid user) const;
     [[nodiscard]] bool isGuarded(const DeviceUuid& device) const;
     [[nodiscard]] std::set<Grant> wantedGrants() const;
@@ -82,6 +83,7 @@ class Isolation final : public AccessGuard {
     [[nodiscard]] std::string trouble() const;
     [[nodiscard]] std::string troubleOfDevices() const;
     void check(std::optional<Uid> actor);
+    void lookForGate();
     void openIfWanted();
     void setMode();
     void reconcile();
@@ -95,13 +97,16 @@ class Isolation final : public AccessGuard {
     Settings settings_;
 
     std::map<DeviceUuid, std::vector<DeviceNode>> nodes_;
-    std::map<DeviceNode, std::set<DeviceUuid>> devices_; ///< the same, the other way round
+    /// The devices that have, or had, a node. A grant of a node that is not in it is nobody's to
+    /// take away.
+    std::map<DeviceNode, std::set<DeviceUuid>> devices_;
     std::set<std::uint32_t> guardedMajors_;
     bool hasLearned_ = false; ///< a driver has answered
 
-    std::string absence_; ///< why no gate is there, as it was last seen
-    std::string failure_; ///< why the kernel did not take the mode or the grants over
-    bool isDue_ = true;   ///< grants may differ from what is wanted
+    std::string absence_;          ///< why no gate is there, as it was last seen
+    std::uint64_t generation_ = 0; ///< of the gate, as it was last seen
+    std::string failure_;          ///< why the kernel did not take the mode or the grants over
+    bool isDue_ = true;            ///< grants may differ from what is wanted
     bool isSuspended_ = false;
     IsolationMode inForce_ = IsolationMode::None;
     std::string toldTrouble_;

@@ -5,54 +5,68 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace genv::core {
 
-std::vector<Refusals> RefusalWatch::read() const {
+std::optional<std::vector<Refusals>> RefusalWatch::read() const {
+    // Where no gate stands, nothing was counted.
     if (!gates_.absence().empty())
-        return {};
+        return gates_.isUnusable() ? std::nullopt : std::optional(std::vector<Refusals>{});
     try {
         return gates_.refusals();
     } catch (const Error&) {
-        return {}; // Isolation says what is wrong with the gate
+        return std::nullopt; // Isolation says what is wrong with the gate
     }
 }
 
 void RefusalWatch::check() {
+    const auto all = read();
+    if (!all)
+        return;
     std::set<Key> present;
-    for (const Refusals& refusals : read()) {
+    for (const Refusals& refusals : *all) {
         present.insert({refusals.uid, refusals.node});
-        take(refusals, hasRead_);
+        take(refusals);
     }
     hasRead_ = true;
     // The kernel forgets the oldest.
     std::erase_if(known_, [&](const auto& entry) { return !present.contains(entry.first); });
+    std::erase_if(news_, [now = clock_.bootNow()](const auto& entry) {
+        const News& news = entry.second;
+        return news.untold == 0 && news.told && now - *news.told >= refusalSilence;
+    });
 }
 
-void RefusalWatch::take(const Refusals& refusals, bool isNews) {
-    Known& known = known_[{refusals.uid, refusals.node}];
+void RefusalWatch::take(const Refusals& refusals) {
+    std::uint64_t& known = known_[{refusals.uid, refusals.node}];
     // A smaller count is one that the kernel forgot and began again.
-    const std::uint64_t more =
-        refusals.count >= known.count ? refusals.count - known.count : refusals.count;
-    known.count = refusals.count;
+    const std::uint64_t more = refusals.count >= known ? refusals.count - known : refusals.count;
+    known = refusals.count;
     const DeviceFacts* device = isolation_.deviceWith(refusals.node);
-    if (!isNews || device == nullptr)
+    if (!hasRead_ || device == nullptr)
         return;
     totals_[device->uuid] += more;
-    known.untold += more;
+    news_[{refusals.uid, device->uuid}].untold += more;
+    tell(refusals, *device);
+}
+
+void RefusalWatch::tell(const Refusals& last, const DeviceFacts& device) {
+    News& news = news_[{last.uid, device.uuid}];
     const BootTime now = clock_.bootNow();
-    if (known.untold == 0 || (known.told && now - *known.told < refusalSilence))
+    if (news.untold == 0 || (news.told && now - *news.told < refusalSilence))
         return;
-    known.told = now;
-    events_.tell(AccessRefused{refusals.uid, *device, std::exchange(known.untold, 0), refusals.pid,
-                               refusals.command, isolation_.inForce() == IsolationMode::User});
+    news.told = now;
+    events_.tell(AccessRefused{last.uid, device, std::exchange(news.untold, 0), last.pid,
+                               last.command, isolation_.inForce() == IsolationMode::User});
 }
 
 std::vector<CountedOpens> RefusalWatch::list() const {
     std::vector<CountedOpens> rows;
     const WallTime wallNow = clock_.wallNow();
     const BootTime bootNow = clock_.bootNow();
-    for (Refusals& refusals : read()) {
+    std::vector<Refusals> all = read().value_or(std::vector<Refusals>{});
+    for (Refusals& refusals : all) {
         const DeviceFacts* device = isolation_.deviceWith(refusals.node);
         rows.push_back({refusals.uid, refusals.node,
                         device != nullptr ? std::optional(device->index) : std::nullopt,

@@ -48,23 +48,26 @@ class RefusalWatch {
     [[nodiscard]] std::uint64_t countOf(const DeviceUuid& device) const;
 
   private:
-    struct Known {
-        std::uint64_t count = 0; ///< as it was read last
+    /// What a user has yet to hear of a device, which may have several nodes.
+    struct News {
         std::uint64_t untold = 0;
         std::optional<BootTime> told;
     };
     using Key = std::pair<Uid, DeviceNode>;
 
-    [[nodiscard]] std::vector<Refusals> read() const;
-    void take(const Refusals& refusals, bool isNews);
+    /// Nothing where the kernel does not say.
+    [[nodiscard]] std::optional<std::vector<Refusals>> read() const;
+    void take(const Refusals& refusals);
+    void tell(const Refusals& last, const DeviceFacts& device);
 
     const Isolation& isolation_;
     Gates& gates_;
     const EventHub& events_;
     const Clock& clock_;
-    std::map<Key, Known> known_;
+    std::map<Key, std::uint64_t> known_; ///< counts, as they were read last
+    std::map<std::pair<Uid, DeviceUuid>, News> news_;
     std::map<DeviceUuid, std::uint64_t> totals_;
-    bool hasRead_ = false;
+    bool hasRead_ = false; ///< what was counted before is known
 };
 
 } // namespace genv::core

@@ -15,4 +15,15 @@ std::string toString(IsolationMode mode) {
     return "none";
 }
 
+std::string gapOfIsolation(const Settings& settings) {
+    if (settings.isolation.mode != IsolationMode::User)
+        return {};
+    if (settings.dryRun)
+        return "with DryRun=yes, a process keeps every GPU that it opened while its user held it";
+    if (!settings.rules.nonEnvProcesses)
+        return "with NonEnvProcesses=no, a process outside environments keeps every GPU that it "
+               "opened while its user held it";
+    return {};
+}
+
 } // namespace genv::core

@@ -22,7 +22,7 @@ enum class Backend {
 /// What the kernel does about GPUs that their users do not hold.
 enum class IsolationMode {
     None,
-    Watch, ///< it counts who opens one
+    Watch, ///< it counts users who open one
     User,  ///< it refuses to open one
 };
 
@@ -64,5 +64,9 @@ struct Settings {
 
     friend bool operator==(const Settings&, const Settings&) = default;
 };
+
+/// Which processes keep a GPU that their user no longer holds, as a sentence: isolation cannot take
+/// an open device away, and these settings let no rule end the process. Empty if there are none.
+std::string gapOfIsolation(const Settings& settings);
 
 } // namespace genv::core

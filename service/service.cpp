@@ -58,6 +58,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     sharing_->lingering.start();
     impatience_ = loop_.after(patienceAtStart, [this] { becomeReady(); });
     lookAtGpus();
+    warnOfGap();
 }
 
 Service::~Service() {
@@ -150,7 +151,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {
-        sharing_->ledger.driverFailed();
+        sharing_->driverFailed();
         trouble = fmt::format("the GPU driver does not answer: {}", core::escaped(failure, 256));
     }
     // Once per trouble, not once per look.
@@ -205,14 +206,21 @@ void Service::reload(core::Uid actor) {
         log_.warning("the new Backend takes effect when the service starts again");
     sharing_->queue.settingsChanged();
     sharing_->isolation.checkAll();
+    identities_->forget();
     identities_->check(settings_.isolation);
     objects_->publisher().policyChanged();
+    warnOfGap();
     if (const auto changes = settingsChanged(before, settings_); !changes.empty())
         reporting_->eventLog.policyChanged(changes, actor);
     else
         log_.info("the configuration was reloaded; nothing changed");
     systemManager_.ready(
         fmt::format("Serving {} devices", sharing_->ledger.devices().byIndex().size()));
+}
+
+void Service::warnOfGap() {
+    if (const std::string gap = core::gapOfIsolation(settings_); !gap.empty())
+        log_.warning("isolation: {}", gap);
 }
 
 void Service::stop() {

@@ -42,6 +42,7 @@ class Service {
     /// Reads the configuration again for somebody. Throws core::Error(InvalidArgs), and the old one
     /// stays in force.
     void reload(core::Uid actor);
+    void warnOfGap();
     /// Ends the loop in good order.
     void stop();
 

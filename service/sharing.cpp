@@ -42,12 +42,22 @@ void Sharing::resumeWaits() {
 void Sharing::observed(const core::Observation& observation) {
     isolation.learn(observation);
     ledger.observed(observation);
-    isolation.check();
-    refusedOpens.check();
+    lookAtGate();
     lingering.observed(observation);
     idleness.observed(ledger, observation);
     memoryWatch.observed(ledger, observation);
     leases.check();
+}
+
+void Sharing::driverFailed() {
+    ledger.driverFailed();
+    lookAtGate();
+}
+
+// The kernel refuses, and people open and close the gate, whether or not the driver answers.
+void Sharing::lookAtGate() {
+    isolation.check();
+    refusedOpens.check();
 }
 
 } // namespace genv::service

@@ -35,6 +35,8 @@ struct Sharing {
     void resumeWaits();
     /// Takes a sample of the GPUs into account.
     void observed(const core::Observation& observation);
+    /// The driver did not answer.
+    void driverFailed();
 
     FileStore store;
     core::EventHub events;
@@ -53,6 +55,9 @@ struct Sharing {
 
   private:
     Machine& machine_;
+
+  private:
+    void lookAtGate();
 };
 
 } // namespace genv::service

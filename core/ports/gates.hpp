@@ -48,6 +48,12 @@ class Gates {
     /// Why no gate stands before the nodes, as a clause ("genv-isolation.service has not ...");
     /// empty where one does. Looks again each time, since a person can take it away.
     [[nodiscard]] virtual std::string absence() = 0;
+    /// Whether absence() last found a gate that stands and that this service cannot change, such as
+    /// one of another version. It may refuse holders, who cannot be granted anything.
+    [[nodiscard]] virtual bool isUnusable() const = 0;
+    /// Another number each time that absence() found another gate than before, whose grants are
+    /// not those that were made.
+    [[nodiscard]] virtual std::uint64_t generation() const = 0;
 
     /// The methods below throw Error(IsolationFailed) where the kernel refuses or no gate is there.
 

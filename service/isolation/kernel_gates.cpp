@@ -111,6 +111,7 @@ bool KernelGates::hasBpfFileSystem(const std::filesystem::path& folder) {
 std::string KernelGates::refresh() {
     std::string missing;
     struct stat folder {};
+    isUnusable_ = false;
     if (::lstat(pins_.c_str(), &folder) == 0 && folder.st_uid != ::geteuid()) {
         maps_.reset();
         return fmt::format("{} belongs to uid {}, who could give grants there", pins_.string(),
@@ -124,6 +125,12 @@ std::string KernelGates::refresh() {
     if (maps_ && *places == places_)
         return {};
     maps_.reset();
+    std::string reason = open(*places);
+    isUnusable_ = !reason.empty();
+    return reason;
+}
+
+std::string KernelGates::open(const std::array<Place, pinCount>& places) {
     try {
         GateMapSet opened = GateMapSet::open(pins_);
         for (const GateMap map : gateMaps) {
@@ -134,7 +141,8 @@ std::string KernelGates::refresh() {
                                    (pins_ / pinName(map)).string());
         }
         maps_ = std::move(opened);
-        places_ = *places;
+        places_ = places;
+        ++generation_;
         return {};
     } catch (const BpfError& error) {
         return error.what() + consequenceOf(error.error());
@@ -222,7 +230,7 @@ void KernelGates::revoke(const core::Grant& grant) {
 
 std::vector<core::Refusals> KernelGates::refusals() {
     std::vector<core::Refusals> refusals;
-    use("cannot list whom the kernel refused", [&](const GateMapSet& maps) {
+    use("cannot list refusals", [&](const GateMapSet& maps) {
         for (const genv_refusal_key& key : maps.refusals.keys(GENV_MAX_REFUSALS)) {
             // The kernel forgets the oldest at any time; one with a count of 0 is just being made.
             if (const auto value = maps.refusals.find(key); value && value->count > 0)
@@ -239,7 +247,7 @@ std::vector<core::Refusals> KernelGates::refusals() {
 }
 
 void KernelGates::setIdentities(const std::vector<IdentityBlock>& wanted) {
-    use("cannot tell the kernel whose subordinate uids are whose",
+    use("cannot update the table of subordinate uids",
         [&](const GateMapSet& maps) { writeIdentities(maps.identities, wanted); });
 }
 

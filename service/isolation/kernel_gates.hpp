@@ -24,6 +24,8 @@ class KernelGates : public core::Gates {
     explicit KernelGates(std::filesystem::path pins = isolation::defaultPins);
 
     [[nodiscard]] std::string absence() override;
+    [[nodiscard]] bool isUnusable() const override { return isUnusable_; }
+    [[nodiscard]] std::uint64_t generation() const override { return generation_; }
     [[nodiscard]] core::GateMode mode() override;
     void setMode(core::GateMode mode) override;
     [[nodiscard]] bool isSuspended() override;
@@ -56,12 +58,15 @@ class KernelGates : public core::Gates {
     [[nodiscard]] std::string reasonWithout(const std::string& missing) const;
     /// Opens the maps if they are not those that are open. Says why it cannot.
     std::string refresh();
+    std::string open(const std::array<Place, pinCount>& places);
     /// Does it with the maps. `what` is what is then said to have failed.
     void use(const std::string& what, const std::function<void(const isolation::GateMapSet&)>& act);
 
     std::filesystem::path pins_;
     std::array<Place, pinCount> places_{};
     std::optional<isolation::GateMapSet> maps_;
+    std::uint64_t generation_ = 0;
+    bool isUnusable_ = false;
 };
 
 } // namespace genv::service

@@ -37,7 +37,7 @@ TEST(IsolationReport, SaysWhatTheKernelDoesAndOfEachGpu) {
 
 TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
     EXPECT_EQ(isolationText(failed),
-              "Isolation is off although Isolation=user is configured: every user can open every "
+              "Isolation=user is configured but not in force: every user may be able to open every "
               "GPU.\n"
               "Configured: Isolation=user\n"
               "GPU 0: not guarded\n"
@@ -46,8 +46,8 @@ TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
               "As root: \"journalctl -u genvd -u genv-isolation\" says more; then systemctl "
               "restart genv-isolation\n");
     EXPECT_EQ(isolationText(halfGuarded),
-              "Isolation watches: the kernel counts who opens a GPU that they do not hold, and "
-              "refuses nothing.\n"
+              "Isolation watches: the kernel counts users who open a GPU that they do not hold, "
+              "and refuses nothing.\n"
               "Configured: Isolation=watch\n"
               "GPU 0: guarded\n"
               "GPU 1: not guarded\n"

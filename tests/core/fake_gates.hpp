@@ -13,7 +13,9 @@ namespace genv::tests {
 
 class FakeGates : public core::Gates {
   public:
-    std::string why; ///< no gate is there, and why
+    std::string why;          ///< no gate is there, and why
+    bool unusable = false;    ///< one stands all the same
+    std::uint64_t number = 0; ///< of the gate
     core::GateMode inMode = core::GateMode::Open;
     bool suspended = false;
     std::set<std::uint32_t> majors{195};
@@ -25,6 +27,8 @@ class FakeGates : public core::Gates {
     bool isFull = false;            ///< it takes no further grant
 
     std::string absence() override { return why; }
+    bool isUnusable() const override { return unusable; }
+    std::uint64_t generation() const override { return number; }
     core::GateMode mode() override { return inMode; }
     void setMode(core::GateMode mode) override {
         step();

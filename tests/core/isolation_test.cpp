@@ -199,7 +199,8 @@ TEST_F(IsolationTest, OpensWhatIsConfiguredToEverybody) {
     isolation.checkAll();
     EXPECT_EQ(gates.texts(), GrantTexts{});
     EXPECT_EQ(isolation.report().trouble,
-              "IsolationOpenDevices= names GPU-unknown, which this machine does not have");
+              "IsolationOpenDevices= names GPU-unknown, which this machine does not have; it opens "
+              "nothing");
 }
 
 TEST_F(IsolationTest, IsNeverSaidToBeInForceWhereNoGateIs) {
@@ -225,6 +226,92 @@ TEST_F(IsolationTest, OpensADeviceAlsoWhereTheGateCameSinceTheLastLook) {
     activate("100", alice);
     attachIndices("100", {0});
     EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+}
+
+TEST_F(IsolationTest, GrantsAllAgainToAGateThatTookThePlaceOfAnother) {
+    haveNodes(1);
+    activate("100", alice);
+    attachIndices("100", {0});
+    gates.granted.clear();
+    ++gates.number;
+    isolation.check();
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+}
+
+// The kernel may refuse the holder of a device that genvd cannot open to them.
+TEST_F(IsolationTest, GivesNoDeviceWhereAGateStandsThatItCannotChange) {
+    haveNodes(1);
+    gates.why = "the gate was made by another version of genv";
+    gates.unusable = true;
+    isolation.check();
+    EXPECT_EQ(isolation.report().trouble, gates.why + "; meanwhile the kernel may refuse GPUs to "
+                                                      "users who hold them");
+    activate("100", alice);
+    EXPECT_THROW(attachIndices("100", {0}), core::Error);
+    EXPECT_EQ(devicesOf("100"), std::vector<core::DeviceIndex>{});
+    settings.mode = IsolationMode::Watch;
+    attachIndices("100", {0});
+}
+
+TEST_F(IsolationTest, GivesNoDeviceWhoseNodeIsUnknown) {
+    core::Observation seen = observation(2);
+    seen.devices[1].nodes.clear();
+    observe(seen);
+    activate("100", alice);
+    EXPECT_THROW(attachIndices("100", {1}), core::Error);
+    attachIndices("100", {0});
+    EXPECT_EQ(devicesOf("100"), std::vector<core::DeviceIndex>{0});
+}
+
+TEST_F(IsolationTest, RevokesByTheNodeThatADeviceHasNow) {
+    haveNodes(2);
+    activate("100", alice);
+    attachIndices("100", {0, 1});
+    core::Observation swapped = observation(2);
+    std::swap(swapped.devices[0].nodes, swapped.devices[1].nodes);
+    observe(swapped);
+    ledger.detach("100", {1}, alice);
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:1 1001"}) << "which is GPU 0's now";
+    EXPECT_EQ(isolation.deviceWith({195, 1})->index, 0U);
+}
+
+TEST_F(IsolationTest, SaysThatTheLoaderHasReadOtherSettings) {
+    haveNodes(1);
+    gates.inMode = core::GateMode::Watch;
+    isolation.check();
+    EXPECT_EQ(isolation.report().trouble,
+              "the kernel's gate is in mode \"watch\": genv-isolation and genvd have read "
+              "different settings");
+    isolation.checkAll();
+    EXPECT_EQ(isolation.report().trouble, "");
+}
+
+TEST_F(IsolationTest, TakesStaleGrantsAwayAlsoWhereTheTableIsFull) {
+    gates.granted = {{{195, 0}, bob}};
+    gates.isFull = true;
+    activate("100", alice);
+    haveGpus(1);
+    attachIndices("100", {0});
+    haveNodes(1);
+    EXPECT_EQ(gates.texts(), GrantTexts{});
+    EXPECT_EQ(isolation.report().trouble, "the kernel's table for it is full");
+    gates.isFull = false;
+    isolation.check();
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+}
+
+TEST(SettingsOfIsolation, NameTheProcessesThatKeepAGpu) {
+    core::Settings settings;
+    EXPECT_EQ(core::gapOfIsolation(settings), "");
+    settings.isolation.mode = IsolationMode::User;
+    EXPECT_EQ(core::gapOfIsolation(settings),
+              "with NonEnvProcesses=no, a process outside environments keeps every GPU that it "
+              "opened while its user held it");
+    settings.rules.nonEnvProcesses = true;
+    EXPECT_EQ(core::gapOfIsolation(settings), "");
+    settings.dryRun = true;
+    EXPECT_EQ(core::gapOfIsolation(settings),
+              "with DryRun=yes, a process keeps every GPU that it opened while its user held it");
 }
 
 // Nobody could be granted such a device, so nobody must be refused it.
@@ -341,6 +428,39 @@ TEST_F(IsolationTest, TellsOfRefusalsOnceAMinute) {
     EXPECT_TRUE(refused[1].isRefused);
     EXPECT_EQ(watch.countOf(ledger.device(1).facts.uuid), 1003U);
     EXPECT_EQ(watch.list().at(0).device, 1U);
+}
+
+TEST_F(IsolationTest, TellsOnceOfADeviceWithSeveralNodes) {
+    core::Observation seen = observation(1);
+    seen.devices[0].nodes = {{195, 0}, {510, 1}};
+    observe(seen);
+    core::RefusalWatch watch(isolation, gates, events, clock);
+    watch.check();
+    gates.counted = {{bob, {195, 0}, 1, clock.boot, 77, "python3"},
+                     {bob, {510, 1}, 2, clock.boot, 77, "python3"}};
+    watch.check();
+    clock.pass(std::chrono::minutes{1});
+    watch.check();
+    const auto refused = toldOf<core::AccessRefused>();
+    ASSERT_EQ(refused.size(), 2U);
+    EXPECT_EQ(refused[0].count + refused[1].count, 3U);
+    clock.pass(std::chrono::minutes{1});
+    watch.check();
+    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 2U);
+}
+
+TEST_F(IsolationTest, CountsNothingTwiceWhereTheGateCouldNotBeRead) {
+    haveNodes(1);
+    core::RefusalWatch watch(isolation, gates, events, clock);
+    gates.counted = {{bob, {195, 0}, 5, clock.boot, 77, "python3"}};
+    watch.check();
+    gates.why = "cannot open a map";
+    gates.unusable = true;
+    watch.check();
+    gates.why.clear();
+    watch.check();
+    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 0U);
+    EXPECT_EQ(watch.countOf(ledger.device(0).facts.uuid), 0U);
 }
 
 } // namespace

@@ -78,6 +78,9 @@ Finding ofState(const IsolationState& state) {
                     ? fmt::format("Isolation={} is not in force: {}", state.wanted, trouble.what)
                     : trouble.what,
                 trouble.advice};
+    if (!isAsWanted(state))
+        return {Problem, isolationSentence(state),
+                "As root: systemctl restart genv-isolation && systemctl reload genvd"};
     return {Ok, isolationSentence(state), ""};
 }
 

@@ -41,15 +41,15 @@ bool isAsWanted(const IsolationState& state) {
 
 std::string isolationSentence(const IsolationState& state) {
     if (state.mode == watch)
-        return "Isolation watches: the kernel counts who opens a GPU that they do not hold, and "
-               "refuses nothing.";
+        return "Isolation watches: the kernel counts users who open a GPU that they do not hold, "
+               "and refuses nothing.";
     if (state.mode != none)
         return "Isolation is on: the kernel refuses a GPU to users who do not hold it.";
     if (state.suspended)
         return "Isolation is suspended: until the next boot or \"genvctl isolation on\" every user "
                "can open every GPU.";
     if (state.wanted != none)
-        return fmt::format("Isolation is off although Isolation={} is configured: every user can "
+        return fmt::format("Isolation={} is configured but not in force: every user may be able to "
                            "open every GPU.",
                            state.wanted);
     return "Isolation is off: it is not configured, so every user can open every GPU.";

@@ -164,8 +164,13 @@ TEST_F(KernelGatesTest, NoticesThatItWasTakenAwayAndThatAnotherStands) {
 TEST_F(KernelGatesTest, NoticesThatAnotherStandsThoughItDidNotSeeTheOneGo) {
     putUp();
     gates_->grant({gpu, alice});
+    const std::uint64_t before = gates_->generation();
+    EXPECT_EQ(gates_->absence(), "");
+    EXPECT_EQ(gates_->generation(), before);
     std::filesystem::remove_all(machine_->pins());
     putUp();
+    EXPECT_EQ(gates_->absence(), "");
+    EXPECT_NE(gates_->generation(), before);
     gates_->grant({gpu, alice});
     EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
 }
@@ -179,6 +184,10 @@ TEST_F(KernelGatesTest, TakesNoMapOfAnotherLayout) {
     UntypedMap::create(larger).pin(pin);
     EXPECT_EQ(gates_->absence(), pin.string() + " was made by another version of genv; run "
                                                 "\"systemctl restart genv-isolation genvd\"");
+    EXPECT_TRUE(gates_->isUnusable());
+    std::filesystem::remove(pin);
+    EXPECT_NE(gates_->absence(), "");
+    EXPECT_FALSE(gates_->isUnusable()) << "where one pin is missing, none stands";
 }
 
 TEST_F(KernelGatesTest, SaysThatTheTableOfGrantsIsFull) {
