@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Port: what genv asks of Slurm on a node. Slurm's programs are slow, may hang, and need a sandbox
+// of their own, so the adapter talks to a helper process; every request is answered later, on the
+// loop's thread.
+#pragma once
+
+#include "core/device.hpp"
+#include "core/time.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace genv::core {
+
+/// The number of a Slurm job, which is never 0.
+using SlurmJobId = std::uint32_t;
+
+/// A GPU as this node's gres.conf lists it: Slurm counts these files, not the driver's indices.
+struct SlurmDevice {
+    std::uint32_t number = 0; ///< as SLURM_JOB_GPUS counts
+    DeviceNode node;          ///< the device node that gres.conf names
+};
+
+/// Why Slurm did not do what it was asked for, as a clause for a person.
+struct SlurmFailure {
+    std::string reason;
+};
+
+class Slurm {
+  public:
+    /// Called once, on the loop's thread; without a failure Slurm did it.
+    using Done = std::function<void(const std::optional<SlurmFailure>&)>;
+    using Devices = std::function<void(const std::variant<std::vector<SlurmDevice>, SlurmFailure>&)>;
+
+    virtual ~Slurm() = default;
+
+    /// Asks which GPUs Slurm has on this node. Must not be asked from within a prolog.
+    virtual void listDevices(Devices devices) = 0;
+    /// Sets when a job ends.
+    virtual void setEnd(SlurmJobId job, WallTime end, Done done) = 0;
+    virtual void cancel(SlurmJobId job, Done done) = 0;
+    virtual void requeue(SlurmJobId job, Done done) = 0;
+};
+
+} // namespace genv::core
