@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/settings.hpp"
 
+#include <algorithm>
+
 namespace genv::core {
 
 std::string toString(IsolationMode mode) {
@@ -24,6 +26,22 @@ std::string gapOfIsolation(const Settings& settings) {
         return "with NonEnvProcesses=no, a process outside environments keeps every GPU that it "
                "opened while its user held it";
     return {};
+}
+
+std::string toString(SlurmIdleAction action) {
+    switch (action) {
+    case SlurmIdleAction::Cancel:
+        return "cancel";
+    case SlurmIdleAction::Requeue:
+        return "requeue";
+    case SlurmIdleAction::Warn:
+        break;
+    }
+    return "warn";
+}
+
+bool SlurmDevices::contains(const DeviceUuid& uuid) const {
+    return all || std::ranges::find(uuids, uuid) != uuids.end();
 }
 
 } // namespace genv::core

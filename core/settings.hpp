@@ -40,6 +40,35 @@ struct IsolationSettings {
     friend bool operator==(const IsolationSettings&, const IsolationSettings&) = default;
 };
 
+/// The devices that are Slurm's: none, all, or these.
+struct SlurmDevices {
+    bool all = false;
+    std::vector<DeviceUuid> uuids; ///< where not all are
+
+    [[nodiscard]] bool contains(const DeviceUuid& uuid) const;
+
+    friend bool operator==(const SlurmDevices&, const SlurmDevices&) = default;
+};
+
+/// What happens to a Slurm job that does not use its devices for longer than IdleTimeout=.
+enum class SlurmIdleAction {
+    Warn,    ///< its owner hears of it
+    Cancel,  ///< and it is cancelled
+    Requeue, ///< and it is put back into Slurm's queue
+};
+
+/// As genvd.conf writes it: "warn", "cancel", "requeue".
+std::string toString(SlurmIdleAction action);
+
+/// [Slurm].
+struct SlurmSettings {
+    SlurmDevices devices;
+    SlurmIdleAction idleAction = SlurmIdleAction::Warn;
+    std::string binDir = "/usr/bin"; ///< where Slurm's programs are
+
+    friend bool operator==(const SlurmSettings&, const SlurmSettings&) = default;
+};
+
 /// What an administrator may set.
 struct Settings {
     Backend backend = Backend::Auto; ///< takes effect at start only
@@ -59,6 +88,7 @@ struct Settings {
     std::chrono::milliseconds keepFor{3'600'000};
 
     IsolationSettings isolation;
+    SlurmSettings slurm;
 
     LimitTable limits; ///< [Limits], [User NAME], [Group NAME]
 

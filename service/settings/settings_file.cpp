@@ -135,7 +135,7 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
             {group.line,
              fmt::format(
                  "there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
-                 "[Isolation], [Limits], [User NAME] and [Group NAME]",
+                 "[Isolation], [Slurm], [Limits], [User NAME] and [Group NAME]",
                  core::escaped(name))});
         return;
     }

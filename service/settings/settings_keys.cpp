@@ -6,10 +6,12 @@
 #include "core/limit_definitions.hpp"
 #include "core/text.hpp"
 #include "service/settings/isolation_values.hpp"
+#include "service/settings/slurm_values.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -232,6 +234,24 @@ const Keys<Settings>& isolationKeys() {
     return keys;
 }
 
+const Keys<Settings>& slurmKeys() {
+    static const Keys<Settings> keys{
+        {"Devices",
+         [](const std::string& value, Settings& settings) {
+             settings.slurm.devices = readSlurmDevices(value);
+         },
+         [](const Settings& settings) { return writeSlurmDevices(settings.slurm.devices); }},
+        {"IdleAction",
+         [](const std::string& value, Settings& settings) {
+             settings.slurm.idleAction = readSlurmIdleAction(value);
+         },
+         [](const Settings& settings) { return core::toString(settings.slurm.idleAction); }},
+        {"BinDir",
+         [](const std::string& value, Settings& s) { s.slurm.binDir = readSlurmBinDir(value); },
+         [](const Settings& settings) { return settings.slurm.binDir; }}};
+    return keys;
+}
+
 const Keys<Limits>& limitKeys() {
     static const Keys<Limits> keys = makeLimitKeys();
     return keys;
@@ -269,16 +289,42 @@ const Limits& limitsOf(const std::map<std::string, Limits>& table, const std::st
     return found == table.end() ? none : found->second;
 }
 
+// The keys of a section with settings of its own; null where it holds limits.
+const Keys<Settings>* settingsKeys(Section::Kind kind) {
+    switch (kind) {
+    case Section::Kind::Gpu:
+        return &gpuKeys();
+    case Section::Kind::Enforcement:
+        return &enforcementKeys();
+    case Section::Kind::Queue:
+        return &queueKeys();
+    case Section::Kind::Isolation:
+        return &isolationKeys();
+    case Section::Kind::Slurm:
+        return &slurmKeys();
+    case Section::Kind::Limits:
+    case Section::Kind::User:
+    case Section::Kind::Group:
+        break;
+    }
+    return nullptr;
+}
+
+// The sections that name nobody, in the order in which they are documented.
+constexpr std::array plainSections{
+    std::pair<std::string_view, Section::Kind>{"GPU", Section::Kind::Gpu},
+    std::pair<std::string_view, Section::Kind>{"Enforcement", Section::Kind::Enforcement},
+    std::pair<std::string_view, Section::Kind>{"Queue", Section::Kind::Queue},
+    std::pair<std::string_view, Section::Kind>{"Isolation", Section::Kind::Isolation},
+    std::pair<std::string_view, Section::Kind>{"Slurm", Section::Kind::Slurm},
+    std::pair<std::string_view, Section::Kind>{"Limits", Section::Kind::Limits},
+};
+
 } // namespace
 
 std::vector<std::string_view> Section::keys() const {
-    if (kind_ == Kind::Gpu)
-        return namesOf(gpuKeys());
-    if (kind_ == Kind::Queue)
-        return namesOf(queueKeys());
-    if (kind_ == Kind::Isolation)
-        return namesOf(isolationKeys());
-    return kind_ == Kind::Enforcement ? namesOf(enforcementKeys()) : namesOf(limitKeys());
+    const Keys<Settings>* keys = settingsKeys(kind_);
+    return keys != nullptr ? namesOf(*keys) : namesOf(limitKeys());
 }
 
 bool Section::knows(std::string_view key) const {
@@ -287,55 +333,31 @@ bool Section::knows(std::string_view key) const {
 }
 
 void Section::read(std::string_view key, const std::string& value, Settings& settings) const {
-    switch (kind_) {
-    case Kind::Gpu:
-        return readKey(gpuKeys(), key, value, settings);
-    case Kind::Enforcement:
-        return readKey(enforcementKeys(), key, value, settings);
-    case Kind::Queue:
-        return readKey(queueKeys(), key, value, settings);
-    case Kind::Isolation:
-        return readKey(isolationKeys(), key, value, settings);
-    case Kind::Limits:
-        return readKey(limitKeys(), key, value, settings.limits.general);
-    case Kind::User:
-        return readKey(limitKeys(), key, value, settings.limits.users[name_]);
-    case Kind::Group:
-        return readKey(limitKeys(), key, value, settings.limits.groups[name_]);
-    }
+    if (const Keys<Settings>* keys = settingsKeys(kind_))
+        readKey(*keys, key, value, settings);
+    else if (kind_ == Kind::User)
+        readKey(limitKeys(), key, value, settings.limits.users[name_]);
+    else if (kind_ == Kind::Group)
+        readKey(limitKeys(), key, value, settings.limits.groups[name_]);
+    else
+        readKey(limitKeys(), key, value, settings.limits.general);
 }
 
 std::string Section::write(std::string_view key, const Settings& settings) const {
-    switch (kind_) {
-    case Kind::Gpu:
-        return writeKey(gpuKeys(), key, settings);
-    case Kind::Enforcement:
-        return writeKey(enforcementKeys(), key, settings);
-    case Kind::Queue:
-        return writeKey(queueKeys(), key, settings);
-    case Kind::Isolation:
-        return writeKey(isolationKeys(), key, settings);
-    case Kind::Limits:
-        return writeKey(limitKeys(), key, settings.limits.general);
-    case Kind::User:
+    if (const Keys<Settings>* keys = settingsKeys(kind_))
+        return writeKey(*keys, key, settings);
+    if (kind_ == Kind::User)
         return writeKey(limitKeys(), key, limitsOf(settings.limits.users, name_));
-    case Kind::Group:
-        break;
-    }
-    return writeKey(limitKeys(), key, limitsOf(settings.limits.groups, name_));
+    if (kind_ == Kind::Group)
+        return writeKey(limitKeys(), key, limitsOf(settings.limits.groups, name_));
+    return writeKey(limitKeys(), key, settings.limits.general);
 }
 
 std::optional<Section> findSection(std::string_view heading) {
-    if (heading == "GPU")
-        return Section(Section::Kind::Gpu, "");
-    if (heading == "Enforcement")
-        return Section(Section::Kind::Enforcement, "");
-    if (heading == "Queue")
-        return Section(Section::Kind::Queue, "");
-    if (heading == "Isolation")
-        return Section(Section::Kind::Isolation, "");
-    if (heading == "Limits")
-        return Section(Section::Kind::Limits, "");
+    for (const auto& [name, kind] : plainSections) {
+        if (heading == name)
+            return Section(kind, "");
+    }
     for (const auto& [prefix, kind] :
          {std::pair<std::string_view, Section::Kind>{"User ", Section::Kind::User},
           {"Group ", Section::Kind::Group}}) {
@@ -346,11 +368,9 @@ std::optional<Section> findSection(std::string_view heading) {
 }
 
 std::vector<std::string> settingsChanged(const Settings& before, const Settings& after) {
-    std::vector<std::pair<std::string, Section>> sections{
-        {"", {Section::Kind::Gpu, ""}},    {"", {Section::Kind::Enforcement, ""}},
-        {"", {Section::Kind::Queue, ""}},  {"", {Section::Kind::Isolation, ""}},
-        {"", {Section::Kind::Limits, ""}},
-    };
+    std::vector<std::pair<std::string, Section>> sections;
+    for (const auto& [heading, kind] : plainSections)
+        sections.push_back({"", {kind, ""}});
     const auto addNamed = [&](const std::string& prefix, Section::Kind kind,
                               std::map<std::string, Limits> tables,
                               const std::map<std::string, Limits>& others) {

@@ -15,7 +15,7 @@ namespace genv::service {
 /// A section of genvd.conf.
 class Section {
   public:
-    enum class Kind { Gpu, Enforcement, Queue, Isolation, Limits, User, Group };
+    enum class Kind { Gpu, Enforcement, Queue, Isolation, Slurm, Limits, User, Group };
 
     Section(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
 

@@ -92,7 +92,7 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
         "EnvDevices, EnvMemory, Grace, KillAfter, Linger, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
               "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Queue], "
-              "[Isolation], [Limits], [User NAME] and [Group NAME]");
+              "[Isolation], [Slurm], [Limits], [User NAME] and [Group NAME]");
     const std::string syntax =
         "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
@@ -191,13 +191,46 @@ TEST_F(SettingsFile, NeedsTheRuleForOpenDescriptorsWhereTheKernelRefuses) {
     EXPECT_FALSE(read().rules.envDevices);
 }
 
+TEST_F(SettingsFile, ReadsWhatIsSlurms) {
+    EXPECT_EQ(read().slurm, core::SlurmSettings{});
+    folder.write("genvd.conf", "[Slurm]\nDevices=GPU-1, MIG-2\nIdleAction=requeue\n"
+                               "BinDir=/opt/slurm/bin\n");
+    const core::SlurmSettings expected{
+        {false, {"GPU-1", "MIG-2"}}, core::SlurmIdleAction::Requeue, "/opt/slurm/bin"};
+    EXPECT_EQ(read().slurm, expected);
+    EXPECT_EQ(service::settingsChanged({}, read()),
+              (std::vector<std::string>{"Devices=GPU-1,MIG-2", "IdleAction=requeue",
+                                        "BinDir=/opt/slurm/bin"}));
+    folder.write("genvd.conf", "[Slurm]\nDevices=all\n");
+    EXPECT_TRUE(read().slurm.devices.contains("GPU-7"));
+    folder.write("genvd.conf.d/50-none.conf", "[Slurm]\nDevices=none\n");
+    EXPECT_FALSE(read().slurm.devices.contains("GPU-7"));
+}
+
+TEST_F(SettingsFile, NeverTakesAMistakeForADeviceOfSlurms) {
+    for (const std::string value : {"0", "GPU-1,", ",GPU-1", "GPU-1 GPU-2", "all,GPU-1", "ALL", ""})
+        EXPECT_EQ(complaint("[Slurm]\nDevices=" + value + "\n").substr(0, 26),
+                  "2: Devices: invalid value ")
+            << value;
+    EXPECT_EQ(complaint("[Slurm]\nDevices=GPU-1,0\n"),
+              "2: Devices: invalid value \"0\": expected none, all, or UUIDs such as `genvctl "
+              "devices --json` prints them, separated by commas");
+    EXPECT_EQ(complaint("[Slurm]\nIdleAction=detach\n"),
+              "2: IdleAction: invalid action \"detach\": expected warn, cancel or requeue");
+    for (const std::string value : {"", "bin", "/opt/../bin", "/opt//bin", "/a\x1b[31m"})
+        EXPECT_EQ(complaint("[Slurm]\nBinDir=" + value + "\n").substr(0, 25),
+                  "2: BinDir: invalid path \"")
+            << value;
+}
+
 // What genvd.conf(5) and the shipped file name is exactly what may be set.
 TEST_F(SettingsFile, EveryKeyIsDocumented) {
     for (const char* name : {GENV_CONF_FILE, GENV_CONF_MANUAL}) {
         std::ifstream file(name);
         const std::string text((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
-        for (const char* heading : {"GPU", "Enforcement", "Queue", "Isolation", "Limits"}) {
+        for (const char* heading :
+             {"GPU", "Enforcement", "Queue", "Isolation", "Slurm", "Limits"}) {
             for (const std::string_view key : service::findSection(heading)->keys())
                 EXPECT_NE(text.find(std::string(key) + "="), std::string::npos)
                     << key << " in " << name;
