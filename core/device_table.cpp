@@ -22,6 +22,10 @@ bool Device::isAvailable(std::optional<Bytes> share) const {
     return share ? availableMemory() >= *share : holders.empty();
 }
 
+bool Device::isSlurms() const {
+    return reservedForSlurm || std::ranges::any_of(holders, &Holder::isJob);
+}
+
 const Device* DeviceTable::find(DeviceIndex index) const {
     const auto found = devices_.find(index);
     return found == devices_.end() ? nullptr : &found->second;

@@ -18,6 +18,7 @@ namespace genv::core {
 struct Holder {
     EnvironmentId environment;
     Attachment attachment;
+    bool isJob = false; ///< the environment is a Slurm job's
 };
 
 /// A compute process that was seen on a device.
@@ -36,6 +37,10 @@ struct Device {
     bool occupied = false;       ///< a compute process of none of its environments runs on it
     Occupant occupant{};         ///< that process, where it is occupied
     std::map<EnvironmentId, Occupant> users{}; ///< a compute process of each environment on it
+    bool reservedForSlurm = false;             ///< Devices= in [Slurm] names it
+
+    /// Whether genv gives it to nobody but jobs: it is reserved for them, or one holds it.
+    [[nodiscard]] bool isSlurms() const;
 
     /// Memory that nobody holds; a holder of the whole device holds all of it.
     [[nodiscard]] Bytes availableMemory() const;

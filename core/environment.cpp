@@ -6,8 +6,9 @@
 namespace genv::core {
 
 bool Environment::isRegistered() const {
-    return !kernels.empty() || std::any_of(processes.begin(), processes.end(),
-                                           [](const RootProcess& root) { return !root.lingers; });
+    return job || !kernels.empty() ||
+           std::any_of(processes.begin(), processes.end(),
+                       [](const RootProcess& root) { return !root.lingers; });
 }
 
 bool Environment::isAlive() const {
@@ -22,6 +23,7 @@ void Environment::end() {
     processes.clear();
     kernels.clear();
     pendingEnd.reset();
+    job.reset();
 }
 
 const Attachment* Environment::attachmentTo(const DeviceUuid& uuid) const {
@@ -52,6 +54,10 @@ std::optional<Lease> Environment::firstLease() const {
             first = attachment.lease;
     }
     return first;
+}
+
+std::optional<WallTime> Environment::jobEnd() const {
+    return job ? job->ends : std::nullopt;
 }
 
 std::optional<BootTime> Environment::endOf(const Attachment& attachment) const {

@@ -9,6 +9,7 @@
 #include "core/lease.hpp"
 #include "core/ports/processes.hpp"
 #include "core/process.hpp"
+#include "core/slurm_job.hpp"
 #include "core/time.hpp"
 
 #include <cstdint>
@@ -144,7 +145,9 @@ struct Environment {
 
     std::optional<PendingEnd> pendingEnd;
 
-    /// Whether a registered process or kernel keeps it alive.
+    std::optional<SlurmJob> job; ///< unset: it is no job's
+
+    /// Whether a registered process or kernel keeps it alive, or the Slurm job that it is.
     [[nodiscard]] bool isRegistered() const;
     /// Whether it exists. Without a registered process it does only for the devices that it holds.
     [[nodiscard]] bool isAlive() const;
@@ -159,6 +162,8 @@ struct Environment {
     [[nodiscard]] bool isWaitingToStart() const;
     /// Of its lease and its attachments' the one that ends first.
     [[nodiscard]] std::optional<Lease> firstLease() const;
+    /// When Slurm ends it, where it is a job's and Slurm said so.
+    [[nodiscard]] std::optional<WallTime> jobEnd() const;
     /// When one of its attachments ends by a lease, its own or the environment's.
     [[nodiscard]] std::optional<BootTime> endOf(const Attachment& attachment) const;
     /// Whether one of its locks holds this device.

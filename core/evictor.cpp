@@ -10,7 +10,8 @@ namespace genv::core {
 
 void Evictor::onEvent(const Event& event) {
     const auto* detached = std::get_if<Detached>(&event);
-    if (detached == nullptr || !detached->cause.endsProcesses)
+    // Only Slurm ends the processes of a job.
+    if (detached == nullptr || !detached->cause.endsProcesses || detached->former->job)
         return;
     if (pending_.empty())
         scheduler_.soon([this] { begin(); });

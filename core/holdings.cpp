@@ -38,6 +38,8 @@ Holdings holdingsOf(const Ledger& ledger, Uid uid) {
     Holdings holdings;
     for (const EnvironmentId& id : ledger.environmentsOf(uid)) {
         const Environment& environment = ledger.get(id);
+        if (environment.job)
+            continue;
         ++holdings.environments;
         for (const Attachment& attachment : environment.attachments)
             holdings.add(attachment);

@@ -33,7 +33,7 @@ struct KeptDevice {
     std::optional<Bytes> share;
 };
 
-/// What a user holds now.
+/// What a user holds now. What Slurm gave to their jobs is not counted.
 Holdings holdingsOf(const Ledger& ledger, Uid uid);
 /// What one environment holds.
 Holdings holdingsOf(const Environment& environment);

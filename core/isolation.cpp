@@ -202,8 +202,10 @@ std::set<Grant> Isolation::wantedGrants() const {
                 wanted.insert({node, environment.uid});
         }
     }
-    for (const DeviceUuid& device : settings_().openDevices) {
-        for (const DeviceNode& node : nodesOf(device))
+    for (const auto& [device, nodes] : nodes_) {
+        if (!isOpen(device))
+            continue;
+        for (const DeviceNode& node : nodes)
             wanted.insert({node, std::nullopt});
     }
     return wanted;
@@ -344,8 +346,7 @@ IsolationReport Isolation::report() const {
                              (isGuarded(device.facts.uuid) || (nodesOf(device.facts.uuid).empty() &&
                                                                inForce_ != IsolationMode::None));
         (guarded ? report.guarded : report.unguarded).push_back(index);
-        if (std::ranges::find(settings_().openDevices, device.facts.uuid) !=
-            settings_().openDevices.end())
+        if (isOpen(device.facts.uuid))
             report.open.push_back(index);
     }
     return report;
@@ -380,6 +381,13 @@ bool Isolation::isHeld(const DeviceNode& node, Uid user) const {
            std::ranges::any_of(found->second, [&](const DeviceUuid& device) {
                return hasNode(device, node) && ledger_.isHeldBy(device, user);
            });
+}
+
+// Slurm keeps jobs apart itself, and what genv is or does must not fail a job.
+bool Isolation::isOpen(const DeviceUuid& device) const {
+    const Device* known = ledger_.devices().findUuid(device);
+    return (known != nullptr && known->reservedForSlurm) ||
+           std::ranges::find(settings_().openDevices, device) != settings_().openDevices.end();
 }
 
 bool Isolation::isGuarded(const DeviceUuid& device) const {

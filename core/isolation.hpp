@@ -75,6 +75,7 @@ class Isolation final : public AccessGuard {
     [[nodiscard]] const std::vector<DeviceNode>& nodesOf(const DeviceUuid& device) const;
     [[nodiscard]] bool hasNode(const DeviceUuid& device, const DeviceNode& node) const;
     [[nodiscard]] bool isHeld(const DeviceNode& node, Uid user) const;
+    [[nodiscard]] bool isOpen(const DeviceUuid& device) const;
     [[nodiscard]] bool isGuarded(const DeviceUuid& device) const;
     [[nodiscard]] std::set<Grant> wantedGrants() const;
     [[nodiscard]] bool namesNoNode() const;

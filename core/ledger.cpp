@@ -221,10 +221,12 @@ void Ledger::index(Environment& environment, bool present) {
         byId_[environment.id] = &environment;
         user.environments.insert(environment.sequence);
         user.processes += processes;
+        user.jobs += environment.job ? 1U : 0U;
     } else {
         byId_.erase(environment.id);
         user.environments.erase(environment.sequence);
         user.processes -= processes;
+        user.jobs -= environment.job ? 1U : 0U;
         if (user.environments.empty())
             users_.erase(environment.uid);
     }
@@ -239,7 +241,7 @@ void Ledger::index(Environment& environment, bool present) {
         const DeviceUuid& uuid = attachment.device.uuid;
         if (present) {
             holders_[uuid].insert(environment.id);
-            devices_.addHolder(uuid, {environment.id, attachment});
+            devices_.addHolder(uuid, {environment.id, attachment, environment.job.has_value()});
         } else {
             holders_[uuid].erase(environment.id);
             if (holders_[uuid].empty())
@@ -297,7 +299,8 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.processes != after.processes, EnvironmentField::Processes);
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
-    tellField(before.firstLease() != after.firstLease(), EnvironmentField::Expires);
+    tellField(before.firstLease() != after.firstLease() || before.jobEnd() != after.jobEnd(),
+              EnvironmentField::Expires);
     tellField(before.isLingering() != after.isLingering(), EnvironmentField::Lingering);
 }
 

@@ -18,6 +18,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/observer.hpp"
 #include "core/ports/store.hpp"
+#include "core/settings.hpp"
 
 #include <map>
 #include <optional>
@@ -57,6 +58,21 @@ struct ConfigurationChange {
     /// refused (requireLease()). Unset: no lease any more.
     std::optional<std::optional<std::chrono::seconds>> lifetime = std::nullopt;
 };
+
+/// A Slurm job that begins on this node, or is known better now.
+struct NewJob {
+    SlurmJobId id = 0;
+    Uid uid = 0;
+    std::string user;
+    std::vector<DeviceUuid> devices;      ///< exactly these, each once
+    std::optional<std::string> name = {}; ///< unset: as it is
+    std::optional<WallTime> ends = {};    ///< the same
+    bool isInferred = false;              ///< no prolog said so
+    bool evict = false;                   ///< whoever is no job loses these devices
+};
+
+/// Throws Error(NotSupported) for a Slurm job's environment: only Slurm changes it.
+void requireNoJob(const Environment& environment);
 
 /// Throws Error(NotAttached) unless the environment holds every one of these devices.
 void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices);
@@ -108,7 +124,8 @@ class Ledger {
     /// An id for an environment of this process: its pid, suffixed when taken.
     [[nodiscard]] EnvironmentId freeId(Pid pid) const;
 
-    // -- requests: they throw Error and then nothing changed
+    // -- requests: they throw Error and then nothing changed. But for deactivate() by root and
+    // startJob() they throw Error(NotSupported) for a Slurm job's environment.
 
     // A plan that is given to them is one that stillHolds(). A request that waits by it is the
     // environment's last wait then.
@@ -139,6 +156,11 @@ class Ledger {
     void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
     /// Ends an environment; one that lingers already goes on when its owner asks.
     void deactivate(const EnvironmentId& id, Uid actor);
+    /// Starts the environment of a Slurm job; one that is there gets exactly these devices, and
+    /// nothing happens where it has them. Jobs share devices. Throws Error(NoSuchDevice),
+    /// Error(DeviceUnavailable) where another environment holds one and is not to be evicted, and
+    /// Error(AlreadyExists) where the environment is no job's.
+    void startJob(const NewJob& wanted);
     /// Returns a number for a request for a lock, larger than those of all earlier requests.
     [[nodiscard]] std::uint64_t newTicket() { return ++lastSequence_; }
     /// Locks every device that an environment holds. The lock's number is the request's ticket.
@@ -175,6 +197,10 @@ class Ledger {
     /// one without any is over, and only its document goes. `written` is what the store has of it:
     /// it is written again only where it is something else by now.
     void restore(Environment environment, const Environment* written = nullptr);
+    /// Slurm ends a job at another time; nothing when the job is gone.
+    void setJobEnd(const EnvironmentId& id, WallTime end);
+    /// These devices are Slurm's from now on, and no others.
+    void reserve(const SlurmDevices& devices);
     /// Writes the documents that facts changed and that could not be written yet. Returns whether
     /// all are now.
     bool retryWrites();
@@ -245,6 +271,11 @@ class Ledger {
     void requireUnregistered(const EnvironmentId& id, const ProcessIdentity& process) const;
     void requireRoom(Uid uid, Uid actor, std::size_t environments, std::size_t processes) const;
 
+    [[nodiscard]] std::vector<Environment> evictedFor(const NewJob& wanted) const;
+    [[nodiscard]] Environment startedJob(const NewJob& wanted);
+    void giveToJob(Environment& environment, const DeviceUuid& uuid);
+    void insertDevice(Device device);
+
     void updateDevice(const DeviceSample& sample, WallTime takenAt);
     void placeDevice(const DeviceSample& sample, WallTime takenAt);
     void removeDevice(DeviceIndex index);
@@ -260,6 +291,7 @@ class Ledger {
     struct OfUser {
         std::set<std::uint64_t> environments; ///< their sequences
         std::size_t processes = 0;            ///< root processes and kernels
+        std::size_t jobs = 0;                 ///< of the environments
     };
 
     Store& store_;
@@ -267,6 +299,7 @@ class Ledger {
     const EventHub& events_;
     std::map<std::uint64_t, Environment> environments_; ///< by order of creation
     DeviceTable devices_;
+    SlurmDevices slurmDevices_;
     std::function<void(const std::string& why)> unwritten_;
     LingerPolicy lingerPolicy_;
     AccessGuard* guard_ = nullptr;

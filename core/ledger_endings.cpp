@@ -39,6 +39,29 @@ void Ledger::processTakenOut(Environment& next, Uid actor) const {
         next.end();
 }
 
+void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
+    const Environment& environment = get(id);
+    Environment next = environment;
+    if (environment.job) { // Slurm ends the job's processes itself
+        if (actor != 0)
+            requireNoJob(environment);
+        next.end();
+        apply({std::move(next)}, Cause::fact(Reason::job()));
+        return;
+    }
+    const Cause cause = Cause::request(actor, environment.uid);
+    if (actor == next.uid) {
+        next.kernels.clear();
+        std::erase_if(next.processes, [](const RootProcess& root) { return !root.lingers; });
+        lastProcessWent(next, environment, true);
+        if (next.isAlive() && !environment.isRegistered())
+            return;
+    } else {
+        next.end();
+    }
+    apply({std::move(next)}, cause);
+}
+
 void Ledger::concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users,
                          const std::set<DeviceUuid>& used) {
     const Environment* environment = find(id);

@@ -62,7 +62,7 @@ void Ledger::restore(Environment environment, const Environment* written) {
         // Until the driver answers, the device is what the environment remembers of it.
         const DeviceFacts& facts = attachment.device;
         if (devices_.findUuid(facts.uuid) == nullptr && devices_.find(facts.index) == nullptr) {
-            devices_.insert({facts, {Health::State::Stale, 0}, {}, std::nullopt, {}, false});
+            insertDevice({facts, {Health::State::Stale, 0}, {}, std::nullopt, {}, false});
             tell(DeviceAdded{facts.index});
         }
     }
@@ -192,10 +192,12 @@ void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
 }
 
 void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
-    devices_.insert({sample.facts, sample.health, sample.reading, takenAt, {}, false});
-    for (const EnvironmentId& holder : holdersOf(sample.facts.uuid))
-        devices_.addHolder(sample.facts.uuid,
-                           {holder, *get(holder).attachmentTo(sample.facts.uuid)});
+    insertDevice({sample.facts, sample.health, sample.reading, takenAt, {}, false});
+    for (const EnvironmentId& holder : holdersOf(sample.facts.uuid)) {
+        const Environment& environment = get(holder);
+        devices_.addHolder(sample.facts.uuid, {holder, *environment.attachmentTo(sample.facts.uuid),
+                                               environment.job.has_value()});
+    }
     tell(DeviceAdded{sample.facts.index});
     rememberFacts(sample.facts);
 }

@@ -60,7 +60,7 @@ void Ledger::requireRoom(Uid uid, Uid actor, std::size_t environments,
         return;
     const auto found = users_.find(uid);
     const std::size_t hasEnvironments =
-        found == users_.end() ? 0 : found->second.environments.size();
+        found == users_.end() ? 0 : found->second.environments.size() - found->second.jobs;
     const std::size_t hasProcesses = found == users_.end() ? 0 : found->second.processes;
     if (hasEnvironments + environments > caps::environmentsPerUser)
         fail(ErrorCode::LimitsExceeded,
@@ -164,6 +164,7 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
 
 void Ledger::attach(const EnvironmentId& id, const Plan& plan, Uid actor, const Terms& terms) {
     const Environment& environment = get(id);
+    requireNoJob(environment);
     if (!environment.isRegistered())
         fail(
             ErrorCode::NoSuchProcess,
@@ -202,6 +203,7 @@ void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
 
 void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor) {
     Environment next = get(id);
+    requireNoJob(next);
     requireAttached(next, indices);
     std::erase_if(next.attachments, [&](const Attachment& attachment) {
         return indices.empty() ||
@@ -224,6 +226,7 @@ void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>&
     bool someOthers = false;
     for (const EnvironmentId& holder : ids) {
         Environment next = get(holder);
+        requireNoJob(next);
         someOthers = someOthers || next.uid != actor;
         std::erase_if(next.attachments, [&](const Attachment& a) { return a.device.uuid == uuid; });
         nexts.push_back(std::move(next));
@@ -266,6 +269,7 @@ void Ledger::requireNoLongerThanKept(const Environment& before, const Environmen
 void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
                        bool exempt) {
     Environment next = get(id);
+    requireNoJob(next);
     if (change.name)
         next.configuration.name = *change.name;
     if (change.gpus)
@@ -303,6 +307,7 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
                   std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
                   const Terms& terms) {
     const Environment& environment = get(id);
+    requireNoJob(environment);
     const auto left =
         leftBy(process ? process->identity : kernel->process.identity, environment.uid, id);
     Environment next = [&] {
@@ -343,6 +348,7 @@ Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> p
 
 void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
     Environment next = get(id);
+    requireNoJob(next);
     if (std::erase_if(next.processes,
                       [&](const RootProcess& p) { return p.identity.pid == pid; }) == 0)
         fail(ErrorCode::NoSuchProcess, "process {} is not registered with environment {}", pid, id);
@@ -353,27 +359,12 @@ void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
 
 void Ledger::removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor) {
     Environment next = get(id);
+    requireNoJob(next);
     if (std::erase_if(next.kernels, [&](const Kernel& k) { return k.id == kernel; }) == 0)
         fail(ErrorCode::NoSuchProcess, "kernel \"{}\" is not registered with environment {}",
              escaped(kernel), id);
     const Cause cause = Cause::request(actor, next.uid);
     processTakenOut(next, actor);
-    apply({std::move(next)}, cause);
-}
-
-void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
-    const Environment& environment = get(id);
-    const Cause cause = Cause::request(actor, environment.uid);
-    Environment next = environment;
-    if (actor == next.uid) {
-        next.kernels.clear();
-        std::erase_if(next.processes, [](const RootProcess& root) { return !root.lingers; });
-        lastProcessWent(next, environment, true);
-        if (next.isAlive() && !environment.isRegistered())
-            return;
-    } else {
-        next.end();
-    }
     apply({std::move(next)}, cause);
 }
 

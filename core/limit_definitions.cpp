@@ -32,8 +32,8 @@ std::uint64_t heldMemoryOnADevice(const Holdings& holdings) {
     return holdings.mostMemoryOnADevice().count;
 }
 
-// The processes that the rules count as a user's: those in their environments, and their own in
-// none.
+// The processes that the rules count as a user's: those in their environments but for Slurm's jobs,
+// and their own in none.
 std::uint64_t computeProcesses(const LimitUseSources& from) {
     if (from.last == nullptr)
         return 0;
@@ -42,14 +42,18 @@ std::uint64_t computeProcesses(const LimitUseSources& from) {
     return static_cast<std::uint64_t>(
         std::count_if(processes.begin(), processes.end(), [&](const ComputeProcess& process) {
             const Environment* environment = environmentOf(lookup, process);
-            return (environment != nullptr ? environment->uid : process.user()) == from.user;
+            return (environment != nullptr ? environment->uid : process.user()) == from.user &&
+                   !(environment != nullptr && environment->job);
         }));
 }
 
 std::uint64_t oldestEnvironment(const LimitUseSources& from) {
     std::chrono::microseconds age{0};
-    for (const EnvironmentId& id : from.ledger.environmentsOf(from.user))
-        age = std::max(age, from.now - from.ledger.get(id).began);
+    for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
+        const Environment& environment = from.ledger.get(id);
+        if (!environment.job)
+            age = std::max(age, from.now - environment.began);
+    }
     return wholeSeconds(age);
 }
 

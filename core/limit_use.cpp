@@ -17,8 +17,10 @@ std::uint64_t countOf(const LimitDefinition& limit, const LimitUseSources& from)
     if (limit.scope != LimitScope::Environment)
         return count(holdingsOf(from.ledger, from.user));
     std::uint64_t most = 0;
-    for (const EnvironmentId& id : from.ledger.environmentsOf(from.user))
-        most = std::max(most, count(holdingsOf(from.ledger.get(id))));
+    for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
+        const Environment& environment = from.ledger.get(id);
+        most = std::max(most, environment.job ? 0 : count(holdingsOf(environment)));
+    }
     return most;
 }
 

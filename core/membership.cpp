@@ -60,9 +60,22 @@ const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
     return nullptr;
 }
 
+const Environment* environmentOfJob(const EnvironmentLookup& lookup, const ProcessFacts& process,
+                                    const std::optional<SlurmCgroup>& cgroup) {
+    if (!cgroup)
+        return nullptr;
+    const Environment* environment = lookup.byId(environmentIdOf(cgroup->job));
+    const bool isIn = environment != nullptr && environment->job &&
+                      cgroup->owner.value_or(environment->uid) == environment->uid &&
+                      process.uids.areOnly(environment->uid);
+    return isIn ? environment : nullptr;
+}
+
 const Environment* environmentOf(const EnvironmentLookup& lookup, const ComputeProcess& process) {
     if (const Environment* environment =
             environmentOfDescendant(lookup, process.facts, process.ancestors))
+        return environment;
+    if (const Environment* environment = environmentOfJob(lookup, process.facts, process.slurm))
         return environment;
     if (!process.environmentHint)
         return nullptr;

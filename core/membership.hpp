@@ -34,7 +34,14 @@ const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
                                            const ProcessFacts& process,
                                            const std::vector<ProcessIdentity>& ancestors);
 
-/// The environment of a compute process: by descent, else by its hint; null for none. A hint with a
+/// The environment of the Slurm job in whose control group a process is; null for none. Root alone
+/// moves processes there, but what became another user's there is not the job's: each of its uids
+/// is the owner's or root's.
+const Environment* environmentOfJob(const EnvironmentLookup& lookup, const ProcessFacts& process,
+                                    const std::optional<SlurmCgroup>& cgroup);
+
+/// The environment of a compute process: by descent, else by the control group of a Slurm job whose
+/// owner it runs as, else by its hint; null for none. A hint with a
 /// stamp is believed where the stamp is that environment's, the process started no earlier, and all
 /// its uids are the owner's or all are 0, or its user namespace is the owner's. Without a stamp all
 /// its uids must be the owner's.

@@ -2,6 +2,7 @@
 #include "core/placement.hpp"
 
 #include "core/error.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -37,6 +38,11 @@ auto quality(const Device& device) {
 
 bool isAttached(const Device& device, const Environment* environment) {
     return environment != nullptr && environment->attachmentTo(device.facts.uuid) != nullptr;
+}
+
+// What somebody types for devices that are Slurm's to give.
+std::string slurmCommand(std::size_t count) {
+    return fmt::format("srun --gpus={} COMMAND", count);
 }
 
 // CUDA uses either GPUs or MIG instances, so an environment holds one kind.
@@ -82,8 +88,8 @@ class Placing {
         const std::size_t most = std::max(kinds[0].usable(), kinds[1].usable());
         if (most < need)
             fail(ErrorCode::NotEnoughDevices,
-                 "Requested more devices ({}) than total available ({}){}", wanted.count,
-                 most + current.size(), restriction());
+                 "Requested more devices ({}) than total available ({}){}{}", wanted.count,
+                 most + current.size(), restriction(), slurmHint(need));
         for (const Kind& kind : kinds) {
             if (kind.available.size() >= need)
                 return choose(kind, need);
@@ -97,9 +103,10 @@ class Placing {
         const std::string keptText =
             kept == 0 ? "" : fmt::format(" ({} kept for those who wait)", kept);
         if (free == 0)
-            fail(ErrorCode::DeviceUnavailable, "No available devices{}{}", restriction(), keptText);
-        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free{}",
-             restriction(), need, free, keptText);
+            fail(ErrorCode::DeviceUnavailable, "No available devices{}{}{}", restriction(),
+                 keptText, slurmHint(need));
+        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free{}{}",
+             restriction(), need, free, keptText, slurmHint(need));
     }
 
     Placement operator()(const IndicesWanted& wanted) {
@@ -205,13 +212,29 @@ class Placing {
             kind = facts.kind;
             if (isAttached(*device, environment_))
                 continue;
-            requireUsable(*device);
+            requireUsable(*device, named.size());
             result_.attach.push_back(placed(*device));
         }
         return std::move(result_);
     }
 
-    void requireUsable(const Device& device) const {
+    // Of a request for a number of devices that it cannot have: others are Slurm's to give.
+    [[nodiscard]] std::string slurmHint(std::size_t need) const {
+        std::vector<DeviceIndex> reserved;
+        for (const auto& [index, device] : devices_.byIndex()) {
+            if (device.isSlurms() && matchesModel(device.facts, request_.model))
+                reserved.push_back(index);
+        }
+        if (reserved.empty())
+            return "";
+        return fmt::format("; {} {} Slurm's: use \"{}\"", nameGpus(reserved),
+                           reserved.size() == 1 ? "is" : "are", slurmCommand(need));
+    }
+
+    void requireUsable(const Device& device, std::size_t count) const {
+        if (device.isSlurms())
+            fail(ErrorCode::DeviceUnavailable, "GPU {} is Slurm's: use \"{}\"", device.facts.index,
+                 slurmCommand(count));
         if (isLost(device))
             fail(ErrorCode::DeviceUnavailable, "Device {} is not available: the driver lost it",
                  device.facts.index);
@@ -279,8 +302,8 @@ std::vector<const Device*> candidates(const AttachRequest& request, const Device
     if (attachedKind(environment).value_or(kind) != kind)
         return result;
     for (const auto& [index, device] : devices.byIndex()) {
-        if (device.facts.kind == kind && !isLost(device) && !isAttached(device, environment) &&
-            matchesModel(device.facts, request.model) &&
+        if (device.facts.kind == kind && !isLost(device) && !device.isSlurms() &&
+            !isAttached(device, environment) && matchesModel(device.facts, request.model) &&
             !(request.share > device.facts.totalMemory))
             result.push_back(&device);
     }
@@ -361,7 +384,8 @@ bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment*
     return std::all_of(
         placement.attach.begin(), placement.attach.end(), [&](const Placement::Device& wanted) {
             const Device* device = devices.findUuid(wanted.facts.uuid);
-            if (device == nullptr || device->facts != wanted.facts || isLost(*device))
+            if (device == nullptr || device->facts != wanted.facts || isLost(*device) ||
+                device->isSlurms())
                 return false;
             return reservations.leave(*device, placement.share, leaseEnd) ||
                    (wanted.overSubscribed && !reservations.contains(device->facts.uuid, leaseEnd));

@@ -53,8 +53,8 @@ const Placement& placementOf(const Plan& plan);
 /// none in particular.
 bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);
 
-/// The devices of a kind that a request for a number of devices could ever get, attached ones not
-/// among them. `environment` is null for one that does not exist yet.
+/// The devices of a kind that a request for a number of devices could ever get, attached ones and
+/// Slurm's not among them. `environment` is null for one that does not exist yet.
 std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
                                       const Environment* environment, DeviceKind kind);
 

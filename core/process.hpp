@@ -51,6 +51,11 @@ struct ProcessUids {
     [[nodiscard]] bool areAll(Uid uid) const {
         return real == uid && effective == uid && saved == uid && filesystem == uid;
     }
+    /// Whether each of them is this uid or root's.
+    [[nodiscard]] bool areOnly(Uid uid) const {
+        const auto isIt = [&](Uid each) { return each == uid || each == 0; };
+        return isIt(real) && isIt(effective) && isIt(saved) && isIt(filesystem);
+    }
     /// Whether any of them is root's: it has root's powers, or may take them.
     [[nodiscard]] bool hasRoot() const {
         return real == 0 || effective == 0 || saved == 0 || filesystem == 0;

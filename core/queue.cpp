@@ -27,6 +27,13 @@ bool hasLivingProcess(const Environment& environment) {
                        [&](const Kernel& kernel) { return lives(kernel.process); });
 }
 
+// Whether a request names a device that became Slurm's while it waited.
+bool wantsDeviceOfSlurms(const AttachRequest& request, const DeviceTable& devices,
+                         const Environment& environment) {
+    return std::ranges::any_of(namedDevices(request, devices, &environment),
+                               [](const Device* device) { return device->reservedForSlurm; });
+}
+
 } // namespace
 
 Queue::Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
@@ -255,9 +262,11 @@ void Queue::serve(Ticket ticket, KeptDevices& kept) {
         else
             grant(ticket, std::move(placement));
     } catch (const Error& error) {
-        if (error.code() == ErrorCode::DeviceUnavailable ||
-            error.code() == ErrorCode::StorageFailed ||
-            error.code() == ErrorCode::IsolationFailed) {
+        if (wantsDeviceOfSlurms(wait.request, ledger_.devices(), environment)) {
+            refuse(ticket, error);
+        } else if (error.code() == ErrorCode::DeviceUnavailable ||
+                   error.code() == ErrorCode::StorageFailed ||
+                   error.code() == ErrorCode::IsolationFailed) {
             waiter->second.lasted = true;
             keep(ticket, kept);
         } else {

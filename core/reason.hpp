@@ -20,6 +20,8 @@ class Reason {
     static Reason deviceLost() { return Reason("device-lost"); }
     static Reason expired() { return Reason("expired"); }
     static Reason idle() { return Reason("idle"); }
+    /// Slurm gave the device to a job, or ended the job.
+    static Reason job() { return Reason("job"); }
     // Of waits alone.
     static Reason timeout() { return Reason("timeout"); }
     static Reason cancelled() { return Reason("cancelled"); }

@@ -34,6 +34,8 @@ std::string because(std::string_view reason, const std::string& actor, To what) 
     if (reason == "idle")
         return what == To::Processes ? "because the GPU was idle for too long"
                                      : "because it was idle for too long";
+    if (reason == "job")
+        return what == To::Environment ? "because Slurm ended the job" : "for a Slurm job";
     if (reason == "device-lost")
         return what == To::Devices ? "because the driver no longer has them"
                                    : "because the driver no longer has it";
@@ -104,9 +106,12 @@ std::string sayTermination(const NamedProcesses& processes, const std::vector<De
                        because(reason, actor, To::Processes));
 }
 
-std::string sayWarning(std::string_view message, std::string_view rule, WallTime when) {
+std::string sayWarning(std::string_view message, std::string_view rule,
+                       std::optional<WallTime> when) {
+    if (!when)
+        return fmt::format("{} (rule {})", escaped(message, longestMessage), escaped(rule));
     return fmt::format("{}; the rule {} acts at {}", escaped(message, longestMessage),
-                       escaped(rule), formatLocalTime(when));
+                       escaped(rule), formatLocalTime(*when));
 }
 
 std::string sayHealth(DeviceIndex device, std::string_view health) {

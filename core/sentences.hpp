@@ -43,7 +43,8 @@ std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end
 std::string sayTermination(const NamedProcesses& processes, const std::vector<DeviceIndex>& devices,
                            std::string_view reason, const std::string& actor);
 /// A rule acts at a moment, because of what the message says.
-std::string sayWarning(std::string_view message, std::string_view rule, WallTime when);
+std::string sayWarning(std::string_view message, std::string_view rule,
+                       std::optional<WallTime> when);
 /// A device's health, as its property has it, is another one.
 std::string sayHealth(DeviceIndex device, std::string_view health);
 /// Nearly all of a share, or more than that, is used.

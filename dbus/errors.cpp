@@ -43,6 +43,7 @@ const char* busErrorName(core::ErrorCode code) {
         return name::timeout;
     case core::ErrorCode::StorageFailed:
     case core::ErrorCode::IsolationFailed:
+    case core::ErrorCode::SlurmFailed:
         return name::ioError;
     case core::ErrorCode::Internal:
         break;

@@ -187,6 +187,9 @@ void Publisher::on(const core::DeviceChanged& event) {
     case core::DeviceField::Health:
         names.insert("Health");
         break;
+    case core::DeviceField::ReservedFor:
+        names.insert("ReservedFor");
+        break;
     }
     schedule();
 }

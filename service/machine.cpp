@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/machine.hpp"
 
+#include "service/no_slurm.hpp"
+
 #include <string>
 #include <utility>
 
 namespace genv::service {
 
 Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
-                 ProcProgram procProgram)
+                 ProcProgram procProgram, std::unique_ptr<core::Slurm> ofSlurm)
     : Machine(loop, log, std::move(gpus),
               ProcAccess{std::move(procProgram),
                          std::make_shared<HungProcesses>(
-                             [&log](const std::string& line) { log.warning("{}", line); })}) {}
+                             [&log](const std::string& line) { log.warning("{}", line); })},
+              ofSlurm ? std::move(ofSlurm) : std::make_unique<NoSlurm>()) {}
 
 Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
-                 const ProcAccess& procAccess)
+                 const ProcAccess& procAccess, std::unique_ptr<core::Slurm> ofSlurm)
     : processes(procAccess, &GlibLoop::post), users(clock, loop, log, &GlibLoop::post),
       kernels(procAccess, &GlibLoop::post),
       observer(std::move(gpus), procAccess, clock, loop, &GlibLoop::post), history(&GlibLoop::post),
-      loop_(loop) {}
+      jobCgroups(&GlibLoop::post), slurm(std::move(ofSlurm)), loop_(loop) {}
 
 void Machine::watchProcesses(std::function<void(const core::ProcessIdentity&)> exited) {
     processes.onExit(std::move(exited));

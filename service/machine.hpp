@@ -4,10 +4,12 @@
 #pragma once
 
 #include "core/ports/log.hpp"
+#include "core/ports/slurm.hpp"
 #include "service/gpu/gpu_observer.hpp"
 #include "service/journal/history.hpp"
 #include "service/loop/glib_loop.hpp"
 #include "service/loop/system_clock.hpp"
+#include "service/processes/cgroup_folders.hpp"
 #include "service/processes/kernel_finder.hpp"
 #include "service/processes/process_table.hpp"
 #include "service/user_directory.hpp"
@@ -20,8 +22,9 @@ namespace genv::service {
 /// Each part but the clock asks on a thread of its own and answers on the loop. Until then it keeps
 /// the function that takes the answer, and everything that this function holds.
 struct Machine {
+    /// `slurm` may be null: then the machine is no node of a cluster's.
     Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
-            ProcProgram procProgram);
+            ProcProgram procProgram, std::unique_ptr<core::Slurm> slurm = nullptr);
 
     /// Tells the exits of pinned processes from now on. Retries to read processes that could not be
     /// read at the start.
@@ -33,10 +36,12 @@ struct Machine {
     KernelFinder kernels;
     GpuObserver observer;
     JournalHistory history;
+    CgroupFolders jobCgroups;
+    const std::unique_ptr<core::Slurm> slurm; ///< never null
 
   private:
     Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
-            const ProcAccess& procAccess);
+            const ProcAccess& procAccess, std::unique_ptr<core::Slurm> slurm);
     void verifyProcesses();
 
     GlibLoop& loop_;

@@ -11,6 +11,7 @@ Policing::Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log
                  static_cast<core::Pid>(::getpid()), [&settings] { return settings.killAfter; }),
       evictor(sharing.ledger, machine.observer, terminator, loop, log),
       enforcer({sharing.ledger, machine.observer, machine.users, terminator, sharing.idleness,
-                machine.clock, sharing.events, log}) {}
+                machine.clock, sharing.events, log, machine.slurm.get(),
+                [&settings] { return settings.slurm.idleAction; }}) {}
 
 } // namespace genv::service

@@ -31,10 +31,12 @@ Service::Service(GlibLoop& loop, core::Log& log, std::filesystem::path configura
 // The object counts as made once the constructor above has returned, so the destructor shuts down
 // whatever was made if a later step fails.
 Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
-                 core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
+                 core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram,
+                 std::unique_ptr<core::Slurm> slurm)
     : Service(loop, log, directories.configuration, std::move(settings)) {
     calls_ = std::make_unique<BusCalls>();
-    machine_ = std::make_unique<Machine>(loop_, log, std::move(gpus), std::move(procProgram));
+    machine_ = std::make_unique<Machine>(loop_, log, std::move(gpus), std::move(procProgram),
+                                         std::move(slurm));
     sharing_ =
         std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_, gates_);
     policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
@@ -110,6 +112,7 @@ void Service::subscribe() {
     add(objects_->notices());
     add(policing_->evictor);
     add(sharing_->lingering);
+    add(sharing_->jobs);
     add(sharing_->occupancy);
     add(sharing_->queue);
     add(sharing_->locks);
@@ -134,6 +137,7 @@ void Service::lookAtGpus() {
         sharing_->store.restoreFolder();
         reporting_->shellFiles.retryWrites();
         identities_->check(settings_.isolation);
+        sharing_->jobs.check();
         machine_->observer.observe(settings_.interval / 2,
                                    [this](const auto& observation, const std::string& /*failure*/) {
                                        if (observation)
@@ -204,6 +208,7 @@ void Service::reload(core::Uid actor) {
         lookAtGpus();
     if (next.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
+    sharing_->ledger.reserve(settings_.slurm.devices);
     sharing_->queue.settingsChanged();
     sharing_->isolation.checkAll();
     identities_->forget();

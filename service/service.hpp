@@ -32,9 +32,11 @@ struct Directories {
 
 class Service {
   public:
-    /// Connects to the system bus and recovers the state. Throws when either fails.
+    /// Connects to the system bus and recovers the state. `slurm` is null where there is no way to
+    /// Slurm. Throws when either fails.
     Service(GlibLoop& loop, Logger& log, const Directories& directories, core::Settings settings,
-            std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {});
+            std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {},
+            std::unique_ptr<core::Slurm> slurm = nullptr);
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;

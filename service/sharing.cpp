@@ -23,8 +23,10 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
           }),
       locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
       kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
-      idleness(events), memoryWatch(events), machine_(machine) {
+      idleness(events), memoryWatch(events),
+      jobs(ledger, machine.users, machine.jobCgroups, machine.clock, log), machine_(machine) {
     ledger.guardBy(&isolation);
+    ledger.reserve(settings.slurm.devices);
 }
 
 core::RecoveryReport Sharing::recover() {
@@ -42,6 +44,7 @@ void Sharing::resumeWaits() {
 void Sharing::observed(const core::Observation& observation) {
     isolation.learn(observation);
     ledger.observed(observation);
+    jobs.observed(observation);
     lookAtGate();
     lingering.observed(observation);
     idleness.observed(ledger, observation);

@@ -5,6 +5,7 @@
 
 #include "core/idleness.hpp"
 #include "core/isolation.hpp"
+#include "core/jobs.hpp"
 #include "core/kernel_restarts.hpp"
 #include "core/leases.hpp"
 #include "core/ledger.hpp"
@@ -52,6 +53,7 @@ struct Sharing {
     core::KernelRestarts kernelRestarts;
     core::Idleness idleness;
     core::MemoryWatch memoryWatch;
+    core::Jobs jobs;
 
   private:
     Machine& machine_;

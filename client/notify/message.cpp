@@ -244,6 +244,13 @@ Part sayExpiring(const Group& group) {
 
 Part sayWarned(const Group& group) {
     const Details details(group.last.notice);
+    if (details.number("left") == 0) // nothing follows
+        return {Urgency::Normal,
+                "x-genv.rule.warning",
+                fmt::format("The rule {} found something", core::escaped(details.text("rule"))),
+                core::sayWarning(details.text("message"), details.text("rule"), std::nullopt),
+                adviceOn(details.text("rule")) + ".",
+                std::nullopt};
     return {
         Urgency::Normal,
         "x-genv.rule.warning",

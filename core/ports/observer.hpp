@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/ports/gpus.hpp"
+#include "core/slurm_cgroup.hpp"
 #include "core/time.hpp"
 
 #include <chrono>
@@ -43,6 +44,7 @@ struct ComputeProcess {
     /// where it belongs is unknown, and no rule judges it.
     bool isUnread = false;
     std::vector<ComputeUse> uses;
+    std::optional<SlurmCgroup> slurm = {}; ///< unset: it is in no job's control group
 
     /// Whose it is where it is in no environment: its real uid, but in a user namespace the user
     /// who made that, since uids in a rootless container are subordinate ones of that user, whom

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/slurm_cgroup.hpp"
 
 #include <functional>
 #include <memory>
@@ -76,6 +77,7 @@ class Processes {
   public:
     using PinAnswer = std::function<void(const ProcessRead<PinnedProcess>&)>;
     using LineageAnswer = std::function<void(const ProcessRead<Lineage>&)>;
+    using CgroupAnswer = std::function<void(const ProcessRead<std::optional<SlurmCgroup>>&)>;
 
     virtual ~Processes() = default;
 
@@ -107,6 +109,9 @@ class Processes {
     /// A process and its ancestors as they are now, of which only pinned ones are sure to have a
     /// start time. May answer before this returns; the errors are those of pin().
     virtual void lineage(Pid pid, Uid asker, LineageAnswer answer) = 0;
+
+    /// In which Slurm job's control group a process is; the errors are those of pin().
+    virtual void slurmCgroup(Pid pid, Uid asker, CgroupAnswer answer) = 0;
 
     /// Who hears of the exit of pinned processes. Called from the loop.
     virtual void onExit(std::function<void(const ProcessIdentity&)> listener) = 0;

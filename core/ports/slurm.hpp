@@ -34,7 +34,8 @@ class Slurm {
   public:
     /// Called once, on the loop's thread; without a failure Slurm did it.
     using Done = std::function<void(const std::optional<SlurmFailure>&)>;
-    using Devices = std::function<void(const std::variant<std::vector<SlurmDevice>, SlurmFailure>&)>;
+    using Devices =
+        std::function<void(const std::variant<std::vector<SlurmDevice>, SlurmFailure>&)>;
 
     virtual ~Slurm() = default;
 

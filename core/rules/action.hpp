@@ -20,6 +20,8 @@ struct EnforcementAction {
         Terminate, ///< a process was sent SIGTERM
         Detach,    ///< an environment lost a device
         End,       ///< an environment ended
+        Cancel,    ///< Slurm cancelled a job
+        Requeue,   ///< Slurm put a job back into its queue
         Failed,    ///< what could not be done, or need not be done any more
     };
     Kind kind = Kind::Finding;
@@ -31,17 +33,20 @@ struct EnforcementAction {
     std::vector<DeviceIndex> devices;
 };
 
-/// As the bus writes a kind: "finding", "terminate", "detach", "end", "failed".
+/// As the bus writes a kind: "finding", "terminate", "detach", "end", "cancel", "requeue",
+/// "failed".
 std::string_view nameOf(EnforcementAction::Kind kind);
 
 /// Whether a sentence says what is done, or what a dry run would do.
 enum class Mood { Does, Would };
 
-/// The sentences of Terminate, Detach and End.
+/// The sentences of Terminate, Detach, End, Cancel and Requeue.
 std::string sayTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
                            const std::vector<DeviceIndex>& devices);
 std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
                          DeviceIndex device);
 std::string sayEnding(Mood mood, const EnvironmentId& environment, const std::string& user);
+std::string sayCancelling(Mood mood, SlurmJobId job, const std::string& user);
+std::string sayRequeueing(Mood mood, SlurmJobId job, const std::string& user);
 
 } // namespace genv::core

@@ -13,14 +13,39 @@ namespace genv::core {
 
 namespace {
 
-// The environments of each user that rules may end or detach from, oldest first.
+// The environments of each user that rules may end or detach from, oldest first: Slurm's jobs are
+// none of them.
 std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state) {
     std::map<Uid, std::vector<const Environment*>> owners;
     for (const auto& [sequence, environment] : state.situation.environments) {
-        if (!state.isEnded(environment))
+        if (!state.isEnded(environment) && !environment.job)
             owners[environment.uid].push_back(&environment);
     }
     return owners;
+}
+
+// A job is idle where all of its devices are: what it uses next is its own business. Nothing is
+// ever detached from it; what is done about it is Slurm's to do.
+void findIdleJobs(WorkingState& state, const RuleSet& rules) {
+    for (const auto& [sequence, environment] : state.situation.environments) {
+        if (!environment.job || environment.attachments.empty())
+            continue;
+        const auto limit = state.limitsOf(environment.uid, rules).idleTimeout;
+        auto idle = std::chrono::milliseconds::max();
+        std::vector<DeviceUuid> devices;
+        for (const Attachment& attachment : environment.attachments) {
+            devices.push_back(attachment.device.uuid);
+            idle = std::min(idle, state.situation.idleness.of(environment.id, devices.back(),
+                                                              state.situation.bootNow));
+        }
+        if (!limit || idle <= *limit)
+            continue;
+        Consequences& consequences = state.find(
+            Rule::IdleTimeout, environment.uid, environment.id, environment.id,
+            fmt::format("Slurm job {} has not used GPU(s) {} for {}", environment.job->id,
+                        state.indices(devices), formatDuration(idle)));
+        consequences.idleJobs.push_back(environment.job->id);
+    }
 }
 
 } // namespace
@@ -122,6 +147,7 @@ void findMaxDevices(WorkingState& state, const RuleSet& rules) {
 }
 
 void findIdle(WorkingState& state, const RuleSet& rules) {
+    findIdleJobs(state, rules);
     for (const auto& [user, environments] : byOwner(state)) {
         const auto limit = state.limitsOf(user, rules).idleTimeout;
         if (!limit)

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/membership.hpp"
+#include "core/text.hpp"
 
 #include <fmt/ranges.h>
 
@@ -12,6 +13,9 @@
 namespace genv::core {
 
 namespace {
+
+constexpr std::chrono::minutes askAgainAfter{5};
+constexpr std::size_t longestReason = 512;
 
 std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
     std::set<Uid> uids;
@@ -55,6 +59,10 @@ std::string_view nameOf(EnforcementAction::Kind kind) {
         return "detach";
     case EnforcementAction::Kind::End:
         return "end";
+    case EnforcementAction::Kind::Cancel:
+        return "cancel";
+    case EnforcementAction::Kind::Requeue:
+        return "requeue";
     case EnforcementAction::Kind::Failed:
         break;
     }
@@ -78,6 +86,16 @@ std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std:
 std::string sayEnding(Mood mood, const EnvironmentId& environment, const std::string& user) {
     return fmt::format("{} environment {} of user {}", mood == Mood::Does ? "Ending" : "Would end",
                        environment, user);
+}
+
+std::string sayCancelling(Mood mood, SlurmJobId job, const std::string& user) {
+    return fmt::format("{} Slurm job {} of user {}",
+                       mood == Mood::Does ? "Cancelling" : "Would cancel", job, user);
+}
+
+std::string sayRequeueing(Mood mood, SlurmJobId job, const std::string& user) {
+    return fmt::format("{} Slurm job {} of user {}",
+                       mood == Mood::Does ? "Requeueing" : "Would requeue", job, user);
 }
 
 // A cycle that is being carried out: terminations answer one by one, and the last answer ends it.
@@ -216,7 +234,10 @@ std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
         const bool wasDue = violation.due;
         violation.due = now - violation.since >= grace;
         lasting[finding.subject] = violation;
-        if (isNew && !violation.due)
+        const bool isLeftToSlurm = !finding.consequences.idleJobs.empty();
+        if (isNew && isLeftToSlurm && idleAction() == SlurmIdleAction::Warn)
+            warn(finding, std::chrono::milliseconds{0}); // and nothing follows
+        else if (isNew && !violation.due)
             warn(finding, grace);
         if (violation.due && !wasDue)
             parts_.log.notice("{}", finding.message);
@@ -266,6 +287,8 @@ void Enforcer::carryOut(const Consequences& consequences, const Decision& decisi
         detach(detachment, ruleOf(decision), cause, *round);
     for (const EnvironmentId& id : consequences.ended)
         endEnvironment(id, ruleOf(decision), cause, *round);
+    for (const SlurmJobId job : consequences.idleJobs)
+        endIdleJob(job, ruleOf(decision), round);
 }
 
 void Enforcer::end(const Ending& ending, const Decision& decision,
@@ -330,6 +353,55 @@ void Enforcer::endEnvironment(const EnvironmentId& id, const std::string& rule, 
                                  {}});
     if (!round.options.dryRun)
         parts_.ledger.end(id, cause);
+}
+
+SlurmIdleAction Enforcer::idleAction() const {
+    return parts_.slurm != nullptr && parts_.idleAction ? parts_.idleAction()
+                                                        : SlurmIdleAction::Warn;
+}
+
+// A job that Slurm was asked about may take minutes to be gone.
+void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
+                          const std::shared_ptr<Round>& round) {
+    const SlurmIdleAction what = idleAction();
+    const EnvironmentId id = environmentIdOf(job);
+    const Environment* environment = parts_.ledger.find(id);
+    if (what == SlurmIdleAction::Warn || environment == nullptr)
+        return;
+    const bool cancels = what == SlurmIdleAction::Cancel;
+    EnforcementAction action{
+        cancels ? EnforcementAction::Kind::Cancel : EnforcementAction::Kind::Requeue,
+        rule,
+        (cancels ? sayCancelling : sayRequeueing)(round->options.mood(), job, environment->user),
+        std::nullopt,
+        id,
+        environment->user,
+        environment->deviceIndices()};
+    if (round->options.dryRun) {
+        round->detachments.push_back(std::move(action));
+        return;
+    }
+    const BootTime now = parts_.clock.bootNow();
+    std::erase_if(asked_, [&](const auto& entry) { return entry.second + askAgainAfter < now; });
+    if (!asked_.emplace(job, now).second)
+        return;
+    parts_.log.notice("{}: it is idle", action.message);
+    ++round->unanswered;
+    auto done = [this, round, action = std::move(action),
+                 job](const std::optional<SlurmFailure>& failure) mutable {
+        if (failure) {
+            action.kind = EnforcementAction::Kind::Failed;
+            action.message = fmt::format("[ERROR] Slurm job {} is left as it is: {}", job,
+                                         escaped(failure->reason, longestReason));
+            parts_.log.error("{}", action.message);
+        }
+        round->detachments.push_back(std::move(action));
+        round->answered();
+    };
+    if (cancels)
+        parts_.slurm->cancel(job, std::move(done));
+    else
+        parts_.slurm->requeue(job, std::move(done));
 }
 
 } // namespace genv::core

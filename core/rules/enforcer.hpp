@@ -9,6 +9,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
+#include "core/ports/slurm.hpp"
 #include "core/ports/users.hpp"
 #include "core/rules/action.hpp"
 #include "core/rules/report.hpp"
@@ -62,6 +63,10 @@ class Enforcer {
         const Clock& clock;
         const EventHub& events;
         Log& log;
+        /// Does something about idle jobs; null: nothing is.
+        Slurm* slurm = nullptr;
+        /// What is done about an idle job. Empty: its owner is warned.
+        std::function<SlurmIdleAction()> idleAction = {};
     };
 
     /// All parts outlive this, and so does the loop's last turn.
@@ -107,10 +112,13 @@ class Enforcer {
                 Round& round);
     void endEnvironment(const EnvironmentId& id, const std::string& rule, const Cause& cause,
                         Round& round);
+    [[nodiscard]] SlurmIdleAction idleAction() const;
+    void endIdleJob(SlurmJobId job, const std::string& rule, const std::shared_ptr<Round>& round);
 
     const Parts parts_;
     bool running_ = false;
     std::map<std::string, Violation> lasting_; ///< what the service's own cycles found, by subject
+    std::map<SlurmJobId, BootTime> asked_;     ///< when Slurm was asked to end an idle job
 };
 
 } // namespace genv::core

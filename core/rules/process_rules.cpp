@@ -11,13 +11,18 @@ namespace genv::core {
 
 namespace {
 
-// The processes that still run, by what they are counted under.
+bool isOfJob(const RunningProcess& process) {
+    return process.environment != nullptr && process.environment->job;
+}
+
+// The processes that still run, by what they are counted under. Those of Slurm's jobs are counted
+// by Slurm.
 template <typename Key>
 std::map<Key, std::vector<RunningProcess*>>
 group(WorkingState& state, const std::function<std::optional<Key>(const RunningProcess&)>& key) {
     std::map<Key, std::vector<RunningProcess*>> groups;
     for (RunningProcess& process : state.processes) {
-        if (process.ends)
+        if (process.ends || isOfJob(process))
             continue;
         if (const auto found = key(process))
             groups[*found].push_back(&process);
@@ -38,6 +43,13 @@ Bytes sum(const std::vector<RunningProcess*>& processes,
     return total;
 }
 
+// Whether a process is in the control group of a job that genv has yet to hear of.
+bool isOfUnknownJob(const WorkingState& state, const RunningProcess& process) {
+    return process.process->slurm &&
+           std::ranges::any_of(process.process->uses,
+                               [&](const ComputeUse& use) { return state.isSlurms(use.device); });
+}
+
 std::string subjectOf(const ProcessIdentity& process) {
     return fmt::format("{}/{}", process.pid, process.startTime);
 }
@@ -46,7 +58,8 @@ std::string subjectOf(const ProcessIdentity& process) {
 
 void findNonEnvProcesses(WorkingState& state, const RuleSet& /*rules*/) {
     for (RunningProcess& process : state.processes) {
-        if (process.ends || process.environment != nullptr || process.process->facts.uids.hasRoot())
+        if (process.ends || process.environment != nullptr ||
+            process.process->facts.uids.hasRoot() || isOfUnknownJob(state, process))
             continue;
         Consequences& consequences =
             state.find(Rule::NonEnvProcesses, process.user, std::nullopt,
@@ -63,7 +76,9 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
             continue;
         std::vector<DeviceUuid> foreign;
         for (const ComputeUse& use : process.process->uses) {
-            if (process.environment->attachmentTo(use.device) == nullptr)
+            // Which of its devices a job may use is Slurm's to say.
+            if (process.environment->attachmentTo(use.device) == nullptr &&
+                !(isOfJob(process) && state.isSlurms(use.device)))
                 foreign.push_back(use.device);
         }
         if (foreign.empty())

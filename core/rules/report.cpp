@@ -107,7 +107,10 @@ class Matching {
         const Environment* environment = ledger_.find(id);
         if (device != nullptr && environment != nullptr &&
             environment->attachmentTo(device->facts.uuid) != nullptr) {
-            result_.consequences.detachments.push_back({id, device->facts.uuid});
+            if (environment->job)
+                refuseJob(*environment, index);
+            else
+                result_.consequences.detachments.push_back({id, device->facts.uuid});
             return;
         }
         result_.unmatched.push_back(failed(fmt::format(
@@ -125,6 +128,15 @@ class Matching {
         const auto id = environment != nullptr ? std::optional(environment->id) : std::nullopt;
         return id == wanted.environment && usesOneOf(process, wanted.devices, ledger_) &&
                !process.isUnread;
+    }
+
+    void refuseJob(const Environment& environment, DeviceIndex index) {
+        try {
+            requireNoJob(environment);
+        } catch (const Error& error) {
+            result_.unmatched.push_back(failed(fmt::format("[ERROR] {}", error.what())));
+            result_.unmatched.back().devices = {index};
+        }
     }
 
     void refuseProcess(Pid pid, TerminationOutcome why) {

@@ -74,7 +74,8 @@ struct Detachment {
 struct Consequences {
     std::vector<Ending> endings;
     std::vector<Detachment> detachments;
-    std::vector<EnvironmentId> ended; ///< environments that must end, their attachments with them
+    std::vector<EnvironmentId> ended;   ///< environments that must end, their attachments with them
+    std::vector<SlurmJobId> idleJobs{}; ///< that Slurm is to do something about
 };
 
 /// One violation of a rule, with all that follows from it.

@@ -57,6 +57,11 @@ void WorkingState::endEnvironment(const Environment& environment, Consequences& 
     consequences.ended.push_back(environment.id);
 }
 
+bool WorkingState::isSlurms(const DeviceUuid& device) const {
+    const Device* known = situation.devices.findUuid(device);
+    return known != nullptr && known->isSlurms();
+}
+
 std::string WorkingState::userName(Uid uid) const {
     const auto user = situation.users.find(uid);
     return user != situation.users.end() ? user->second.name : std::to_string(uid);

@@ -38,6 +38,7 @@ class WorkingState {
     [[nodiscard]] bool isEnded(const Environment& environment) const {
         return ended_.contains(environment.id);
     }
+    [[nodiscard]] bool isSlurms(const DeviceUuid& device) const;
     [[nodiscard]] std::string userName(Uid uid) const;
     [[nodiscard]] Limits limitsOf(Uid uid, const RuleSet& rules) const;
     /// Indices of devices, ascending, as messages list them: "0,1".

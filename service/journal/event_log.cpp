@@ -224,9 +224,10 @@ void EventLog::on(const core::ProcessTerminated& event) {
 }
 
 void EventLog::on(const core::RuleWarning& event) {
-    Record record(
-        kindOf("rule-warning"), Severity::Notice,
-        fmt::format("{}; in {} something is done about it", event.message, describe(event.left)));
+    Record record(kindOf("rule-warning"), Severity::Notice,
+                  event.left.count() > 0 ? fmt::format("{}; in {} something is done about it",
+                                                       event.message, describe(event.left))
+                                         : event.message);
     record.add(field::rule, event.rule);
     if (event.environment)
         addEnvironment(record, *event.environment);

@@ -126,6 +126,7 @@ bool ObservedProcesses::absorbClaims(Known& known, const ProcReading& claims) {
     const ProcClaims stands = isSaid ? *known.said : ProcClaims{};
     process.environmentHint = stands.environmentHint;
     process.userNamespaceOwner = stands.userNamespaceOwner;
+    process.slurm = stands.slurm;
     // What it runs may be another program by now.
     process.isMpsServer = read != nullptr && stands.isMpsServer;
     process.isUnread = !isSaid && !std::holds_alternative<ProcHung>(claims);

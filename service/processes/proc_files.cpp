@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::size_t mostOfStat = 4096;
 constexpr std::size_t mostOfStatus = 16384;
+// A line for each of a dozen hierarchies, with a path of 4096 bytes at most.
+constexpr std::size_t mostOfCgroup = 1 << 16;
 constexpr std::size_t mostOfEnvironment = 1 << 20;
 constexpr std::size_t mostOfArguments = 1 << 16;
 
@@ -153,6 +155,7 @@ std::optional<ProcClaims> readClaims(core::Pid pid) {
     claims.environmentHint = readEnvironmentHint(pid);
     claims.userNamespaceOwner = readUserNamespaceOwner(pid);
     claims.isMpsServer = isMpsServer(pid);
+    claims.slurm = readSlurmCgroup(pid);
     const auto identity = readIdentity(pid);
     if (!identity)
         return std::nullopt;
@@ -163,6 +166,11 @@ std::optional<ProcClaims> readClaims(core::Pid pid) {
 std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid) {
     const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
     return text ? parseEnvironmentHint(*text) : std::nullopt;
+}
+
+std::optional<core::SlurmCgroup> readSlurmCgroup(core::Pid pid) {
+    const auto text = readCapped(procPath(pid, "cgroup"), mostOfCgroup);
+    return text ? core::parseSlurmCgroup(*text) : std::nullopt;
 }
 
 ProcArguments readArguments(core::Pid pid) {

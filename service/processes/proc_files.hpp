@@ -20,6 +20,7 @@ struct ProcClaims {
     std::optional<core::EnvironmentHint> environmentHint;
     std::optional<core::Uid> userNamespaceOwner;
     bool isMpsServer = false;
+    std::optional<core::SlurmCgroup> slurm = {}; ///< the job in whose control group it is
 };
 
 /// The arguments of a process, each ended by a zero.
@@ -55,6 +56,9 @@ std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid);
 
 /// The arguments of a process, as far as the first 64 KiB go.
 ProcArguments readArguments(core::Pid pid);
+
+/// The Slurm job in whose control group a process is; nothing where it is in none.
+std::optional<core::SlurmCgroup> readSlurmCgroup(core::Pid pid);
 
 /// Whose the user namespace of a process is, when it is not this service's namespace: the user who
 /// made it or the outermost one that it lies in, since who makes one inside theirs has a uid that

@@ -27,6 +27,10 @@ class PacketWriter {
         put(hint.id);
         put(hint.created);
     }
+    void put(const core::SlurmCgroup& cgroup) {
+        put(cgroup.job);
+        put(cgroup.owner);
+    }
     template <typename Value>
     void put(const std::optional<Value>& value) {
         put(value.has_value());
@@ -81,6 +85,10 @@ class PacketReader {
     void get(core::EnvironmentHint& hint) {
         get(hint.id);
         get(hint.created);
+    }
+    void get(core::SlurmCgroup& cgroup) {
+        get(cgroup.job);
+        get(cgroup.owner);
     }
     template <typename Value>
     void get(std::optional<Value>& value) {
@@ -146,6 +154,7 @@ void put(PacketWriter& writer, const ProcClaims& claims) {
     writer.put(claims.environmentHint);
     writer.put(claims.userNamespaceOwner);
     writer.put(claims.isMpsServer);
+    writer.put(claims.slurm);
 }
 void put(PacketWriter& writer, const ProcArguments& arguments) {
     writer.put(arguments.text);
@@ -165,6 +174,7 @@ void get(PacketReader& reader, ProcClaims& claims) {
     reader.get(claims.environmentHint);
     reader.get(claims.userNamespaceOwner);
     reader.get(claims.isMpsServer);
+    reader.get(claims.slurm);
 }
 void get(PacketReader& reader, ProcArguments& arguments) {
     reader.get(arguments.text);

@@ -68,6 +68,15 @@ core::ProcessRead<Value> valueOf(const ProcReading& reading, core::Pid pid) {
     return noProcess(pid);
 }
 
+core::ProcessRead<std::optional<core::SlurmCgroup>>
+cgroupOf(const core::ProcessRead<ProcClaims>& claims) {
+    try {
+        return claims.get().slurm;
+    } catch (const core::Error& error) {
+        return error;
+    }
+}
+
 } // namespace
 
 ProcessTable::ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry)
@@ -192,6 +201,13 @@ void ProcessTable::lineage(core::Pid pid, core::Uid asker, LineageAnswer answer)
     read({pid, ProcPart::Lineage}, asker,
          [pid, answer = std::move(answer)](const ProcReading& reading) {
              answer(valueOf<core::Lineage>(reading, pid));
+         });
+}
+
+void ProcessTable::slurmCgroup(core::Pid pid, core::Uid asker, CgroupAnswer answer) {
+    read({pid, ProcPart::Claims}, asker,
+         [pid, answer = std::move(answer)](const ProcReading& reading) {
+             answer(cgroupOf(valueOf<ProcClaims>(reading, pid)));
          });
 }
 

@@ -53,8 +53,10 @@ void ShellNews::on(const core::ProcessTerminated& event) {
 }
 
 void ShellNews::on(const core::RuleWarning& event) {
+    const bool acts = event.left.count() > 0;
     std::string sentence =
-        core::sayWarning(event.message, event.rule, clock_.wallNow() + event.left);
+        core::sayWarning(event.message, event.rule,
+                         acts ? std::optional(clock_.wallNow() + event.left) : std::nullopt);
     tell(event.environment, event.user, core::Cause::fact(core::Reason::rule(event.rule)),
          [sentence = std::move(sentence)](const std::string&) { return sentence; });
 }

@@ -149,6 +149,11 @@ class FakeProcesses : public core::Processes {
         else
             answer(core::Error(core::ErrorCode::NoSuchProcess, "it is gone"));
     }
+    std::map<core::Pid, core::SlurmCgroup> cgroups; ///< of processes in Slurm jobs
+    void slurmCgroup(core::Pid pid, core::Uid /*asker*/, CgroupAnswer answer) override {
+        const auto found = cgroups.find(pid);
+        answer(found == cgroups.end() ? std::nullopt : std::optional(found->second));
+    }
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override {
         listener_ = std::move(listener);
     }

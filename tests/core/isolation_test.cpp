@@ -463,5 +463,18 @@ TEST_F(IsolationTest, CountsNothingTwiceWhereTheGateCouldNotBeRead) {
     EXPECT_EQ(watch.countOf(ledger.device(0).facts.uuid), 0U);
 }
 
+TEST_F(IsolationTest, NeverGuardsADeviceOfSlurms) {
+    ledger.reserve({false, {"GPU-1"}});
+    haveNodes(2);
+    EXPECT_EQ(gates.texts(), GrantTexts{"195:1 all"});
+    EXPECT_EQ(isolation.report().open, std::vector<core::DeviceIndex>{1});
+    ledger.startJob({12, alice, "alice", {"GPU-1"}});
+    ledger.deactivate("slurm-12", root);
+    EXPECT_TRUE(gates.texts().contains("195:1 all")) << "after a job as well";
+    ledger.reserve({});
+    isolation.checkAll();
+    EXPECT_EQ(gates.texts(), GrantTexts{});
+}
+
 } // namespace
 } // namespace genv::tests

@@ -238,5 +238,52 @@ TEST(ComputeProcesses, StayTheirsWhoseUidsTheyHave) {
     EXPECT_EQ(process.ownerFor(bob), bob) << "the kernel lets bob end it, too";
 }
 
+TEST_F(Membership, IsThatOfAJobInItsControlGroupWhateverTheVariablesSay) {
+    ledger.startJob({12, alice, "alice", {}});
+    core::ComputeProcess inJob = process(alice);
+    inJob.slurm = core::SlurmCgroup{12, std::nullopt};
+    EXPECT_EQ(of(inJob), "slurm-12");
+    inJob.environmentHint = core::EnvironmentHint{"10", std::nullopt};
+    EXPECT_EQ(of(inJob), "slurm-12") << "a fact comes before what the process says";
+    inJob.slurm->owner = alice;
+    EXPECT_EQ(of(inJob), "slurm-12");
+    inJob.slurm->job = 13;
+    EXPECT_EQ(of(inJob), "10") << "a job that genv does not know";
+}
+
+TEST_F(Membership, OfAJobsControlGroupNeedsTheOwnersUidsOrRoots) {
+    ledger.startJob({12, alice, "alice", {}});
+    const auto inJob = [&](core::Uid uid, std::optional<core::Uid> owner) {
+        core::ComputeProcess result = process(uid);
+        result.slurm = core::SlurmCgroup{12, owner};
+        return result;
+    };
+    EXPECT_EQ(of(inJob(root, std::nullopt)), "slurm-12");
+    EXPECT_EQ(of(inJob(bob, std::nullopt)), "");
+    EXPECT_EQ(of(inJob(alice, bob)), "") << "the path names another owner";
+    core::ComputeProcess mixed = inJob(alice, std::nullopt);
+    mixed.facts.uids.saved = 0;
+    EXPECT_EQ(of(mixed), "slurm-12");
+    mixed.facts.uids.saved = bob;
+    EXPECT_EQ(of(mixed), "");
+}
+
+TEST_F(Membership, IsTheEnvironmentWithinAJobBeforeTheJob) {
+    ledger.startJob({12, alice, "alice", {}});
+    core::ComputeProcess inside = process(alice, {{10, 7}});
+    inside.slurm = core::SlurmCgroup{12, std::nullopt};
+    EXPECT_EQ(of(inside), "10");
+}
+
+TEST_F(Membership, OfAJobIsNoEnvironmentThatOnlyHasItsId) {
+    processes.add(30, alice);
+    ledger.activate(
+        {"slurm-13", alice, "alice", {}, {core::adopt(processes.pin(30), alice, alice)}, {}},
+        std::nullopt, root);
+    core::ComputeProcess inJob = process(alice);
+    inJob.slurm = core::SlurmCgroup{13, std::nullopt};
+    EXPECT_EQ(of(inJob), "");
+}
+
 } // namespace
 } // namespace genv::tests

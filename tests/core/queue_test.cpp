@@ -48,6 +48,23 @@ TEST_F(Queueing, ServesInTheOrderOfAsking) {
     expectNothingTwice(ledger);
 }
 
+TEST_F(Queueing, EndsAWaitForADeviceThatBecameSlurms) {
+    haveGpus(2);
+    for (const char* id : {"10", "20", "30"})
+        activate(id, alice);
+    attachCount("10", 2);
+    ask("20", {core::IndicesWanted{{0}}, {}, {}, false});
+    ask("30", {core::IndicesWanted{{1}}, {}, {}, false});
+    scheduler.turn();
+    ledger.reserve({false, {"GPU-0"}});
+    queue.settingsChanged();
+    scheduler.turn();
+    EXPECT_EQ(answers["20"],
+              (std::vector<std::optional<core::ErrorCode>>{core::ErrorCode::DeviceUnavailable}));
+    EXPECT_EQ(reasons["20"], "GPU 0 is Slurm's: use \"srun --gpus=1 COMMAND\"");
+    EXPECT_EQ(waiting(), std::vector<std::string>{"30"});
+}
+
 TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
     haveGpus(1);
     for (const char* id : {"10", "20", "30", "40", "50"})

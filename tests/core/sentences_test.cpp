@@ -69,6 +69,9 @@ TEST(Sentences, SayWhenSomethingEndsAndHowToProlongIt) {
               "the lease of GPU 3 ends at " + when + "; \"genv extend\" prolongs it");
     EXPECT_EQ(core::sayWarning("too many devices", "max-devices-per-user", end),
               "too many devices; the rule max-devices-per-user acts at " + when);
+    EXPECT_EQ(core::sayWarning("it is idle", "idle-timeout", std::nullopt),
+              "it is idle (rule idle-timeout)");
+    EXPECT_EQ(core::sayChange({1}, false, "job", "root"), "GPU 1 was taken away for a Slurm job");
 }
 
 TEST(Sentences, SayHowADeviceIs) {

@@ -108,10 +108,18 @@ TEST(StateDocuments, OfTheGenvThatFirstKeptThePlacesOfThoseWhoWaitForALockAreRea
     EXPECT_EQ(environment.lockWaits, (std::vector<core::LockWait>{{12, 1003}, {13, 0}}));
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstHadSlurmJobsAreRead) {
+    const core::Environment environment = read("version-1-jobs.json");
+    EXPECT_EQ(environment.job,
+              (core::SlurmJob{4711, core::fromMicroseconds(1795000360000000), true}));
+    EXPECT_TRUE(environment.isAlive()) << "without a process";
+    EXPECT_FALSE(read(newest).job) << "one of an earlier genv is no job's";
+}
+
 // Fails where the form changed, and a document of the new one is not kept yet.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
     for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json",
-                             "version-1-lock-waits.json"})
+                             "version-1-lock-waits.json", "version-1-jobs.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -258,6 +258,16 @@ TEST(ProcProtocol, SaysWhatWasAskedAndAnswered) {
     EXPECT_EQ(answer.facts.uids, lineage.facts.uids);
     EXPECT_EQ(answer.facts.parent, 6U);
     EXPECT_EQ(answer.ancestors, lineage.ancestors);
+    for (const auto& slurm :
+         {std::optional<core::SlurmCgroup>{}, std::optional(core::SlurmCgroup{12, std::nullopt}),
+          std::optional(core::SlurmCgroup{12, 1001})}) {
+        service::ProcClaims claims;
+        claims.slurm = slurm;
+        EXPECT_EQ(std::get<service::ProcClaims>(
+                      service::decodeProcAnswer(service::encodeProcAnswer(claims)))
+                      .slurm,
+                  slurm);
+    }
 }
 
 TEST(ProcProtocol, RefusesPacketsThatAreNone) {
@@ -265,7 +275,8 @@ TEST(ProcProtocol, RefusesPacketsThatAreNone) {
         service::ProcClaims{{7, 70},
                             core::EnvironmentHint{"an id", core::fromMicroseconds(17)},
                             core::Uid{1000},
-                            true});
+                            true,
+                            core::SlurmCgroup{12, 1001}});
     for (std::size_t size = 0; size < good.size(); ++size)
         EXPECT_THROW(service::decodeProcAnswer(good.substr(0, size)), service::ProcProtocolError);
     EXPECT_THROW(service::decodeProcAnswer(good + "x"), service::ProcProtocolError);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Slurm's jobs in the ledger, and the devices that are Slurm's.
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+#include "core/sentences.hpp"
+#include "core/text.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace genv::core {
+
+namespace {
+
+void dropAttachment(Environment& environment, const DeviceUuid& uuid) {
+    std::erase_if(environment.attachments,
+                  [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
+}
+
+// What the job is on its way to having.
+void keepOnly(Environment& environment, const std::vector<DeviceUuid>& devices) {
+    std::erase_if(environment.attachments, [&](const Attachment& attachment) {
+        return std::ranges::find(devices, attachment.device.uuid) == devices.end();
+    });
+}
+
+} // namespace
+
+void requireNoJob(const Environment& environment) {
+    if (!environment.job)
+        return;
+    const SlurmJobId job = environment.job->id;
+    const std::vector<DeviceIndex> devices = environment.deviceIndices();
+    if (devices.empty())
+        fail(ErrorCode::NotSupported, "environment {} belongs to Slurm job {}; scancel {} ends it",
+             environment.id, job, job);
+    fail(ErrorCode::NotSupported, "{} {} to Slurm job {}; scancel {} ends it", nameGpus(devices),
+         devices.size() == 1 ? "belongs" : "belong", job, job);
+}
+
+void Ledger::reserve(const SlurmDevices& devices) {
+    slurmDevices_ = devices;
+    std::vector<DeviceIndex> changed;
+    for (const auto& [index, known] : devices_.byIndex()) {
+        const bool isReserved = slurmDevices_.contains(known.facts.uuid);
+        if (std::exchange(devices_.at(index).reservedForSlurm, isReserved) != isReserved)
+            changed.push_back(index);
+    }
+    for (const DeviceIndex index : changed)
+        tell(DeviceChanged{index, DeviceField::ReservedFor});
+}
+
+void Ledger::insertDevice(Device device) {
+    device.reservedForSlurm = slurmDevices_.contains(device.facts.uuid);
+    devices_.insert(std::move(device));
+}
+
+// The environments that hold a device of the job's and are no job's, without these devices.
+std::vector<Environment> Ledger::evictedFor(const NewJob& wanted) const {
+    std::vector<Environment> nexts;
+    for (const DeviceUuid& uuid : wanted.devices) {
+        for (const EnvironmentId& id : holdersOf(uuid)) {
+            const Environment& holder = get(id);
+            if (holder.job)
+                continue;
+            if (!wanted.evict)
+                fail(ErrorCode::DeviceUnavailable,
+                     "GPU {} is held by {} (environment {}); evict takes it away for job {}",
+                     holder.attachmentTo(uuid)->device.index, escaped(holder.user), id, wanted.id);
+            auto next = std::ranges::find(nexts, id, &Environment::id);
+            if (next == nexts.end())
+                next = nexts.insert(nexts.end(), holder);
+            dropAttachment(*next, uuid);
+        }
+    }
+    return nexts;
+}
+
+Environment Ledger::startedJob(const NewJob& wanted) {
+    Environment environment;
+    environment.id = environmentIdOf(wanted.id);
+    environment.uid = wanted.uid;
+    environment.user = wanted.user;
+    environment.created = clock_.wallNow();
+    environment.createdSinceBoot = clock_.bootNow();
+    environment.began = environment.createdSinceBoot;
+    environment.sequence = ++lastSequence_;
+    environment.job = SlurmJob{wanted.id, std::nullopt, false};
+    return environment;
+}
+
+// Jobs share devices among themselves as Slurm says.
+void Ledger::giveToJob(Environment& environment, const DeviceUuid& uuid) {
+    if (environment.attachmentTo(uuid) != nullptr)
+        return;
+    const Device* device = devices_.findUuid(uuid);
+    if (device == nullptr)
+        fail(ErrorCode::NoSuchDevice, "there is no device with the UUID \"{}\" on this machine",
+             escaped(uuid));
+    const bool isShared = std::ranges::any_of(holdersOf(uuid), [&](const EnvironmentId& holder) {
+        return holder != environment.id && get(holder).job;
+    });
+    Attachment attachment;
+    attachment.device = device->facts;
+    attachment.overSubscribed = isShared;
+    attachment.since = clock_.wallNow();
+    attachment.sequence = ++lastSequence_;
+    environment.attachments.push_back(std::move(attachment));
+}
+
+void Ledger::startJob(const NewJob& wanted) {
+    const EnvironmentId id = environmentIdOf(wanted.id);
+    const Environment* existing = find(id);
+    if (existing != nullptr && !existing->job)
+        fail(ErrorCode::AlreadyExists,
+             "environment {} exists already and is no job's; end it first", id);
+    std::vector<Environment> nexts = evictedFor(wanted);
+    if (existing != nullptr && existing->uid != wanted.uid) { // Slurm counts jobs anew
+        nexts.push_back(*existing);
+        nexts.back().end();
+        existing = nullptr;
+    }
+    Environment next = existing != nullptr ? *existing : startedJob(wanted);
+    keepOnly(next, wanted.devices);
+    for (const DeviceUuid& uuid : wanted.devices)
+        giveToJob(next, uuid);
+    if (wanted.name)
+        next.configuration.name = wanted.name;
+    if (wanted.ends)
+        next.job->ends = wanted.ends;
+    next.job->isInferred = wanted.isInferred;
+    if (existing != nullptr && next == *existing && nexts.empty())
+        return;
+    nexts.push_back(std::move(next));
+    apply(std::move(nexts), {Reason::job(), 0, true});
+}
+
+void Ledger::setJobEnd(const EnvironmentId& id, WallTime end) {
+    const Environment* environment = find(id);
+    if (environment == nullptr || !environment->job || environment->job->ends == end)
+        return;
+    Environment next = *environment;
+    next.job->ends = end;
+    applyFact(std::move(next), Cause::fact(Reason::job()));
+}
+
+} // namespace genv::core

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How a state document is written; state_schema.cpp reads it.
+#include "core/state_schema.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace genv::core {
+
+namespace {
+
+using nlohmann::json;
+
+json encodeIdentity(const ProcessIdentity& process) {
+    return {{"pid", process.pid}, {"start_time", process.startTime}};
+}
+
+json encodeProcess(const RootProcess& process) {
+    json encoded = encodeIdentity(process.identity);
+    if (process.lingers)
+        encoded["lingers"] = true;
+    return encoded;
+}
+
+json encodePendingEnd(const PendingEnd& end) {
+    json encoded{{"by_owner", end.byOwner}, {"members", json::array()}};
+    for (const ProcessIdentity& member : end.members)
+        encoded["members"].push_back(encodeIdentity(member));
+    return encoded;
+}
+
+json encodeJob(const SlurmJob& job) {
+    json encoded{{"id", job.id}};
+    if (job.ends)
+        encoded["ends"] = toMicroseconds(*job.ends);
+    if (job.isInferred)
+        encoded["inferred"] = true;
+    return encoded;
+}
+
+json encodeLease(const Lease& lease) {
+    return {{"granted", lease.granted.time_since_epoch().count()},
+            {"until", lease.until.time_since_epoch().count()}};
+}
+
+json encodeAttachment(const Attachment& attachment) {
+    json encoded{{"device", attachment.device.uuid},
+                 {"index", attachment.device.index},
+                 {"kind", attachment.device.kind == DeviceKind::Gpu ? "gpu" : "mig"},
+                 {"model", attachment.device.model},
+                 {"total_memory", attachment.device.totalMemory.count},
+                 {"share", attachment.share.value_or(Bytes{0}).count},
+                 {"over_subscribed", attachment.overSubscribed},
+                 {"exempt", attachment.exempt},
+                 {"since", toMicroseconds(attachment.since)},
+                 {"sequence", attachment.sequence}};
+    if (attachment.lease)
+        encoded["lease"] = encodeLease(*attachment.lease);
+    if (!attachment.keptFor.empty())
+        encoded["kept_for"] = attachment.keptFor;
+    return encoded;
+}
+
+// One alone is written as services wrote it that could ask for no more.
+void encodeUuids(const std::vector<DeviceUuid>& uuids, json& encoded) {
+    if (uuids.size() == 1)
+        encoded["uuid"] = uuids.front();
+    else
+        encoded["uuids"] = uuids;
+}
+
+json encodeRequest(const AttachRequest& request) {
+    json encoded{{"over_subscribe", request.overSubscribe}};
+    const auto* count = std::get_if<CountWanted>(&request.wanted);
+    if (count != nullptr)
+        encoded["count"] = count->count;
+    else if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
+        encoded["indices"] = indices->indices;
+    else
+        encodeUuids(std::get<UuidsWanted>(request.wanted).uuids, encoded);
+    if (count != nullptr && count->exact)
+        encoded["exact"] = true;
+    if (request.model)
+        encoded["model"] = *request.model;
+    if (request.share)
+        encoded["share"] = request.share->count;
+    return encoded;
+}
+
+json encodeWait(const Wait& wait) {
+    json encoded{{"ticket", wait.ticket},
+                 {"request", encodeRequest(wait.request)},
+                 {"since", toMicroseconds(wait.since)},
+                 {"actor", wait.actor},
+                 {"exempt", wait.exempt},
+                 {"starts_environment", wait.startsEnvironment},
+                 {"joined", wait.joined},
+                 {"began", wait.began.time_since_epoch().count()}};
+    if (wait.lifetime)
+        encoded["lifetime"] = wait.lifetime->count();
+    return encoded;
+}
+
+json encodeLock(const HeldLock& lock) {
+    return {{"number", lock.number}, {"devices", lock.devices}};
+}
+
+json encodeLockWait(const LockWait& wait) {
+    return {{"ticket", wait.ticket}, {"actor", wait.actor}};
+}
+
+} // namespace
+
+std::string encodeState(const Environment& environment) {
+    json configuration = json::object();
+    if (environment.configuration.name)
+        configuration["name"] = *environment.configuration.name;
+    if (environment.configuration.gpus)
+        configuration["gpus"] = *environment.configuration.gpus;
+    if (environment.configuration.gpuMemory)
+        configuration["gpu_memory"] = environment.configuration.gpuMemory->count;
+    json document = {{"version", stateVersion},
+                     {"id", environment.id},
+                     {"uid", environment.uid},
+                     {"user", environment.user},
+                     {"created", toMicroseconds(environment.created)},
+                     {"created_boot", environment.createdSinceBoot.time_since_epoch().count()},
+                     {"began", environment.began.time_since_epoch().count()},
+                     {"exempt", environment.exempt},
+                     {"sequence", environment.sequence},
+                     {"configuration", std::move(configuration)},
+                     {"processes", json::array()},
+                     {"kernels", json::array()},
+                     {"attachments", json::array()}};
+    if (environment.lease)
+        document["lease"] = encodeLease(*environment.lease);
+    if (environment.pendingEnd)
+        document["pending_end"] = encodePendingEnd(*environment.pendingEnd);
+    if (environment.job)
+        document["job"] = encodeJob(*environment.job);
+    for (const Wait& wait : environment.waits)
+        document["waits"].push_back(encodeWait(wait));
+    for (const HeldLock& lock : environment.locks)
+        document["locks"].push_back(encodeLock(lock));
+    for (const LockWait& wait : environment.lockWaits)
+        document["lock_waits"].push_back(encodeLockWait(wait));
+    for (const RootProcess& process : environment.processes)
+        document["processes"].push_back(encodeProcess(process));
+    for (const Kernel& kernel : environment.kernels) {
+        json encoded = encodeProcess(kernel.process);
+        encoded["id"] = kernel.id;
+        document["kernels"].push_back(std::move(encoded));
+    }
+    for (const Attachment& attachment : environment.attachments)
+        document["attachments"].push_back(encodeAttachment(attachment));
+    // What the driver and the user database call things need not be UTF-8.
+    return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+} // namespace genv::core

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Stand-ins for Slurm: what it was asked, and answers when the test gives them.
+#pragma once
+
+#include "core/ports/job_cgroups.hpp"
+#include "core/ports/slurm.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace genv::tests {
+
+class FakeSlurm : public core::Slurm {
+  public:
+    std::vector<std::string> asked; ///< such as "cancel 12", or "end 12 1600000000" in seconds
+
+    void listDevices(Devices devices) override { devices(std::vector<core::SlurmDevice>{}); }
+    void setEnd(core::SlurmJobId job, core::WallTime end, Done done) override {
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(end.time_since_epoch());
+        ask(fmt::format("end {} {}", job, seconds.count()), std::move(done));
+    }
+    void cancel(core::SlurmJobId job, Done done) override {
+        ask(fmt::format("cancel {}", job), std::move(done));
+    }
+    void requeue(core::SlurmJobId job, Done done) override {
+        ask(fmt::format("requeue {}", job), std::move(done));
+    }
+    /// Answers what was asked so far.
+    void answer(const std::optional<core::SlurmFailure>& failure = std::nullopt) {
+        for (const Done& done : std::exchange(waiting_, {}))
+            done(failure);
+    }
+
+  private:
+    void ask(std::string what, Done done) {
+        asked.push_back(std::move(what));
+        waiting_.push_back(std::move(done));
+    }
+    std::vector<Done> waiting_;
+};
+
+class FakeJobCgroups : public core::JobCgroups {
+  public:
+    core::JobCgroupList found{true, true, {}};
+    int lists = 0;
+
+    void list(std::function<void(const core::JobCgroupList&)> answer) override {
+        ++lists;
+        if (slow)
+            waiting = std::move(answer);
+        else
+            answer(found);
+    }
+    bool slow = false;
+    std::function<void(const core::JobCgroupList&)> waiting;
+};
+
+} // namespace genv::tests

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Slurm jobs of which no prolog told that they began, or no epilog that they ended.
+#include "core/jobs.hpp"
+#include "tests/core/fake_slurm.hpp"
+#include "tests/core/jobs_fixture.hpp"
+
+namespace genv::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+class SlurmJobs : public SlurmJobLedger {
+  protected:
+    SlurmJobs() {
+        ledger.reserve({false, {"GPU-1", "GPU-2"}});
+        users.add(alice, "alice");
+        users.add(bob, "bob");
+        events.subscribe([this](const core::Event& event) { jobs.onEvent(event); });
+    }
+
+    static core::ComputeProcess inJob(core::SlurmJobId job, core::Uid uid, const Texts& devices,
+                                      std::optional<core::Uid> owner = std::nullopt) {
+        core::ComputeProcess process = computeProcess(500, uid, devices);
+        process.slurm = core::SlurmCgroup{job, owner};
+        return process;
+    }
+    void see(const std::vector<core::ComputeProcess>& running) {
+        core::Observation observation = gpus(4);
+        observation.started = clock.boot;
+        observation.processes = running;
+        ledger.observed(observation);
+        jobs.observed(observation);
+    }
+    // Looks every ten seconds.
+    void pass(std::chrono::seconds time) {
+        for (; time > 0s; time -= 10s) {
+            clock.pass(10s);
+            jobs.check();
+        }
+    }
+
+    FakeUsers users;
+    FakeJobCgroups cgroups;
+    SilentLog log;
+    core::Jobs jobs{ledger, users, cgroups, clock, log};
+};
+
+TEST_F(SlurmJobs, BeginWithAProcessOnADeviceOfSlurmsWhereNoPrologTold) {
+    see({inJob(12, alice, {"GPU-1", "GPU-3"}), inJob(12, alice, {"GPU-2"})});
+    const core::Environment& environment = ledger.get("slurm-12");
+    EXPECT_EQ(environment.user, "alice");
+    EXPECT_TRUE(environment.job->isInferred);
+    EXPECT_EQ(devicesOf("slurm-12"), (Indices{1, 2})) << "what is Slurm's alone";
+    told.clear();
+    see({inJob(12, alice, {"GPU-1", "GPU-2"})});
+    EXPECT_TRUE(toldOf<core::Attached>().empty()) << "once";
+}
+
+TEST_F(SlurmJobs, GrowWithWhatIsSeenUntilAPrologTells) {
+    see({inJob(12, alice, {"GPU-1"})});
+    see({inJob(12, alice, {"GPU-2"})});
+    EXPECT_EQ(devicesOf("slurm-12"), (Indices{1, 2}));
+    start(12, alice, {2});
+    EXPECT_FALSE(ledger.get("slurm-12").job->isInferred);
+    see({inJob(12, alice, {"GPU-1"})});
+    EXPECT_EQ(devicesOf("slurm-12"), Indices{2});
+}
+
+TEST_F(SlurmJobs, BelongToWhoeverThePathOrTheUidsOfTheProcessName) {
+    see({inJob(12, root, {"GPU-1"}, alice), inJob(13, bob, {"GPU-1"}, alice),
+         inJob(14, root, {"GPU-1"}), inJob(15, bob, {"GPU-0"})});
+    EXPECT_EQ(ledger.get("slurm-12").uid, alice) << "root's process in alice's job";
+    EXPECT_EQ(ledger.find("slurm-13"), nullptr) << "bob's process is not of alice's job";
+    EXPECT_EQ(ledger.find("slurm-14"), nullptr) << "root's alone names nobody";
+    EXPECT_EQ(ledger.find("slurm-15"), nullptr) << "on no device of Slurm's";
+    core::ComputeProcess mixed = inJob(16, bob, {"GPU-1"});
+    mixed.facts.uids.effective = alice;
+    see({mixed});
+    EXPECT_EQ(ledger.find("slurm-16"), nullptr);
+}
+
+TEST_F(SlurmJobs, ThatBeginLateTakeTheirDevicesAsWell) {
+    ledger.reserve({});
+    activate("20", bob);
+    attachIndices("20", {1});
+    ledger.reserve({false, {"GPU-1", "GPU-2"}});
+    see({inJob(12, alice, {"GPU-1"})});
+    EXPECT_EQ(devicesOf("20"), Indices{});
+    EXPECT_EQ(devicesOf("slurm-12"), Indices{1});
+}
+
+TEST_F(SlurmJobs, DoNotComeBackByASampleFromBeforeTheirEnd) {
+    start(12, alice, {1});
+    core::Observation before = gpus(4);
+    before.started = clock.boot;
+    before.processes = {inJob(12, alice, {"GPU-1"})};
+    clock.pass(1s);
+    ledger.deactivate("slurm-12", root);
+    jobs.observed(before);
+    EXPECT_EQ(ledger.find("slurm-12"), nullptr);
+    clock.pass(1s);
+    see({inJob(12, alice, {"GPU-1"})});
+    EXPECT_NE(ledger.find("slurm-12"), nullptr) << "it was requeued";
+}
+
+TEST_F(SlurmJobs, BeginOnceTheUserDatabaseHasAnswered) {
+    users.slow = true;
+    see({inJob(12, alice, {"GPU-1"})});
+    EXPECT_EQ(ledger.find("slurm-12"), nullptr);
+    start(12, alice, {2});
+    users.later();
+    EXPECT_EQ(devicesOf("slurm-12"), Indices{2}) << "the prolog came first";
+}
+
+TEST_F(SlurmJobs, EndOnceTheirControlGroupHasBeenGoneForFiveMinutes) {
+    start(12, alice, {1});
+    cgroups.found.jobs = {12};
+    pass(600s);
+    EXPECT_NE(ledger.find("slurm-12"), nullptr);
+    cgroups.found.jobs = {};
+    pass(300s);
+    EXPECT_NE(ledger.find("slurm-12"), nullptr);
+    cgroups.found.jobs = {12}; // it was requeued
+    pass(10s);
+    cgroups.found.jobs = {};
+    pass(300s);
+    EXPECT_NE(ledger.find("slurm-12"), nullptr);
+    pass(10s);
+    EXPECT_EQ(ledger.find("slurm-12"), nullptr);
+    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().at(0).cause.reason.text(), "job");
+}
+
+TEST_F(SlurmJobs, StayWhereControlGroupsSayNothing) {
+    start(12, alice, {1});
+    cgroups.found = {true, false, {}}; // Slurm keeps no job in one here
+    pass(900s);
+    EXPECT_NE(ledger.find("slurm-12"), nullptr);
+    cgroups.found = {false, true, {}}; // they cannot be read
+    pass(900s);
+    EXPECT_NE(ledger.find("slurm-12"), nullptr);
+    cgroups.found = {true, true, {12}};
+    pass(10s);
+    cgroups.found = {true, false, {}}; // it was there, and is gone with all the others
+    pass(310s);
+    EXPECT_EQ(ledger.find("slurm-12"), nullptr);
+}
+
+TEST_F(SlurmJobs, AreLookedForOnlyWhileThereAreAnyAndOnceAtATime) {
+    jobs.check();
+    EXPECT_EQ(cgroups.lists, 0);
+    start(12, alice, {1});
+    cgroups.slow = true;
+    jobs.check();
+    jobs.check();
+    EXPECT_EQ(cgroups.lists, 1);
+    cgroups.waiting(cgroups.found);
+    jobs.check();
+    EXPECT_EQ(cgroups.lists, 2);
+}
+
+} // namespace
+} // namespace genv::tests
