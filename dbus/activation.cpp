@@ -6,6 +6,7 @@
 #include "core/supposition.hpp"
 #include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
+#include "dbus/job_activation.hpp"
 #include "dbus/operation.hpp"
 #include "dbus/paths.hpp"
 #include "dbus/waiting_calls.hpp"
@@ -46,12 +47,21 @@ void requireDevices(const Wanted& wanted) {
         core::fail(core::ErrorCode::InvalidArgs, "model says of which GPUs; give gpus, or attach");
 }
 
+void requireId(const core::EnvironmentId& id, core::Uid caller) {
+    core::requireIdentifier(id, "id");
+    if (core::isJobEnvironmentId(id))
+        core::fail(
+            caller == 0 ? core::ErrorCode::InvalidArgs : core::ErrorCode::AccessDenied,
+            "ids that begin with \"slurm-\" are those of Slurm's jobs, which root starts with "
+            "the option job; give another id");
+}
+
 Wanted readWanted(VariantMap values, core::Uid caller) {
     Options options(std::move(values));
     Wanted wanted;
     wanted.id = options.take<std::string>("id");
     if (wanted.id)
-        core::requireIdentifier(*wanted.id, "id");
+        requireId(*wanted.id, caller);
     wanted.configuration.name = options.takeName("name");
     const auto gpus = options.take<std::uint32_t>("gpus");
     if (gpus && *gpus != 0)
@@ -372,6 +382,10 @@ class Activation : public Operation<Activation, ActivateReply> {
 } // namespace
 
 void activate(const Context& context, const ActivateReply& reply, VariantMap options) {
+    if (asksForJob(options)) {
+        activateJob(context, reply, std::move(options));
+        return;
+    }
     auto wanted = readWanted(std::move(options), reply.caller().uid);
     std::make_shared<Activation>(context, reply, std::move(wanted))->start();
 }

@@ -4,6 +4,7 @@
 #include "core/admission.hpp"
 #include "core/error.hpp"
 #include "dbus/environment_options.hpp"
+#include "dbus/job_extension.hpp"
 #include "dbus/operation.hpp"
 
 #include <memory>
@@ -69,7 +70,10 @@ class Configuring : public Operation<Configuring, Reply<>> {
 
 void configure(const Context& context, const Reply<>& reply, const core::Environment& environment,
                const core::ConfigurationChange& change) {
-    std::make_shared<Configuring>(context, reply, environment, change)->start();
+    if (environment.job)
+        extendJob(context, reply, environment, change);
+    else
+        std::make_shared<Configuring>(context, reply, environment, change)->start();
 }
 
 } // namespace genv::dbus

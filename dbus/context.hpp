@@ -16,6 +16,7 @@
 #include "core/ports/observer.hpp"
 #include "core/ports/processes.hpp"
 #include "core/ports/scheduler.hpp"
+#include "core/ports/slurm.hpp"
 #include "core/ports/users.hpp"
 #include "core/queue.hpp"
 #include "core/refusal_watch.hpp"
@@ -50,6 +51,7 @@ struct Machine {
     core::Kernels& kernels;
     core::Users& users;
     core::History& history;
+    core::Slurm& slurm;
 };
 
 /// Ends processes and takes GPUs away, for rules and on request.

@@ -60,12 +60,16 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
             std::uint64_t sequence = 0;
             if (!id.empty()) {
                 const core::Environment& environment = ledger_.get(id);
+                core::requireNoJob(environment);
                 core::requireAttached(environment, {index_});
                 wanted = environment.id;
                 sequence = environment.sequence;
                 target.environment = environment.id;
                 target.owner = environment.uid;
                 target.ownerName = environment.user;
+            } else {
+                for (const core::Holder& holder : self().holders)
+                    core::requireNoJob(ledger_.get(holder.environment));
             }
             // The index may mean another device, and the id another environment, by the time of the
             // answer.
@@ -124,6 +128,10 @@ std::string DeviceObject::LockedBy() {
 
 std::string DeviceObject::Health() {
     return readProperty([this] { return core::toString(self().health); });
+}
+
+std::string DeviceObject::ReservedFor() {
+    return readProperty([this] { return std::string(self().reservedForSlurm ? "slurm" : ""); });
 }
 
 uint64_t DeviceObject::UsedMemory() {

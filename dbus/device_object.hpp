@@ -48,6 +48,7 @@ class DeviceObject
     std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
     std::string LockedBy() override;
     std::string Health() override;
+    std::string ReservedFor() override;
     uint64_t UsedMemory() override;
     uint32_t Utilization() override;
     int32_t Temperature() override;

@@ -74,6 +74,11 @@ void EnvironmentObject::retire(const core::Environment& former) {
     seen_ = &*former_;
 }
 
+const core::Environment& EnvironmentObject::manageable() const {
+    core::requireNoJob(self());
+    return self();
+}
+
 void EnvironmentObject::ensureRegistered() {
     if (isRegistered_)
         return;
@@ -116,14 +121,14 @@ void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::map<std::string, sdbus::Variant> options) {
     handle<environmentInterface, "Attach">(
         context_.calls, getObject(), std::move(result),
-        [&](const auto& reply) { attach(context_, reply, self(), std::move(options)); });
+        [&](const auto& reply) { attach(context_, reply, manageable(), std::move(options)); });
 }
 
 void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                                std::vector<uint32_t> indices) {
     handle<environmentInterface, "Detach">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            core::requireAttached(self(), indices);
+            core::requireAttached(manageable(), indices);
             const auto devices = indices.empty() ? self().deviceIndices() : indices;
             manage(reply, devices,
                    [&ledger = context_.sharing.ledger, reply,
@@ -150,13 +155,13 @@ void EnvironmentObject::Configure(sdbus::Result<>&& result,
 void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<environmentInterface, "AddProcess">(
         context_.calls, getObject(), std::move(result),
-        [&](const auto& reply) { addProcess(context_, reply, self(), pid); });
+        [&](const auto& reply) { addProcess(context_, reply, manageable(), pid); });
 }
 
 void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<environmentInterface, "RemoveProcess">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            const auto& processes = self().processes;
+            const auto& processes = manageable().processes;
             if (std::none_of(
                     processes.begin(), processes.end(),
                     [&](const core::RootProcess& process) { return process.identity.pid == pid; }))
@@ -174,13 +179,13 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
 void EnvironmentObject::AddKernel(sdbus::Result<>&& result, std::string kernel) {
     handle<environmentInterface, "AddKernel">(
         context_.calls, getObject(), std::move(result),
-        [&](const auto& reply) { addKernel(context_, reply, self(), kernel); });
+        [&](const auto& reply) { addKernel(context_, reply, manageable(), kernel); });
 }
 
 void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kernel) {
     handle<environmentInterface, "RemoveKernel">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            const auto& kernels = self().kernels;
+            const auto& kernels = manageable().kernels;
             if (std::none_of(kernels.begin(), kernels.end(),
                              [&](const core::Kernel& known) { return known.id == kernel; }))
                 core::fail(core::ErrorCode::NoSuchProcess,
@@ -199,6 +204,8 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
 void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
     handle<environmentInterface, "Deactivate">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            if (reply.caller().uid != 0) // root is who runs Slurm's epilog
+                core::requireNoJob(self());
             manage(reply, self().deviceIndices(),
                    [&sharing = context_.sharing, reply](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
@@ -262,6 +269,8 @@ std::vector<uint32_t> EnvironmentObject::Devices() {
 
 uint64_t EnvironmentObject::Expires() {
     return readProperty([this] {
+        if (const auto end = seen().jobEnd())
+            return core::toMicroseconds(*end);
         const auto lease = seen().firstLease();
         return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.runtime.clock.bootNow(),
                                                           context_.runtime.clock.wallNow()))
@@ -271,6 +280,11 @@ uint64_t EnvironmentObject::Expires() {
 
 bool EnvironmentObject::Lingering() {
     return readProperty([this] { return seen().isLingering(); });
+}
+
+std::string EnvironmentObject::Job() {
+    return readProperty(
+        [this] { return seen().job ? std::to_string(seen().job->id) : std::string(); });
 }
 
 } // namespace genv::dbus

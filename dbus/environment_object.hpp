@@ -72,8 +72,12 @@ class EnvironmentObject
     std::vector<uint32_t> Devices() override;
     uint64_t Expires() override;
     bool Lingering() override;
+    std::string Job() override;
 
     [[nodiscard]] const core::Environment& self() const { return context_.sharing.ledger.get(id_); }
+
+    // The environment, which people change. Throws core::Error(NotSupported) for a Slurm job's.
+    [[nodiscard]] const core::Environment& manageable() const;
 
     // What the properties tell.
     [[nodiscard]] const core::Environment& seen() const { return *seen_; }

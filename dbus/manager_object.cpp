@@ -2,10 +2,10 @@
 #include "dbus/manager_object.hpp"
 
 #include "core/error.hpp"
-#include "core/membership.hpp"
 #include "core/snapshot.hpp"
 #include "dbus/activation.hpp"
 #include "dbus/contract/names.hpp"
+#include "dbus/environment_search.hpp"
 #include "dbus/handlers.hpp"
 #include "dbus/observation.hpp"
 #include "dbus/paths.hpp"
@@ -85,31 +85,9 @@ sdbus::ObjectPath ManagerObject::GetDevice(const uint32_t& index) {
 
 void ManagerObject::GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& result, uint32_t pid) {
     handle<managerInterface, "GetEnvironmentByPID">(
-        context_.calls, getObject(), std::move(result),
-        [&](const auto& reply) { findEnvironmentOf(reply, pid != 0 ? pid : reply.caller().pid); });
-}
-
-void ManagerObject::findEnvironmentOf(const Reply<sdbus::ObjectPath>& reply, core::Pid pid) {
-    const core::Ledger& ledger = context_.sharing.ledger;
-    // A root process is known by its pidfd.
-    const auto root = context_.machine.processes.pinned(pid);
-    if (const core::Environment* own = root ? ledger.environmentOfRoot(*root) : nullptr) {
-        reply.send(environmentPath(own->id));
-        return;
-    }
-    context_.machine.processes.lineage(
-        pid, reply.caller().uid,
-        reply.later(
-            [&ledger, reply, pid, place = context_.calls.listCalls.enter(reply.caller().uid)](
-                const core::ProcessRead<core::Lineage>& read) {
-                const core::Lineage& lineage = read.get();
-                const core::Environment* environment = core::environmentOfDescendant(
-                    core::lookupIn(ledger), lineage.facts, lineage.ancestors);
-                if (environment == nullptr)
-                    core::fail(core::ErrorCode::NoSuchEnvironment,
-                               "process {} is in no environment", pid);
-                reply.send(environmentPath(environment->id));
-            }));
+        context_.calls, getObject(), std::move(result), [&](const auto& reply) {
+            findEnvironment(context_, reply, pid != 0 ? pid : reply.caller().pid);
+        });
 }
 
 void ManagerObject::Snapshot(sdbus::Result<std::string>&& result) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // dev.genv.Manager on the bus: lists, look-ups and the calls that are about no object of their own.
-// A call of several steps is in a file of its own: dbus/activation.cpp, dbus/termination.cpp,
-// dbus/enforcement.cpp and dbus/history.cpp. Lives as long as the service.
+// A call of several steps is in a file of its own: dbus/activation.cpp,
+// dbus/environment_search.cpp, dbus/termination.cpp, dbus/enforcement.cpp and dbus/history.cpp.
+// Lives as long as the service.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -72,7 +73,6 @@ class ManagerObject
     std::string Isolation() override;
     std::vector<std::string> LimitedUsers() override;
 
-    void findEnvironmentOf(const Reply<sdbus::ObjectPath>& reply, core::Pid pid);
     void listLimits(const Reply<LimitRows>& reply, core::Uid uid);
 
     const Context& context_;

@@ -20,6 +20,12 @@ std::uint64_t wholeSeconds(std::chrono::microseconds time) {
     return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
+// What Slurm does with a job of its own is no news to whoever submitted it.
+bool isNews(const core::Cause& cause, const core::Environment* environment) {
+    const bool isJobs = environment != nullptr && environment->job;
+    return cause.isNews() && !(isJobs && cause.reason == core::Reason::job());
+}
+
 // Whether there is a process with this pid; also where that cannot be found out now.
 bool isAlive(core::Processes& processes, core::Pid pid) {
     try {
@@ -37,23 +43,24 @@ void Notices::onEvent(const core::Event& event) {
 
 void Notices::on(const core::Attached& event) {
     const core::Device* device = sharing_.ledger.devices().findUuid(event.attachment.device.uuid);
-    if (event.cause.isNews())
+    const core::Environment* environment = sharing_.ledger.find(event.environment);
+    if (isNews(event.cause, environment))
         tell(event.owner, "attached", event.environment, event.cause.actor,
              describe(event.attachment.device));
     if (device == nullptr)
         return;
     if (device->occupied && !event.attachment.overSubscribed)
         warnOfOccupant(event);
-    if (!event.attachment.overSubscribed)
+    // Jobs share devices as they were submitted to.
+    if (!event.attachment.overSubscribed || (environment != nullptr && environment->job))
         return;
     for (const core::Holder& holder : device->holders) {
-        const core::Environment& environment = sharing_.ledger.get(holder.environment);
-        if (environment.uid == event.owner)
+        const core::Environment& other = sharing_.ledger.get(holder.environment);
+        if (other.uid == event.owner)
             continue;
         Details details = describe(device->facts);
         details["by"] = sdbus::Variant{event.environment};
-        tell(environment.uid, "over-subscribed", environment.id, event.cause.actor,
-             std::move(details));
+        tell(other.uid, "over-subscribed", other.id, event.cause.actor, std::move(details));
     }
 }
 
@@ -86,7 +93,7 @@ void Notices::tellOccupant(const core::EnvironmentId& environment, const core::D
 }
 
 void Notices::on(const core::Detached& event) {
-    if (!event.cause.isNews())
+    if (!isNews(event.cause, event.former))
         return;
     Details details = describe(event.attachment.device);
     details["reason"] = sdbus::Variant{event.cause.reason.text()};
@@ -95,7 +102,7 @@ void Notices::on(const core::Detached& event) {
 }
 
 void Notices::on(const core::EnvironmentRemoved& event) {
-    if (event.cause.isNews())
+    if (isNews(event.cause, event.former))
         tell(event.owner, "ended", event.environment, event.cause.actor,
              {{"reason", sdbus::Variant{event.cause.reason.text()}}}, event.former);
 }

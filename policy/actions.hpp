@@ -22,6 +22,7 @@ enum class Action {
     Enforce,
     Configure,
     ReadHistory,
+    ExtendJob,
 };
 
 /// Every action with the id that polkit knows it by.
@@ -41,6 +42,7 @@ inline constexpr std::array actionIds{
     ActionId{Action::Enforce, "dev.genv.manager.enforce"},
     ActionId{Action::Configure, "dev.genv.manager.configure"},
     ActionId{Action::ReadHistory, "dev.genv.manager.read-history"},
+    ActionId{Action::ExtendJob, "dev.genv.manager.extend-job"},
 };
 
 /// The id of an action.
@@ -56,12 +58,14 @@ constexpr std::string_view idOf(Action action) {
 enum class Requirement {
     Free,        ///< reading: who holds what is what people share a machine by
     GiveDevices, ///< the first that applies of manage-others, over-subscribe, attach, activate
-    ManageEnvironment, ///< manage-own or manage-others, by the environment's owner
-    ManageDevice,      ///< manage-others
-    TerminateProcess,  ///< manage-own or terminate-others, by the process's uids
-    Enforce,           ///< enforce; a dry run is free
-    Configure,         ///< configure
-    ReadHistory,       ///< read-history, but free where the target is the caller
+    /// manage-own or manage-others, by the environment's owner; extend-job for the lifetime of
+    /// one's own Slurm job
+    ManageEnvironment,
+    ManageDevice,     ///< manage-others
+    TerminateProcess, ///< manage-own or terminate-others, by the process's uids
+    Enforce,          ///< enforce; a dry run is free
+    Configure,        ///< configure
+    ReadHistory,      ///< read-history, but free where the target is the caller
 };
 
 /// What a method requires, and what it does to its target, for the person who is asked for a

@@ -8,6 +8,9 @@ namespace genv::policy {
 
 namespace {
 
+// Of a job; Configure does nothing else to one.
+constexpr std::string_view extensionDeed = "extend the Slurm job of";
+
 Action actionFor(Requirement requirement, core::Uid caller, const Target& target) {
     const bool own = target.owner == caller;
     switch (requirement) {
@@ -18,7 +21,9 @@ Action actionFor(Requirement requirement, core::Uid caller, const Target& target
             return Action::OverSubscribe;
         return target.gpus ? Action::Attach : Action::Activate;
     case Requirement::ManageEnvironment:
-        return own ? Action::ManageOwn : Action::ManageOthers;
+        if (own)
+            return target.extendsJob ? Action::ExtendJob : Action::ManageOwn;
+        return Action::ManageOthers;
     case Requirement::TerminateProcess:
         return own ? Action::ManageOwn : Action::TerminateOthers;
     case Requirement::Enforce:
@@ -85,7 +90,7 @@ std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
     if (method.requirement == Requirement::ReadHistory && target.owner == caller)
         return std::nullopt;
     return Question{actionFor(method.requirement, caller, target), detailsOf(target),
-                    fmt::format("{} {}", method.deed,
+                    fmt::format("{} {}", target.extendsJob ? extensionDeed : method.deed,
                                 method.requirement == Requirement::ReadHistory
                                     ? whoseHistory(target)
                                     : describe(target))};

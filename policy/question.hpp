@@ -23,7 +23,8 @@ struct Target {
     std::optional<std::uint32_t> gpus;  ///< how many devices are claimed
     bool overSubscribes = false;        ///< over-subscription was asked for
     std::optional<core::Pid> pid;
-    bool dryRun = false; ///< nothing would be done
+    bool dryRun = false;     ///< nothing would be done
+    bool extendsJob = false; ///< Slurm would be asked to end a job later
 
     friend bool operator==(const Target&, const Target&) = default;
 };

@@ -122,7 +122,7 @@ dbus::Context Service::context() {
     return {{sharing_->ledger, sharing_->queue, sharing_->locks, sharing_->lingering,
              sharing_->occupancy, sharing_->idleness},
             {machine_->observer, machine_->processes, machine_->kernels, machine_->users,
-             machine_->history},
+             machine_->history, *machine_->slurm},
             {policing_->enforcer, policing_->terminator},
             {sharing_->isolation, sharing_->refusedOpens},
             {calls_->callers, calls_->gate, reporting_->refusals, calls_->listCalls,

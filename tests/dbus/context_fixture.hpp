@@ -6,6 +6,7 @@
 #include "core/root_process.hpp"
 #include "dbus/context.hpp"
 #include "tests/core/fake_gates.hpp"
+#include "tests/core/fake_slurm.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/dbus/reply_fixture.hpp"
 
@@ -81,6 +82,7 @@ class ContextTest : public ReplyTest {
     FakeScheduler scheduler;
     FakeUsers users;
     FakeHistory history;
+    FakeSlurm slurm;
     SilentLog log;
     core::EventHub events;
     core::Ledger ledger{store, clock, events};
@@ -128,7 +130,7 @@ class ContextTest : public ReplyTest {
   protected:
     dbus::Context context{
         {ledger, queue, locks_, lingering, occupancy, idleness},
-        {observer, processes, kernels_, users, history},
+        {observer, processes, kernels_, users, history, slurm},
         {enforcer, terminator},
         {isolation, refusedOpens},
         {callers, gate, *this, listCalls, waitingCalls, isEnding},

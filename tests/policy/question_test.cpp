@@ -97,6 +97,16 @@ TEST(Question, TellsOnesOwnFromAnothers) {
         << "a device is everybody's";
 }
 
+TEST(Question, OfTheLifetimeOfOnesOwnSlurmJobIsAnActionOfItsOwn) {
+    Target job = environmentOf(alice);
+    job.extendsJob = true;
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Configure", job), Action::ExtendJob);
+    EXPECT_EQ(policy::questionFor(row("dev.genv.Environment", "Configure"), alice, job)->message(),
+              "Authentication is required to extend the Slurm job of environment 1573 of alice");
+    job.owner = bob;
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Configure", job), Action::ManageOthers);
+}
+
 TEST(Question, OfNobodyInParticularIsNeverOnesOwn) {
     EXPECT_EQ(actionFor("dev.genv.Environment", "Detach", Target{}), Action::ManageOthers);
     EXPECT_EQ(actionFor("dev.genv.Manager", "TerminateProcess", Target{}), Action::TerminateOthers);
@@ -191,6 +201,7 @@ TEST(PolicyFile, HasTheDocumentedDefaults) {
         {"enforce", "auth_admin"},
         {"configure", "auth_admin"},
         {"read-history", "auth_admin"},
+        {"extend-job", "no"},
     };
     for (const auto& [action, answer] : defaults) {
         const std::regex wanted("id=\"dev\\.genv\\.manager\\." + action +

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/environment_search.hpp"
+
+#include "core/error.hpp"
+#include "core/membership.hpp"
+#include "dbus/operation.hpp"
+#include "dbus/paths.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+namespace genv::dbus {
+
+namespace {
+
+// One call on its way.
+class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::ObjectPath>> {
+  public:
+    EnvironmentSearch(const Context& context, const Reply<sdbus::ObjectPath>& reply, core::Pid pid)
+        : Operation(reply), ledger_(context.sharing.ledger), processes_(context.machine.processes),
+          calls_(context.calls), pid_(pid) {}
+
+    void start() {
+        // A root process is known by its pidfd.
+        const auto root = processes_.pinned(pid_);
+        if (const core::Environment* own = root ? ledger_.environmentOfRoot(*root) : nullptr) {
+            reply_.send(environmentPath(own->id));
+            return;
+        }
+        place_ = calls_.listCalls.enter(caller().uid);
+        processes_.lineage(pid_, caller().uid, later(&EnvironmentSearch::lookUp));
+    }
+
+  private:
+    void lookUp(const core::ProcessRead<core::Lineage>& read) {
+        const core::Lineage& lineage = read.get();
+        facts_ = lineage.facts;
+        const core::Environment* environment = core::environmentOfDescendant(
+            core::lookupIn(ledger_), lineage.facts, lineage.ancestors);
+        if (environment == nullptr && hasJobs())
+            processes_.slurmCgroup(pid_, caller().uid, later(&EnvironmentSearch::lookUpJob));
+        else
+            answer(environment);
+    }
+
+    void lookUpJob(const core::ProcessRead<std::optional<core::SlurmCgroup>>& read) {
+        answer(core::environmentOfJob(core::lookupIn(ledger_), facts_, read.get()));
+    }
+
+    [[nodiscard]] bool hasJobs() const {
+        return std::ranges::any_of(ledger_.environments(),
+                                   [](const auto& entry) { return entry.second.job.has_value(); });
+    }
+
+    void answer(const core::Environment* environment) const {
+        if (environment == nullptr)
+            core::fail(core::ErrorCode::NoSuchEnvironment, "process {} is in no environment", pid_);
+        reply_.send(environmentPath(environment->id));
+    }
+
+    const core::Ledger& ledger_;
+    core::Processes& processes_;
+    const Calls& calls_;
+    const core::Pid pid_;
+    core::ProcessFacts facts_;
+    std::shared_ptr<void> place_; ///< counted while the process is read
+};
+
+} // namespace
+
+void findEnvironment(const Context& context, const Reply<sdbus::ObjectPath>& reply, core::Pid pid) {
+    std::make_shared<EnvironmentSearch>(context, reply, pid)->start();
+}
+
+} // namespace genv::dbus

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/job_activation.hpp"
+
+#include "core/error.hpp"
+#include "core/slurm_job.hpp"
+#include "core/text.hpp"
+#include "dbus/environment_options.hpp"
+#include "dbus/operation.hpp"
+#include "dbus/paths.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace genv::dbus {
+
+namespace {
+
+constexpr const char* jobOption = "job";
+constexpr const char* evictOption = "evict";
+constexpr const char* endsOption = "ends";
+
+// The year 9999, in microseconds since the epoch.
+constexpr std::uint64_t latestEnd = 253'402'300'799'000'000;
+
+struct WantedJob {
+    core::NewJob job;
+    std::optional<NamedDevices> devices;
+};
+
+core::SlurmJobId takeJob(Options& options) {
+    const auto text = options.take<std::string>(jobOption);
+    if (!text)
+        core::fail(core::ErrorCode::InvalidArgs, "evict and ends are about a job; give job");
+    const auto job = core::parseSlurmJobId(*text);
+    if (!job)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "invalid job \"{}\": expected the number of a Slurm job, from 1 to 4294967295",
+                   core::escaped(*text));
+    return *job;
+}
+
+std::optional<core::WallTime> takeEnd(Options& options) {
+    const auto ends = options.take<std::uint64_t>(endsOption);
+    if (ends && (*ends == 0 || *ends > latestEnd))
+        core::fail(
+            core::ErrorCode::InvalidArgs,
+            "option \"ends\" is {}; it must be in microseconds since the epoch, from 1 to {}",
+            *ends, latestEnd);
+    return ends ? std::optional(core::fromMicroseconds(*ends)) : std::nullopt;
+}
+
+WantedJob readWantedJob(VariantMap values) {
+    Options options(std::move(values));
+    WantedJob wanted;
+    wanted.job.id = takeJob(options);
+    const auto uid = options.take<std::uint32_t>("uid");
+    const auto id = options.take<std::string>("id");
+    wanted.devices = takeNamedDevices(options);
+    wanted.job.name = options.takeName("name");
+    wanted.job.evict = options.takeFlag(evictOption);
+    wanted.job.ends = takeEnd(options);
+    options.finish();
+    if (!uid)
+        core::fail(core::ErrorCode::InvalidArgs, "give uid: whose job {} is", wanted.job.id);
+    wanted.job.uid = *uid;
+    if (id && *id != core::environmentIdOf(wanted.job.id))
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "the environment of job {} has the id {}; leave id out", wanted.job.id,
+                   core::environmentIdOf(wanted.job.id));
+    return wanted;
+}
+
+// One call on its way.
+class JobActivation : public Operation<JobActivation, ActivateReply> {
+  public:
+    JobActivation(const Context& context, ActivateReply reply, WantedJob wanted)
+        : Operation(std::move(reply)), context_(context), wanted_(std::move(wanted)) {}
+
+    void start() {
+        context_.machine.users.describe(wanted_.job.uid, later(&JobActivation::takeOwner));
+    }
+
+  private:
+    void takeOwner(const core::UserInfo& owner) {
+        wanted_.job.user = owner.name;
+        policy::Target target;
+        target.environment = core::environmentIdOf(wanted_.job.id);
+        target.owner = owner.uid;
+        target.ownerName = owner.name;
+        context_.calls.gate.pass(reply_, target, later(&JobActivation::apply));
+    }
+
+    void apply() {
+        wanted_.job.devices = devices();
+        context_.sharing.ledger.startJob(wanted_.job);
+        const core::EnvironmentId id = core::environmentIdOf(wanted_.job.id);
+        reply_.send(id, environmentPath(id));
+    }
+
+    [[nodiscard]] std::vector<core::DeviceUuid> devices() const {
+        if (!wanted_.devices)
+            return {};
+        if (const auto* uuids = std::get_if<core::UuidsWanted>(&*wanted_.devices))
+            return uuids->uuids;
+        std::vector<core::DeviceUuid> uuids;
+        for (const core::DeviceIndex index :
+             std::get<core::IndicesWanted>(*wanted_.devices).indices)
+            uuids.push_back(context_.sharing.ledger.device(index).facts.uuid);
+        return uuids;
+    }
+
+    const Context& context_;
+    WantedJob wanted_;
+};
+
+} // namespace
+
+bool asksForJob(const VariantMap& options) {
+    return options.contains(jobOption) || options.contains(evictOption) ||
+           options.contains(endsOption);
+}
+
+void activateJob(const Context& context, const ActivateReply& reply, VariantMap options) {
+    if (reply.caller().uid != 0)
+        core::fail(core::ErrorCode::AccessDenied,
+                   "job, evict and ends are root's alone: Slurm's prolog gives them");
+    std::make_shared<JobActivation>(context, reply, readWantedJob(std::move(options)))->start();
+}
+
+} // namespace genv::dbus

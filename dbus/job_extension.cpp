@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/job_extension.hpp"
+
+#include "core/admission.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dbus/environment_options.hpp"
+#include "dbus/operation.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace genv::dbus {
+
+namespace {
+
+constexpr std::size_t longestReason = 512;
+
+// One call on its way.
+class JobExtension : public Operation<JobExtension, Reply<>> {
+  public:
+    JobExtension(const Context& context, const Reply<>& reply, const core::Environment& environment,
+                 std::chrono::seconds lifetime)
+        : Operation(reply), context_(context), id_(environment.id), sequence_(environment.sequence),
+          job_(environment.job->id), lifetime_(lifetime) {}
+
+    void start() {
+        policy::Target target = targetOf(environment());
+        target.extendsJob = true;
+        context_.calls.gate.pass(reply_, target, later(&JobExtension::learnOwner));
+    }
+
+  private:
+    [[nodiscard]] const core::Environment& environment() const {
+        return sameEnvironment(context_.sharing.ledger, id_, sequence_);
+    }
+
+    void learnOwner() {
+        context_.machine.users.describe(environment().uid, later(&JobExtension::ask));
+    }
+
+    // MaxLifetime holds for everybody but root: nothing but it bounds who may extend jobs.
+    void ask(const core::UserInfo& owner) {
+        const core::Environment& job = environment();
+        const auto violation =
+            core::admitLifetime(context_.settings.current().limits.of(owner),
+                                context_.runtime.clock.bootNow() - job.began, lifetime_);
+        if (violation && caller().uid != 0)
+            core::fail(core::ErrorCode::QuotaExceeded, "{}", *violation);
+        end_ = context_.runtime.clock.wallNow() + lifetime_;
+        if (job.jobEnd() && *job.jobEnd() >= end_) { // an extension never ends anything sooner
+            reply_.send();
+            return;
+        }
+        place_ = context_.calls.listCalls.enter(caller().uid);
+        context_.machine.slurm.setEnd(job_, end_, later(&JobExtension::finish));
+    }
+
+    void finish(const std::optional<core::SlurmFailure>& failure) {
+        place_.reset();
+        if (failure)
+            core::fail(core::ErrorCode::SlurmFailed, "Slurm job {} was not extended: {}", job_,
+                       core::escaped(failure->reason, longestReason));
+        context_.sharing.ledger.setJobEnd(environment().id, end_);
+        reply_.send();
+    }
+
+    const Context& context_;
+    const core::EnvironmentId id_;
+    const std::uint64_t sequence_;
+    const core::SlurmJobId job_;
+    const std::chrono::seconds lifetime_;
+    core::WallTime end_{};
+    std::shared_ptr<void> place_; ///< counted while Slurm is asked
+};
+
+} // namespace
+
+void extendJob(const Context& context, const Reply<>& reply, const core::Environment& environment,
+               const core::ConfigurationChange& change) {
+    const auto lifetime = change.lifetime.value_or(std::nullopt);
+    if (!lifetime || change.name || change.gpus || change.gpuMemory)
+        core::requireNoJob(environment);
+    std::make_shared<JobExtension>(context, reply, environment, *lifetime)->start();
+}
+
+} // namespace genv::dbus
