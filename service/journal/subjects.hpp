@@ -9,7 +9,7 @@
 
 namespace genv::service::journal {
 
-/// Adds an environment's id and name.
+/// Adds an environment's id, its name and the Slurm job that it is.
 void addEnvironment(Record& record, const core::Environment& environment);
 
 /// Adds a device: index, UUID, model.

@@ -39,6 +39,7 @@ TEST(EventRow, HasEachFieldOfTheContractByItsNameAndType) {
     const std::vector<std::tuple<std::string_view, const char*, const char*, core::HistoryValue>>
         table{
             {service::journal::field::environmentName, "my job", "name", std::string("my job")},
+            {service::journal::field::job, "12", "job", std::uint32_t{12}},
             {service::journal::field::user, "alice", "user", std::string("alice")},
             {service::journal::field::device, "3", "device", std::uint32_t{3}},
             {service::journal::field::device, "0,3", "devices", std::vector<std::uint32_t>{0, 3}},
