@@ -170,6 +170,23 @@ ActivateOptions& ActivateOptions::setUid(std::optional<std::uint32_t> uid) {
     return *this;
 }
 
+ActivateOptions& ActivateOptions::setJob(const std::optional<std::string>& job) {
+    put(values_, "job", job);
+    return *this;
+}
+
+ActivateOptions& ActivateOptions::setEvict(bool evict) {
+    put(values_, "evict", ifTrue(evict));
+    return *this;
+}
+
+ActivateOptions& ActivateOptions::setEnds(std::optional<Time> ends) {
+    put(values_, "ends",
+        ends ? std::optional(static_cast<std::uint64_t>(ends->time_since_epoch().count()))
+             : std::nullopt);
+    return *this;
+}
+
 std::optional<std::uint32_t> ActivateOptions::pid() const {
     return get<std::uint32_t>(values().arguments, "pid");
 }

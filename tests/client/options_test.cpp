@@ -42,8 +42,14 @@ TEST(Options, SendEveryOptionOfAnActivation) {
                                              .setWait(true)
                                              .setTimeout(std::chrono::seconds{5})
                                              .setLifetime(std::chrono::hours{2})
-                                             .setUid(1001));
-    EXPECT_EQ(sent.size(), 14U);
+                                             .setUid(1001)
+                                             .setJob("12")
+                                             .setEvict(true)
+                                             .setEnds(Time{std::chrono::seconds{3}}));
+    EXPECT_EQ(sent.size(), 17U);
+    EXPECT_EQ(sent.at("job").get<std::string>(), "12");
+    EXPECT_TRUE(sent.at("evict").get<bool>());
+    EXPECT_EQ(sent.at("ends").get<std::uint64_t>(), 3'000'000U);
     EXPECT_EQ(sent.at("id").get<std::string>(), "a");
     EXPECT_EQ(sent.at("name").get<std::string>(), "b");
     EXPECT_EQ(sent.at("gpus").get<std::uint32_t>(), 2U);

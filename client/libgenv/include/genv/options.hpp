@@ -57,6 +57,13 @@ class GENV_EXPORT ActivateOptions {
     ActivateOptions& setLifetime(std::optional<std::chrono::seconds> lifetime);
     /// The owner, if it is not the caller.
     ActivateOptions& setUid(std::optional<std::uint32_t> uid);
+    /// The number of a Slurm job, whose environment has exactly the named devices and no process.
+    /// Root's alone, as the next two.
+    ActivateOptions& setJob(const std::optional<std::string>& job);
+    /// Whether another environment that holds one of these devices loses it to the job.
+    ActivateOptions& setEvict(bool evict);
+    /// When Slurm ends the job: shown, and not enforced.
+    ActivateOptions& setEnds(std::optional<Time> ends);
 
     [[nodiscard]] std::optional<std::uint32_t> pid() const;
     [[nodiscard]] std::optional<std::string> kernel() const;

@@ -150,7 +150,8 @@ struct Event {
 
 /// One thing that an enforcement found, did, or would do.
 struct EnforcementAction {
-    std::string kind;    ///< "finding", "terminate", "detach", "end" or "failed"
+    std::string kind;    ///< "finding", "terminate", "detach", "end", "cancel", "requeue" or
+                         ///< "failed"
     std::string rule;    ///< empty for a report
     std::string message; ///< for people; may quote text that other users chose
     std::string user;    ///< name
