@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/metrics.hpp"
 
+#include "client/slurm_jobs.hpp"
 #include "core/rule_definitions.hpp"
 #include "core/text.hpp"
 
@@ -251,7 +252,8 @@ void Collector::users() const {
         share.devices.insert(environment.devices.begin(), environment.devices.end());
         info.add({{"eid", environment.id},
                   {"username", core::printable(environment.user)},
-                  {"name", core::printable(environment.configuration.name.value_or(""))}},
+                  {"name", core::printable(environment.configuration.name.value_or(""))},
+                  {"job", client::slurmJobOf(environment.id).value_or("")}},
                  1);
     }
     Metric environments(all_, "genv_user_environments_total", "Active environments of the user");

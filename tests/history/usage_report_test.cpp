@@ -228,5 +228,22 @@ TEST_F(Reports, LookBackToTheEarliestBeginning) {
     EXPECT_EQ(ctl::earliestBeginning(input), at(10));
 }
 
+TEST_F(Reports, AddUpWhatEachSlurmJobHadAlsoOverARequeue) {
+    attached(0, "slurm-12", "GPU-1");
+    inUse(0, "slurm-12", "GPU-1");
+    detached(10, "slurm-12", "GPU-1", 0);
+    attached(20, "slurm-12", "GPU-2");
+    detached(25, "slurm-12", "GPU-2", 20);
+    attached(0, "a1", "GPU-3");
+    detached(60, "a1", "GPU-3", 0);
+    attached(0, "slurm-x", "GPU-4");
+    detached(60, "slurm-x", "GPU-4", 0);
+    const UsageReport all = report(0, 100);
+    ASSERT_EQ(all.jobs.size(), 1U) << "what is no job's is in no row";
+    EXPECT_EQ(all.jobs[0].job, "12");
+    EXPECT_EQ(all.jobs[0].user, "bob");
+    expect(all.jobs[0].usage, 15min, 10min, 0min, 2);
+}
+
 } // namespace
 } // namespace genv::tests

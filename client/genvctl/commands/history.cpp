@@ -5,6 +5,7 @@
 #include "client/genvctl/options/history_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "client/slurm_jobs.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -160,6 +161,7 @@ Json eventJson(const HistoryEvent& event) {
     Json json = {{"time", toJson(event.time)},
                  {"event", event.kind},
                  {"environment", orNull(event.environment)},
+                 {"job", orNull(client::slurmJobOf(event.environment.value_or("")))},
                  {"name", orNull(event.name)},
                  {"uid", orNull(event.uid)},
                  {"user", orNull(event.user)},

@@ -102,6 +102,13 @@ std::vector<UsageRow> userRows(const UsageReport& report) {
     return rows;
 }
 
+std::vector<UsageRow> jobRows(const UsageReport& report) {
+    std::vector<UsageRow> rows;
+    for (const JobUsage& job : report.jobs)
+        rows.push_back({job.job, job.user, &job.usage});
+    return rows;
+}
+
 std::vector<UsageRow> deviceRows(const UsageReport& report) {
     std::vector<UsageRow> rows;
     for (const DeviceUsage& device : report.devices)
@@ -228,7 +235,8 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
     options.print(context, std::move(table));
 }
 
-Table csvTable(const std::vector<UsageRow>& users, const std::vector<UsageRow>& devices) {
+Table csvTable(const std::vector<UsageRow>& users, const std::vector<UsageRow>& jobs,
+               const std::vector<UsageRow>& devices) {
     Table table({{"BY"},
                  {"NAME"},
                  {"ID"},
@@ -250,6 +258,7 @@ Table csvTable(const std::vector<UsageRow>& users, const std::vector<UsageRow>& 
         }
     };
     add("user", users);
+    add("job", jobs);
     add("device", devices);
     return table;
 }
@@ -268,14 +277,21 @@ void addJson(Json& json, const Usage& usage) {
 
 Json reportJson(const Period& period, const UsageReport& report, const std::string& by) {
     Json json = {{"since", toJson(period.since)}, {"until", toJson(period.until)}};
-    if (by != "device") {
+    if (by == "user" || by == "both") {
         Json& users = json["users"] = Json::array();
         for (const UserUsage& user : report.users) {
             users.push_back({{"uid", user.uid}, {"user", user.user}});
             addJson(users.back(), user.usage);
         }
     }
-    if (by != "user") {
+    if (by == "job") {
+        Json& jobs = json["jobs"] = Json::array();
+        for (const JobUsage& job : report.jobs) {
+            jobs.push_back({{"job", job.job}, {"user", job.user}});
+            addJson(jobs.back(), job.usage);
+        }
+    }
+    if (by == "device" || by == "both") {
         Json& devices = json["devices"] = Json::array();
         for (const DeviceUsage& device : report.devices) {
             devices.push_back(
@@ -291,17 +307,24 @@ void report(Context& context, const ReportArguments& arguments) {
     const UsageReport report = usageReport(input);
     if (context.printJson(reportJson(input.period, report, arguments.by)))
         return;
-    const auto users = arguments.by != "device" ? userRows(report) : std::vector<UsageRow>{};
-    const auto devices = arguments.by != "user" ? deviceRows(report) : std::vector<UsageRow>{};
+    const bool isBoth = arguments.by == "both";
+    const bool isByUser = isBoth || arguments.by == "user";
+    const bool isByJob = arguments.by == "job";
+    const bool isByDevice = isBoth || arguments.by == "device";
+    const auto users = isByUser ? userRows(report) : std::vector<UsageRow>{};
+    const auto jobs = isByJob ? jobRows(report) : std::vector<UsageRow>{};
+    const auto devices = isByDevice ? deviceRows(report) : std::vector<UsageRow>{};
     if (arguments.listing.format == "csv") {
-        arguments.listing.print(context, csvTable(users, devices));
+        arguments.listing.print(context, csvTable(users, jobs, devices));
         return;
     }
-    if (arguments.by != "device")
+    if (isByUser)
         printTable(context, arguments.listing, "USER", users);
-    if (arguments.by == "both")
+    if (isByJob)
+        printTable(context, arguments.listing, "JOB", jobs);
+    if (isBoth)
         print("\n");
-    if (arguments.by != "user")
+    if (isByDevice)
         printTable(context, arguments.listing, "GPU", devices);
 }
 
@@ -312,8 +335,8 @@ void addReport(CLI::App& app, Context& context) {
     const auto arguments = std::make_shared<ReportArguments>();
     arguments->history.addTo(*command, "a week ago");
     arguments->listing.addFormatTo(*command);
-    command->add_option("--by", arguments->by, "A row for each: user, device or both")
-        ->check(CLI::IsMember({"user", "device", "both"}).description(""))
+    command->add_option("--by", arguments->by, "A row for each: user, device, job or both")
+        ->check(CLI::IsMember({"user", "device", "job", "both"}).description(""))
         ->type_name("WHAT");
     command->footer(
         "HELD, USED, IDLE and UNKNOWN are hours; a device that several share is held once. In CSV\n"

@@ -84,7 +84,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--until", {Words, {"today", "yesterday", "now"}}},
         {"genvctl", "--user", {User}},
         {"genvctl", "--lines", {Free}},
-        {"genvctl", "--by", {Words, {"user", "device", "both"}}},
+        {"genvctl", "--by", {Words, {"user", "device", "job", "both"}}},
         {"genvctl", "--uid", {Uid}},
         {"genvctl", "--username", {User}},
         {"genvctl envs deactivate", "--pid", {RootProcess}},

@@ -2,6 +2,7 @@
 #include "client/genvctl/reports/usage_report.hpp"
 
 #include "client/genvctl/reports/holds.hpp"
+#include "client/slurm_jobs.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <algorithm>
@@ -90,6 +91,14 @@ class Report {
         return row;
     }
 
+    Usage& usageOf(const std::string& job, const std::string& name) {
+        JobUsage& row = jobs_[job];
+        row.job = job;
+        if (!name.empty())
+            row.user = name;
+        return row.usage;
+    }
+
     DeviceUsage& device(const std::string& uuid) {
         DeviceUsage& row = devices_[uuid];
         row.uuid = uuid;
@@ -151,9 +160,13 @@ class Report {
                                 (hold.end() > period.since || isWithin(period, hold.begin()));
         if (!isInPeriod)
             return;
-        Usage* ofUser = hold.uid ? &user(*hold.uid, hold.user).usage : nullptr;
-        if (ofUser != nullptr)
-            ++ofUser->attachments;
+        std::vector<Usage*> usages;
+        if (hold.uid)
+            usages.push_back(&user(*hold.uid, hold.user).usage);
+        if (const auto job = client::slurmJobOf(hold.environment))
+            usages.push_back(&usageOf(*job, hold.user));
+        for (Usage* usage : usages)
+            ++usage->attachments;
         ++device(hold.uuid).usage.attachments;
         for (const UseSpan& span : hold.spans) {
             const Time begin = std::max(span.begin, period.since);
@@ -162,13 +175,13 @@ class Report {
                 continue;
             changes_[hold.uuid].push_back({begin, span.use, 1});
             changes_[hold.uuid].push_back({end, span.use, -1});
-            if (ofUser == nullptr)
-                continue;
-            ofUser->held += end - begin;
-            if (span.use == Use::Used)
-                ofUser->used += end - begin;
-            else if (span.use == Use::Unknown)
-                ofUser->unknown += end - begin;
+            for (Usage* usage : usages) {
+                usage->held += end - begin;
+                if (span.use == Use::Used)
+                    usage->used += end - begin;
+                else if (span.use == Use::Unknown)
+                    usage->unknown += end - begin;
+            }
         }
     }
 
@@ -180,6 +193,8 @@ class Report {
         UsageReport report;
         for (auto& [uid, row] : users_)
             report.users.push_back(std::move(row));
+        for (auto& [job, row] : jobs_)
+            report.jobs.push_back(std::move(row));
         for (auto& [uuid, row] : devices_) {
             if (input_.uid && !isConcerned(row.usage))
                 continue;
@@ -189,9 +204,11 @@ class Report {
             }
             report.devices.push_back(std::move(row));
         }
-        std::stable_sort(
-            report.users.begin(), report.users.end(),
-            [](const UserUsage& a, const UserUsage& b) { return a.usage.held > b.usage.held; });
+        const auto holdsMore = [](const auto& a, const auto& b) {
+            return a.usage.held > b.usage.held;
+        };
+        std::ranges::stable_sort(report.users, holdsMore);
+        std::ranges::stable_sort(report.jobs, holdsMore);
         // Those that are no longer there come last.
         const auto rank = [this](const DeviceUsage& row) {
             return std::make_tuple(names_.contains(row.uuid), row.index.value_or(~0U), row.uuid);
@@ -208,6 +225,7 @@ class Report {
 
     const UsageInput& input_;
     std::map<std::uint32_t, UserUsage> users_;
+    std::map<std::string, JobUsage> jobs_;
     std::map<std::string, DeviceUsage> devices_;
     std::map<std::string, Name> names_; // of devices that are not there now
     std::map<std::string, std::vector<Change>> changes_;

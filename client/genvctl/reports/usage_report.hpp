@@ -74,8 +74,16 @@ struct DeviceUsage {
     Usage usage;
 };
 
+/// The attachments of a Slurm job. One that was requeued is the same job.
+struct JobUsage {
+    std::string job;
+    std::string user;
+    Usage usage;
+};
+
 struct UsageReport {
     std::vector<UserUsage> users;     ///< most held first
+    std::vector<JobUsage> jobs;       ///< the same
     std::vector<DeviceUsage> devices; ///< by index
 };
 

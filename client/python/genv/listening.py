@@ -48,7 +48,7 @@ class Attached(Event):
 class Detached(Event):
     """An environment lost or gave back a device.
 
-    Reasons: user, admin, process-exit, expired, idle, device-lost, rule:NAME.
+    Reasons: user, admin, process-exit, expired, idle, device-lost, job, rule:NAME.
     """
 
     eid: str

@@ -62,6 +62,7 @@ class EnvironmentState:
     gpu_memory: Optional[int]
     devices: List[int]
     lingering: bool = False
+    job: Optional[str] = None
 
     def gpu_memory_text(self) -> Optional[str]:
         """The share of each device's memory, as people write it."""
@@ -155,8 +156,9 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         known["Gpus"] or None,
         known["GpuMemory"] or None,
         sorted(known["Devices"]),
-        # A service of an earlier version has no such property.
+        # A service of an earlier version has no such properties.
         "Lingering" in values and values["Lingering"] == ("b", True),
+        values["Job"][1] or None if values.get("Job", ("", ""))[0] == "s" else None,
     )
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "eid",
     "env",
     "home",
+    "job",
     "lingering",
     "load_configuration",
     "lock",
@@ -218,6 +219,13 @@ def lingering() -> bool:
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).lingering
+
+
+def job() -> Optional[str]:
+    """The number of the Slurm job that the environment is; None where it is no job's."""
+    active_eid = activation.require()
+    with Connection() as connection:
+        return activation.current(connection, active_eid).job
 
 
 def detach(index: Optional[int] = None) -> List[int]:

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The Slurm job that an environment is, by its id: "slurm-JOBID" is an id that only jobs have.
+#pragma once
+
+#include "core/slurm_job.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace genv::client {
+
+/// The job's number as text; nothing where the environment is no job's.
+inline std::optional<std::string> slurmJobOf(std::string_view environmentId) {
+    constexpr std::string_view prefix = "slurm-";
+    if (!core::isJobEnvironmentId(environmentId))
+        return std::nullopt;
+    const auto job = core::parseSlurmJobId(environmentId.substr(prefix.size()));
+    return job ? std::optional(std::to_string(*job)) : std::nullopt;
+}
+
+} // namespace genv::client
