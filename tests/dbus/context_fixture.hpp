@@ -82,7 +82,6 @@ class ContextTest : public ReplyTest {
     FakeScheduler scheduler;
     FakeUsers users;
     FakeHistory history;
-    FakeSlurm slurm;
     SilentLog log;
     core::EventHub events;
     core::Ledger ledger{store, clock, events};
@@ -110,6 +109,7 @@ class ContextTest : public ReplyTest {
     dbus::Gate gate{authorizer};
     dbus::ListCalls listCalls;
     dbus::WaitingCalls waitingCalls;
+    FakeSlurm slurm; ///< goes before what its answers hold
 
   private:
     struct NoDescriptors : core::LockDescriptors {
