@@ -97,13 +97,20 @@ void endInAnyCase(int status) {
     ::alarm(20);
 }
 
-int serve(const std::string& nvmlSocket, service::Logger& log) {
+/// Where systemd starts the helpers; empty: nowhere.
+struct Sockets {
+    std::string nvml;
+    std::string slurm;
+};
+
+int serve(const Sockets& sockets, service::Logger& log) {
     service::Directories directories{directory("RUNTIME_DIRECTORY", "/run/genv"),
-                                     directory("CONFIGURATION_DIRECTORY", "/etc/genv")};
+                                     directory("CONFIGURATION_DIRECTORY", "/etc/genv"),
+                                     sockets.slurm};
     service::GlibLoop loop;
     const core::Settings settings = service::readSettings(directories.configuration);
     service::Service service(loop, log, directories, settings,
-                             makeGpus(settings.backend, nvmlSocket, log));
+                             makeGpus(settings.backend, sockets.nvml, log));
 
     const auto stop = [&service] { service.stop(); };
     const auto terminated = service::GlibLoop::onSignal(SIGTERM, stop);
@@ -140,10 +147,14 @@ int main(int argc, char** argv) {
     std::optional<std::string> checked;
     app.add_option("--check", checked, "Only tell whether this configuration file would be taken")
         ->type_name("FILE");
-    std::string nvmlSocket;
-    app.add_option("--nvml-socket", nvmlSocket,
+    Sockets sockets;
+    app.add_option("--nvml-socket", sockets.nvml,
                    "Ask for GPUs at this socket of systemd's, which starts genv-nvml for each "
                    "connection; without it, genv-nvml is a child")
+        ->type_name("PATH");
+    app.add_option("--slurm-socket", sockets.slurm,
+                   "Ask Slurm at this socket of systemd's, which starts genv-slurm for each "
+                   "request")
         ->type_name("PATH");
     pid_t reader = 0;
     app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
@@ -164,7 +175,7 @@ int main(int argc, char** argv) {
     const service::GlibLog complaints(log, clock);
     complaints.install();
     try {
-        return serve(nvmlSocket, log);
+        return serve(sockets, log);
     } catch (const core::Error& error) {
         log.error("{}", error.what());
         service::SystemManager::failed(error.what());

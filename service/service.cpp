@@ -40,6 +40,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     sharing_ =
         std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_, gates_);
     policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
+    slurm_ = std::make_unique<SlurmNode>(directories.slurmSocket, directories.runtime, loop_, log_);
     reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
     awaitFormerService(*calls_->connection, log_, patienceForFormer);
     recover();
@@ -58,6 +59,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
             onObservation(observation, failure);
         });
     sharing_->lingering.start();
+    slurm_->configured(settings_);
     impatience_ = loop_.after(patienceAtStart, [this] { becomeReady(); });
     lookAtGpus();
     warnOfGap();
@@ -79,6 +81,8 @@ void Service::shutDown() {
     retries_.reset();
     identities_.reset();
     objects_.reset();
+    // Drop the requests to Slurm that are under way.
+    slurm_.reset();
     // Write the records that wait, while the ledger still has the environments that they name.
     reporting_.reset();
     // Stop the workers. They drop whatever waits for their answers, and this gives back the
@@ -136,6 +140,7 @@ void Service::lookAtGpus() {
     const auto look = [this] {
         sharing_->store.restoreFolder();
         reporting_->shellFiles.retryWrites();
+        slurm_->devices.retryWrites();
         identities_->check(settings_.isolation);
         sharing_->jobs.check();
         machine_->observer.observe(settings_.interval / 2,
@@ -152,6 +157,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     std::string trouble;
     if (observation != nullptr) {
         sharing_->observed(*observation);
+        slurm_->devices.observed(observation->devices);
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {
@@ -211,6 +217,7 @@ void Service::reload(core::Uid actor) {
     sharing_->ledger.reserve(settings_.slurm.devices);
     sharing_->queue.settingsChanged();
     sharing_->isolation.checkAll();
+    slurm_->configured(settings_);
     identities_->forget();
     identities_->check(settings_.isolation);
     objects_->publisher().policyChanged();

@@ -15,6 +15,7 @@
 #include "service/policing.hpp"
 #include "service/reporting.hpp"
 #include "service/sharing.hpp"
+#include "service/slurm/slurm_node.hpp"
 #include "service/system_manager.hpp"
 #include "service/write_retries.hpp"
 
@@ -28,6 +29,7 @@ namespace genv::service {
 struct Directories {
     std::filesystem::path runtime;       ///< the state is below
     std::filesystem::path configuration; ///< genvd.conf and its drop-ins
+    std::filesystem::path slurmSocket{}; ///< where genv-slurm is asked
 };
 
 class Service {
@@ -74,6 +76,7 @@ class Service {
     std::unique_ptr<Machine> machine_;
     std::unique_ptr<Sharing> sharing_;
     std::unique_ptr<Policing> policing_;
+    std::unique_ptr<SlurmNode> slurm_;
     std::unique_ptr<Reporting> reporting_;
     std::unique_ptr<BusObjects> objects_;
     std::unique_ptr<WriteRetries> retries_;

@@ -2,11 +2,11 @@
 #include "service/gpu/nvml_helper.hpp"
 
 #include "service/gpu/nvml_protocol.hpp"
+#include "service/posix/unix_socket.hpp"
 #include "service/posix/wait.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <array>
 #include <cerrno>
@@ -37,24 +37,13 @@ ChildProcess start(const std::filesystem::path& program, const std::vector<std::
     }
 }
 
-[[noreturn]] void cannotBeReached(const std::filesystem::path& socket, int error) {
-    throw HelperError(fmt::format("cannot be reached at {}: {}; is its socket unit started?",
-                                  socket.string(), std::generic_category().message(error)));
-}
-
 core::Descriptor connectTo(const std::filesystem::path& socket) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string& path = socket.native();
-    if (path.size() >= sizeof address.sun_path)
-        cannotBeReached(socket, ENAMETOOLONG);
-    path.copy(&address.sun_path[0], path.size());
-    // Where nobody accepts, it fails instead of waiting.
-    core::Descriptor own(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (own.get() < 0 ||
-        ::connect(own.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
-        cannotBeReached(socket, errno);
-    return own;
+    try {
+        return connectToUnixSocket(socket);
+    } catch (const std::system_error& error) {
+        throw HelperError(fmt::format("cannot be reached at {}: {}; is its socket unit started?",
+                                      socket.string(), error.code().message()));
+    }
 }
 
 } // namespace

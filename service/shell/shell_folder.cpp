@@ -56,8 +56,8 @@ int replaceFile(int folder, const std::string& name, const std::string& text) {
 
 } // namespace
 
-ShellFolder::ShellFolder(std::filesystem::path path, core::Log& log)
-    : path_(std::move(path)), log_(log) {}
+ShellFolder::ShellFolder(std::filesystem::path path, core::Log& log, std::string consequence)
+    : path_(std::move(path)), log_(log), consequence_(std::move(consequence)) {}
 
 const std::map<std::string, std::string>& ShellFolder::open() {
     if (openFolder() == 0) {
@@ -130,8 +130,8 @@ void ShellFolder::settle(const std::string& name, int error) {
         return;
     }
     if (unwritten_.empty())
-        log_.warning("{} could not be written: {}; shells are told of changes later",
-                     (path_ / name).string(), std::generic_category().message(error));
+        log_.warning("{} could not be written: {}; {}", (path_ / name).string(),
+                     std::generic_category().message(error), consequence_);
     unwritten_.insert(name);
     if (onUnwritten_)
         onUnwritten_();

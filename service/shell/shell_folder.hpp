@@ -21,7 +21,9 @@ class ShellFolder {
     /// More of a file is not read.
     static constexpr std::size_t largestFile = 64 << 10;
 
-    ShellFolder(std::filesystem::path path, core::Log& log);
+    /// `consequence` ends the warning about a file that could not be written.
+    ShellFolder(std::filesystem::path path, core::Log& log,
+                std::string consequence = "shells are told of changes later");
 
     /// Makes the folder where there is none. What is in it, by name, which is from then on what
     /// should be in it; nothing where it cannot be had yet, and then nothing of it stays.
@@ -45,6 +47,7 @@ class ShellFolder {
 
     const std::filesystem::path path_;
     core::Log& log_;
+    const std::string consequence_;
     core::Descriptor folder_;
     bool hasBegun_ = false;                    ///< open() was called, whether or not it succeeded
     std::map<std::string, std::string> texts_; ///< what the files should say, by name

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/slurm/slurm_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace genv::service {
+
+namespace {
+
+constexpr const char* fileName = "devices";
+// slurmd may come after genvd at boot, or be configured later.
+constexpr std::chrono::milliseconds firstRetry{10'000};
+constexpr std::chrono::milliseconds lastRetry{300'000};
+
+} // namespace
+
+SlurmDevices::SlurmDevices(const std::filesystem::path& runtime, core::Slurm& slurm,
+                           core::Scheduler& scheduler, core::Log& log)
+    : slurm_(slurm), scheduler_(scheduler), log_(log),
+      folder_(runtime / "slurm", log, "jobs get no environment until it can be written"),
+      retryDelay_(firstRetry) {
+    // Machines without Slurm get no folder.
+    std::error_code none;
+    if (!std::filesystem::exists(runtime / "slurm", none))
+        return;
+    const auto& files = folder_.open();
+    if (const auto found = files.find(fileName); found != files.end())
+        text_ = found->second;
+}
+
+SlurmDevices::~SlurmDevices() {
+    *alive_ = false;
+}
+
+void SlurmDevices::configured(bool hasDevices) {
+    hasDevices_ = hasDevices;
+    retry_.reset();
+    retryDelay_ = firstRetry;
+    ++question_;
+    if (hasDevices_) {
+        ask();
+        return;
+    }
+    listed_.reset();
+    table_ = {};
+    trouble_.clear();
+    if (std::exchange(text_, std::nullopt))
+        folder_.remove(fileName);
+}
+
+void SlurmDevices::observed(const std::vector<core::DeviceSample>& devices) {
+    if (!hasDevices_)
+        return;
+    devices_ = devices;
+    join();
+}
+
+void SlurmDevices::ask() {
+    slurm_.listDevices([this, alive = alive_, question = question_](const auto& answer) {
+        if (!*alive || question != question_)
+            return;
+        if (const auto* failure = std::get_if<core::SlurmFailure>(&answer)) {
+            onFailure(*failure);
+            return;
+        }
+        if (!std::exchange(trouble_, {}).empty())
+            log_.info("Slurm has said which GPUs it has here");
+        listed_ = std::get<std::vector<core::SlurmDevice>>(answer);
+        if (listed_->empty())
+            log_.warning("Slurm has no GPU with a device file here, though Devices= in [Slurm] "
+                         "gives it some: gres.conf names none");
+        join();
+    });
+}
+
+void SlurmDevices::onFailure(const core::SlurmFailure& failure) {
+    // Once per trouble, not once per try.
+    if (trouble_ != failure.reason)
+        log_.warning("Slurm does not say which GPUs it has here: {}", failure.reason);
+    trouble_ = failure.reason;
+    retry_ = scheduler_.after(retryDelay_, [this] { ask(); });
+    retryDelay_ = std::min(2 * retryDelay_, lastRetry);
+}
+
+void SlurmDevices::join() {
+    if (!listed_ || !devices_)
+        return;
+    const SlurmDeviceTable before = std::exchange(table_, joinSlurmDevices(*listed_, *devices_));
+    logUnknown(before);
+    std::string text = slurmDeviceText(table_.rows);
+    if (text_ == text)
+        return;
+    text_ = text;
+    folder_.write(fileName, std::move(text));
+}
+
+void SlurmDevices::logUnknown(const SlurmDeviceTable& before) const {
+    const auto isSame = [](const core::SlurmDevice& one, const core::SlurmDevice& other) {
+        return one.number == other.number && one.node == other.node;
+    };
+    if (std::ranges::equal(before.unknown, table_.unknown, isSame))
+        return;
+    for (const core::SlurmDevice& device : table_.unknown)
+        log_.warning("no single GPU has the device node {}:{}, which is Slurm's GPU {}: jobs with "
+                     "it get no environment",
+                     device.node.major, device.node.minor, device.number);
+}
+
+} // namespace genv::service

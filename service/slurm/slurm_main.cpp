@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genv-slurm: asks Slurm's programs for genvd, which runs none itself. Answers one request on
+// standard input with one line on standard output (slurm_protocol.hpp), and ends. Where Slurm's
+// programs are is read from genvd.conf here, so that genvd names no path.
+#include "core/descriptor.hpp"
+#include "core/error.hpp"
+#include "service/posix/wait.hpp"
+#include "service/settings/settings_file.hpp"
+#include "service/slurm/slurm_settings.hpp"
+#include "service/slurm/slurm_tools.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace genv;
+using namespace genv::service;
+
+// genvd sends its request with the connection.
+constexpr std::chrono::seconds requestTimeout{2};
+
+std::string readRequest() {
+    const auto deadline = std::chrono::steady_clock::now() + requestTimeout;
+    std::string line;
+    char next = 0;
+    while (becomesReadable(STDIN_FILENO, deadline)) {
+        const ssize_t got = ::read(STDIN_FILENO, &next, 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            throw SlurmProtocolError("the request has no end");
+        if (next == '\n')
+            return line;
+        line += next;
+        if (line.size() >= maxSlurmRequest)
+            throw SlurmProtocolError("the request is too long");
+    }
+    throw SlurmProtocolError("no request came");
+}
+
+void writeAnswer(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            return; // nobody waits for it any more
+        if (written > 0)
+            text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+// An administrator's slurm.conf may lie elsewhere: that is all that Slurm's programs get to know of
+// this process's environment.
+std::vector<std::string> environmentOfPrograms() {
+    std::vector<std::string> environment{"LC_ALL=C"};
+    if (const char* configuration = std::getenv("SLURM_CONF"))
+        environment.push_back(fmt::format("SLURM_CONF={}", configuration));
+    return environment;
+}
+
+// systemd gives a list separated by colons; the first is the unit's own.
+std::filesystem::path configurationFolder() {
+    const char* variable = std::getenv("CONFIGURATION_DIRECTORY");
+    const std::string list = variable != nullptr ? variable : "/etc/genv";
+    return list.substr(0, list.find(':'));
+}
+
+SlurmAnswer answerTo(const SlurmRequest& request, const SlurmProgramBounds& bounds) {
+    try {
+        const SlurmFolders folders{slurmBinDir(readSettings(configurationFolder()))};
+        return carryOutSlurmRequest(request, folders, environmentOfPrograms(), bounds);
+    } catch (const core::Error& error) {
+        const std::string text =
+            fmt::format("genv-slurm cannot use the configuration: {}", error.what());
+        return core::SlurmFailure{text.substr(0, maxSlurmReason)};
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Asks Slurm for genvd: answers one request on standard input with a line of "
+                 "JSON. systemd starts it; see genvd(8).");
+    SlurmProgramBounds bounds;
+    unsigned seconds = 10;
+    app.add_option("--deadline", seconds, "End a program of Slurm's that takes longer, in seconds")
+        ->check(CLI::Range(1U, 3600U))
+        ->capture_default_str();
+    CLI11_PARSE(app, argc, argv);
+    bounds.deadline = std::chrono::seconds{seconds};
+    ::signal(SIGPIPE, SIG_IGN);
+    // Whatever else hangs, such as a file system of another machine, ends with this process.
+    ::alarm(seconds + static_cast<unsigned>(requestTimeout.count()) + 1);
+    try {
+        writeAnswer(encodeSlurmAnswer(answerTo(decodeSlurmRequest(readRequest()), bounds)) + '\n');
+        return EXIT_SUCCESS;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "genv-slurm: {}\n", error.what());
+        return EXIT_FAILURE;
+    }
+}

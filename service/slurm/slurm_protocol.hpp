@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What genvd and genv-slurm say to each other: a line of JSON for the request, a line for the
+// answer, and the connection ends.
+//
+//   {"request":"list-devices"}                         {"devices":[{"number":0,"node":[195,2]}]}
+//   {"request":"set-end","job":12,"end":1764039600}    {"done":true}
+//   {"request":"cancel","job":12}                      {"error":"..."}
+//   {"request":"requeue","job":12}
+//
+// A request carries numbers and nothing else: no path, no argument, no text reaches Slurm's
+// programs. Each object has exactly these members. Neither side trusts the other.
+#pragma once
+
+#include "core/ports/slurm.hpp"
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace genv::service {
+
+/// The longest request and the longest answer, in bytes, line feeds included.
+inline constexpr std::size_t maxSlurmRequest = 256;
+inline constexpr std::size_t maxSlurmAnswer = 256U << 10U;
+/// The longest reason of a failure, in bytes.
+inline constexpr std::size_t maxSlurmReason = 512;
+/// The most GPUs of a node.
+inline constexpr std::size_t maxSlurmDevices = 4096;
+
+/// A line that is none of the protocol's.
+class SlurmProtocolError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct SlurmListDevices {
+    friend bool operator==(const SlurmListDevices&, const SlurmListDevices&) = default;
+};
+struct SlurmSetEnd {
+    core::SlurmJobId job = 0;
+    core::WallTime end; ///< in whole seconds
+
+    friend bool operator==(const SlurmSetEnd&, const SlurmSetEnd&) = default;
+};
+struct SlurmCancel {
+    core::SlurmJobId job = 0;
+
+    friend bool operator==(const SlurmCancel&, const SlurmCancel&) = default;
+};
+struct SlurmRequeue {
+    core::SlurmJobId job = 0;
+
+    friend bool operator==(const SlurmRequeue&, const SlurmRequeue&) = default;
+};
+using SlurmRequest = std::variant<SlurmListDevices, SlurmSetEnd, SlurmCancel, SlurmRequeue>;
+
+/// Slurm did what it was asked for.
+struct SlurmDone {};
+using SlurmAnswer = std::variant<std::vector<core::SlurmDevice>, SlurmDone, core::SlurmFailure>;
+
+/// Lines without their line feed.
+std::string encodeSlurmRequest(const SlurmRequest& request);
+std::string encodeSlurmAnswer(const SlurmAnswer& answer);
+
+/// The reverse; both throw SlurmProtocolError.
+SlurmRequest decodeSlurmRequest(std::string_view line);
+SlurmAnswer decodeSlurmAnswer(std::string_view line);
+
+} // namespace genv::service

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "service/slurm/slurm_tools.hpp"
+
+#include "core/text.hpp"
+#include "service/slurm/gres_list.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <system_error>
+
+namespace genv::service {
+
+namespace {
+
+// A reason is one line that a person can read, short enough for the protocol.
+core::SlurmFailure failureOf(std::string_view text) {
+    constexpr std::size_t escapes = 4; // \xNN for each byte at worst
+    std::string reason = core::printable(text.substr(0, maxSlurmReason));
+    if (reason.size() > maxSlurmReason)
+        reason = core::printable(text.substr(0, maxSlurmReason / escapes));
+    return {std::move(reason)};
+}
+
+std::string_view lastLine(std::string_view text) {
+    while (text.ends_with('\n'))
+        text.remove_suffix(1);
+    const std::size_t begin = text.rfind('\n');
+    return begin == std::string_view::npos ? text : text.substr(begin + 1);
+}
+
+// Of a command that prints nothing when it did what it should.
+SlurmAnswer judgeChange(const char* program, const SlurmProgramResult& result) {
+    const std::string_view line = lastLine(result.output);
+    if (result.status == 0 && line.empty())
+        return SlurmDone{};
+    if (line.empty())
+        return failureOf(fmt::format("{} exited with status {}", program, result.status));
+    return failureOf(fmt::format("{} said: {}", program, line));
+}
+
+SlurmAnswer judgeListing(const SlurmProgramResult& result, const NodeLookup& lookUp) {
+    if (result.status != 0)
+        return failureOf(fmt::format("slurmd -G failed: {}", lastLine(result.output)));
+    std::vector<core::SlurmDevice> devices;
+    try {
+        for (const std::string& file : parseGpuFiles(result.output)) {
+            const auto node = lookUp(file);
+            if (const auto* failure = std::get_if<core::SlurmFailure>(&node))
+                return failureOf(failure->reason);
+            devices.push_back(
+                {static_cast<std::uint32_t>(devices.size()), std::get<core::DeviceNode>(node)});
+        }
+    } catch (const GresError& error) {
+        return failureOf(error.what());
+    }
+    return devices;
+}
+
+struct CommandMaker {
+    const SlurmFolders& folders;
+
+    SlurmCommand operator()(const SlurmListDevices& /*request*/) const {
+        return {folders.slurmd(), {"-G"}};
+    }
+    // Seconds since the epoch, as scontrol writes them, depend on no time zone.
+    SlurmCommand operator()(const SlurmSetEnd& request) const {
+        const auto end =
+            std::chrono::duration_cast<std::chrono::seconds>(request.end.time_since_epoch());
+        return {folders.scontrol(),
+                {"update", fmt::format("JobId={}", request.job),
+                 fmt::format("EndTime=uts{}", end.count())}};
+    }
+    SlurmCommand operator()(const SlurmCancel& request) const {
+        return {folders.scancel(), {fmt::format("{}", request.job)}};
+    }
+    // Without "Incomplete" it would begin a job again that has ended meanwhile.
+    SlurmCommand operator()(const SlurmRequeue& request) const {
+        return {folders.scontrol(), {"requeue", "Incomplete", fmt::format("{}", request.job)}};
+    }
+};
+
+} // namespace
+
+std::filesystem::path SlurmFolders::slurmd() const {
+    std::error_code none;
+    const std::filesystem::path beside =
+        (bin.has_filename() ? bin : bin.parent_path()).parent_path() / "sbin" / "slurmd";
+    return std::filesystem::exists(beside, none) ? beside : bin / "slurmd";
+}
+
+SlurmCommand slurmCommand(const SlurmRequest& request, const SlurmFolders& folders) {
+    return std::visit(CommandMaker{folders}, request);
+}
+
+std::variant<core::DeviceNode, core::SlurmFailure> lookUpNode(const std::string& file) {
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0)
+        return core::SlurmFailure{fmt::format("{}, which gres.conf names, cannot be looked up: {}",
+                                              core::escaped(file),
+                                              std::generic_category().message(errno))};
+    if (!S_ISCHR(found.st_mode))
+        return core::SlurmFailure{
+            fmt::format("{}, which gres.conf names, is not a device", core::escaped(file))};
+    return core::DeviceNode{gnu_dev_major(found.st_rdev), gnu_dev_minor(found.st_rdev)};
+}
+
+SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,
+                             const NodeLookup& lookUp) {
+    if (std::holds_alternative<SlurmListDevices>(request))
+        return judgeListing(result, lookUp);
+    return judgeChange(std::holds_alternative<SlurmCancel>(request) ? "scancel" : "scontrol",
+                       result);
+}
+
+SlurmAnswer carryOutSlurmRequest(const SlurmRequest& request, const SlurmFolders& folders,
+                                 const std::vector<std::string>& environment,
+                                 const SlurmProgramBounds& bounds) {
+    try {
+        const SlurmCommand command = slurmCommand(request, folders);
+        return judgeSlurmResult(
+            request, runSlurmProgram(command.program, command.arguments, environment, bounds),
+            lookUpNode);
+    } catch (const SlurmProgramError& error) {
+        return failureOf(error.what());
+    }
+}
+
+} // namespace genv::service

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The derived file: it follows what Slurm and the driver say, and nothing else.
+#include "service/slurm/slurm_devices.hpp"
+#include "tests/core/fakes.hpp"
+#include "tests/service/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+namespace genv::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Slurm, which answers when the test says so.
+class FakeSlurm : public core::Slurm {
+  public:
+    void listDevices(Devices devices) override { questions.push_back(std::move(devices)); }
+    void setEnd(core::SlurmJobId /*job*/, core::WallTime /*end*/, Done /*done*/) override {}
+    void cancel(core::SlurmJobId /*job*/, Done /*done*/) override {}
+    void requeue(core::SlurmJobId /*job*/, Done /*done*/) override {}
+
+    void answer(const std::variant<std::vector<core::SlurmDevice>, core::SlurmFailure>& with) {
+        ASSERT_FALSE(questions.empty());
+        const Devices devices = std::move(questions.front());
+        questions.erase(questions.begin());
+        devices(with);
+    }
+
+    std::vector<Devices> questions;
+};
+
+class SlurmDevicesTest : public testing::Test {
+  protected:
+    SlurmDevicesTest() { begin(); }
+
+    void begin() { devices.emplace(folder.path(), slurm, scheduler, log); }
+    [[nodiscard]] std::filesystem::path file() const { return folder.path() / "slurm" / "devices"; }
+    [[nodiscard]] std::string text() const {
+        std::ifstream stream(file());
+        return stream.is_open() ? std::string(std::istreambuf_iterator<char>(stream), {}) : "none";
+    }
+    static std::vector<core::DeviceSample> gpus(std::uint32_t count) {
+        std::vector<core::DeviceSample> samples(count);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            samples[i].facts.uuid = "GPU-" + std::to_string(i);
+            samples[i].nodes = {{195, i}};
+        }
+        return samples;
+    }
+
+    const std::vector<core::SlurmDevice> twoAndThree{{0, {195, 2}}, {1, {195, 3}}};
+    tests::TemporaryFolder folder;
+    FakeSlurm slurm;
+    tests::FakeScheduler scheduler;
+    tests::SilentLog log;
+    std::optional<SlurmDevices> devices;
+};
+
+TEST_F(SlurmDevicesTest, AreWrittenOnceBothHaveAnswered) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    EXPECT_EQ(text(), "none");
+    slurm.answer(twoAndThree);
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
+    struct stat status {};
+    ASSERT_EQ(::stat(file().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777U, 0644U);
+    EXPECT_EQ(devices->rows().size(), 2U);
+    EXPECT_EQ(log.lines, std::vector<std::string>{});
+}
+
+TEST_F(SlurmDevicesTest, AreNotAskedForWhereSlurmHasNone) {
+    devices->configured(false);
+    devices->observed(gpus(4));
+    EXPECT_TRUE(slurm.questions.empty());
+    EXPECT_EQ(text(), "none");
+}
+
+TEST_F(SlurmDevicesTest, GoWithTheConfiguration) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(twoAndThree);
+    devices->configured(false);
+    EXPECT_EQ(text(), "none");
+    EXPECT_TRUE(devices->rows().empty());
+}
+
+TEST_F(SlurmDevicesTest, FollowAnotherConfiguration) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(twoAndThree);
+    devices->configured(true);
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n"); // until Slurm answers
+    slurm.answer(std::vector<core::SlurmDevice>{{0, {195, 1}}});
+    EXPECT_EQ(text(), "0 GPU-1\n");
+}
+
+TEST_F(SlurmDevicesTest, IgnoreTheAnswerToAnEarlierQuestion) {
+    devices->configured(true);
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(std::vector<core::SlurmDevice>{{0, {195, 1}}});
+    EXPECT_EQ(text(), "none");
+    slurm.answer(twoAndThree);
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
+}
+
+TEST_F(SlurmDevicesTest, FollowTheDriver) {
+    devices->configured(true);
+    slurm.answer(twoAndThree);
+    devices->observed(gpus(3));
+    EXPECT_EQ(text(), "0 GPU-2\n");
+    EXPECT_EQ(log.lines,
+              std::vector<std::string>{"no single GPU has the device node 195:3, which is Slurm's "
+                                       "GPU 1: jobs with it get no environment"});
+    devices->observed(gpus(3)); // said once
+    EXPECT_EQ(log.lines.size(), 1U);
+    devices->observed(gpus(4));
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
+}
+
+TEST_F(SlurmDevicesTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
+    devices->observed(gpus(4));
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(core::SlurmFailure{"slurmd did not answer in 10 s"});
+    EXPECT_EQ(text(), "none");
+    scheduler.pass(9s);
+    EXPECT_TRUE(slurm.questions.empty());
+    scheduler.pass(1s);
+    slurm.answer(core::SlurmFailure{"slurmd did not answer in 10 s"});
+    scheduler.pass(19s);
+    EXPECT_TRUE(slurm.questions.empty());
+    scheduler.pass(1s);
+    slurm.answer(twoAndThree);
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
+    EXPECT_EQ(log.lines, (std::vector<std::string>{"Slurm does not say which GPUs it has here: "
+                                                   "slurmd did not answer in 10 s",
+                                                   "Slurm has said which GPUs it has here"}));
+}
+
+TEST_F(SlurmDevicesTest, StayWhenSlurmDoesNotAnswerAnyMore) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(twoAndThree);
+    devices->configured(true);
+    slurm.answer(core::SlurmFailure{"slurmd is gone"});
+    devices->observed(gpus(4));
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
+}
+
+TEST_F(SlurmDevicesTest, StayOverARestart) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(twoAndThree);
+    begin();
+    devices->configured(true);
+    devices->observed(gpus(4));
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n"); // also before Slurm answers
+    begin();
+    devices->configured(false);
+    EXPECT_EQ(text(), "none");
+}
+
+TEST_F(SlurmDevicesTest, AreNoneWhereGresConfNamesNone) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.answer(std::vector<core::SlurmDevice>{});
+    EXPECT_EQ(text(), "");
+    ASSERT_EQ(log.lines.size(), 1U);
+    EXPECT_NE(log.lines[0].find("gres.conf names none"), std::string::npos);
+}
+
+TEST_F(SlurmDevicesTest, MayGoBeforeSlurmAnswers) {
+    devices->configured(true);
+    devices.reset();
+    slurm.answer(twoAndThree);
+    EXPECT_EQ(text(), "none");
+}
+
+} // namespace
+} // namespace genv::service

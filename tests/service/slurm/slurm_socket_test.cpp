@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The adapter against whatever may be at the other end of the socket: each request is answered
+// once, later, and in time.
+#include "core/descriptor.hpp"
+#include "service/loop/glib_loop.hpp"
+#include "service/posix/wait.hpp"
+#include "service/slurm/slurm_socket.hpp"
+#include "tests/service/temporary_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+namespace genv::service {
+namespace {
+
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+/// Answers each connection as genv-slurm would, by a function of the request's line. An answer of
+/// nothing leaves the connection open until the end of the test.
+class Helper {
+  public:
+    using Respond = std::function<std::optional<std::string>(const std::string& line)>;
+
+    Helper(const std::filesystem::path& path, Respond respond) : respond_(std::move(respond)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.native().copy(&address.sun_path[0], sizeof address.sun_path - 1);
+        std::array<int, 2> ends{};
+        if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) <
+                0 ||
+            ::listen(listening_.get(), 64) < 0 || ::pipe2(ends.data(), O_CLOEXEC) < 0)
+            throw std::runtime_error("no socket");
+        stopped_ = core::Descriptor(ends[0]);
+        stop_ = core::Descriptor(ends[1]);
+        thread_ = std::thread([this] { serve(); });
+    }
+    Helper(const Helper&) = delete;
+    Helper& operator=(const Helper&) = delete;
+    ~Helper() { end(); }
+
+    /// The lines of all requests, in the order of the connections.
+    Texts end() {
+        stop_ = core::Descriptor();
+        if (thread_.joinable())
+            thread_.join();
+        return lines_;
+    }
+
+  private:
+    void serve() {
+        for (;;) {
+            std::array<pollfd, 2> waiting{pollfd{listening_.get(), POLLIN, 0},
+                                          pollfd{stopped_.get(), POLLIN, 0}};
+            ::poll(waiting.data(), waiting.size(), -1);
+            if (waiting[1].revents != 0)
+                return;
+            core::Descriptor connection(
+                ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            lines_.push_back(readLine(connection.get()));
+            if (const auto answer = respond_(lines_.back()))
+                ::send(connection.get(), answer->data(), answer->size(), MSG_NOSIGNAL);
+            else
+                open_.push_back(std::move(connection));
+        }
+    }
+    static std::string readLine(int fd) {
+        std::string line;
+        for (char next = 0; ::read(fd, &next, 1) == 1 && next != '\n';)
+            line += next;
+        return line;
+    }
+
+    Respond respond_;
+    core::Descriptor listening_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    core::Descriptor stopped_;
+    core::Descriptor stop_;
+    Texts lines_;
+    std::vector<core::Descriptor> open_;
+    std::thread thread_;
+};
+
+class SlurmSocketTest : public testing::Test {
+  protected:
+    [[nodiscard]] std::filesystem::path path() const { return folder.path() / "socket"; }
+    [[nodiscard]] SlurmSocketSettings settings() const { return {path(), 10s, 4, 256}; }
+
+    core::Slurm::Done note() {
+        ++expected_;
+        return [this](const std::optional<core::SlurmFailure>& failure) {
+            answers.push_back(failure ? failure->reason : "done");
+            if (answers.size() == expected_)
+                loop.quit(0);
+        };
+    }
+    void listInto(SlurmSocket& slurm) {
+        ++expected_;
+        slurm.listDevices([this](const auto& answer) {
+            const auto* list = std::get_if<std::vector<core::SlurmDevice>>(&answer);
+            answers.push_back(list != nullptr ? fmt::format("{} devices", list->size())
+                                              : std::get<core::SlurmFailure>(answer).reason);
+            if (answers.size() == expected_)
+                loop.quit(0);
+        });
+    }
+    /// One request whose helper answers so.
+    std::string answerTo(const std::optional<std::string>& text, SlurmSocketSettings own) {
+        const Helper helper(path(), [&](const std::string& /*line*/) { return text; });
+        SlurmSocket slurm(std::move(own), loop);
+        slurm.cancel(7, note());
+        EXPECT_TRUE(answers.empty()); // never before the call returns
+        loop.run();
+        std::filesystem::remove(path());
+        return answers.back();
+    }
+    std::string answerTo(const std::optional<std::string>& text) {
+        return answerTo(text, settings());
+    }
+
+    tests::TemporaryFolder folder;
+    GlibLoop loop;
+    Texts answers;
+
+  private:
+    std::size_t expected_ = 0;
+};
+
+TEST_F(SlurmSocketTest, SendsEachRequestAndTellsItsAnswer) {
+    Helper helper(path(), [](const std::string& line) -> std::optional<std::string> {
+        return line.find("list") != std::string::npos
+                   ? "{\"devices\":[{\"number\":0,\"node\":[195,2]}]}\n"
+                   : "{\"done\":true}\n";
+    });
+    SlurmSocket slurm(settings(), loop);
+    listInto(slurm);
+    slurm.setEnd(12, core::WallTime(1'795'574'158s), note());
+    slurm.cancel(13, note());
+    slurm.requeue(14, note());
+    loop.run();
+    std::ranges::sort(answers);
+    EXPECT_EQ(answers, (Texts{"1 devices", "done", "done", "done"}));
+    EXPECT_EQ(helper.end(),
+              (Texts{R"({"request":"list-devices"})",
+                     R"({"end":1795574158,"job":12,"request":"set-end"})",
+                     R"({"job":13,"request":"cancel"})", R"({"job":14,"request":"requeue"})"}));
+}
+
+TEST_F(SlurmSocketTest, PassesOnWhatTheHelperSays) {
+    EXPECT_EQ(answerTo("{\"error\":\"scontrol said: no\"}\n"), "scontrol said: no");
+}
+
+TEST_F(SlurmSocketTest, DoesNotBelieveOtherAnswers) {
+    EXPECT_EQ(answerTo("{\"devices\":[]}\n"),
+              "genv-slurm answered another question than the one asked");
+}
+
+TEST_F(SlurmSocketTest, NamesAnAnswerThatIsNone) {
+    EXPECT_EQ(answerTo("nonsense\n"), "genv-slurm gave an invalid answer: not JSON");
+}
+
+TEST_F(SlurmSocketTest, TakesNoAnswerWithoutItsEnd) {
+    EXPECT_EQ(answerTo("{\"done\":true}"), "genv-slurm gave an invalid answer: it is not one line");
+}
+
+TEST_F(SlurmSocketTest, TakesNoSecondAnswer) {
+    EXPECT_EQ(answerTo("{\"done\":true}\n{\"done\":true}\n"),
+              "genv-slurm gave an invalid answer: it is not one line");
+}
+
+TEST_F(SlurmSocketTest, NamesAHelperThatEndsWithoutAnAnswer) {
+    EXPECT_EQ(answerTo(""), "genv-slurm ended, or was not let in; \"journalctl -u 'genv-slurm*'\" "
+                            "may say why");
+}
+
+TEST_F(SlurmSocketTest, LeavesOneThatHangs) {
+    SlurmSocketSettings own = settings();
+    own.answerTimeout = 200ms;
+    EXPECT_EQ(answerTo(std::nullopt, own), "genv-slurm did not answer in time");
+}
+
+TEST_F(SlurmSocketTest, LeavesOneThatDoesNotEnd) {
+    EXPECT_EQ(answerTo(std::string(maxSlurmAnswer + 1, ' ')), "genv-slurm gave too long an answer");
+}
+
+TEST_F(SlurmSocketTest, SaysWhereNobodyAnswers) {
+    SlurmSocket slurm(settings(), loop);
+    slurm.requeue(7, note());
+    EXPECT_TRUE(answers.empty());
+    loop.run();
+    EXPECT_EQ(answers, Texts{fmt::format("genv-slurm cannot be reached at {}: No such file or "
+                                         "directory; is its socket unit started?",
+                                         path().string())});
+}
+
+TEST_F(SlurmSocketTest, AsksAFewAtATimeAndRefusesAFlood) {
+    Helper helper(path(), [](const std::string& /*line*/) { return "{\"done\":true}\n"; });
+    SlurmSocket slurm({path(), 10s, 1, 2}, loop);
+    for (core::SlurmJobId job = 1; job <= 4; ++job)
+        slurm.cancel(job, note());
+    loop.run();
+    std::ranges::sort(answers);
+    EXPECT_EQ(answers,
+              (Texts{"done", "done", "done", "too many requests to Slurm are waiting already"}));
+    EXPECT_EQ(helper.end().size(), 3U);
+}
+
+TEST_F(SlurmSocketTest, DropsWhatIsUnderWayWhenItGoes) {
+    const Helper helper(path(), [](const std::string& /*line*/) { return "{\"done\":true}\n"; });
+    {
+        SlurmSocket slurm(settings(), loop);
+        slurm.cancel(1, note());
+        SlurmSocket unreachable({folder.path() / "nowhere", 10s, 4, 256}, loop);
+        unreachable.cancel(1, note());
+    }
+    GlibLoop::post([this] { loop.quit(0); });
+    loop.run();
+    EXPECT_EQ(answers, Texts{});
+}
+
+} // namespace
+} // namespace genv::service

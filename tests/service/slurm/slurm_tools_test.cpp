@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The commands of the requests, and what their answers mean. The answers are those of Slurm 22.05.
+#include "service/slurm/slurm_tools.hpp"
+#include "tests/service/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace genv::service {
+namespace {
+
+using ToolWords = std::vector<std::string>;
+
+constexpr core::WallTime newEnd{std::chrono::seconds{1'795'574'158}};
+const SlurmFolders usual{"/usr/bin"};
+
+std::string reasonOf(const SlurmRequest& request, const SlurmProgramResult& result) {
+    const SlurmAnswer answer = judgeSlurmResult(request, result, lookUpNode);
+    if (std::holds_alternative<SlurmDone>(answer))
+        return "done";
+    if (const auto* failure = std::get_if<core::SlurmFailure>(&answer))
+        return failure->reason;
+    return "devices";
+}
+
+TEST(SlurmTools, RunFixedWordsWithTheNumbersOfTheRequest) {
+    EXPECT_EQ(slurmCommand(SlurmListDevices{}, usual).arguments, ToolWords{"-G"});
+    EXPECT_EQ(slurmCommand(SlurmSetEnd{12, newEnd}, usual).arguments,
+              (ToolWords{"update", "JobId=12", "EndTime=uts1795574158"}));
+    EXPECT_EQ(slurmCommand(SlurmSetEnd{12, newEnd}, usual).program, "/usr/bin/scontrol");
+    EXPECT_EQ(slurmCommand(SlurmCancel{12}, usual).program, "/usr/bin/scancel");
+    EXPECT_EQ(slurmCommand(SlurmCancel{12}, usual).arguments, ToolWords{"12"});
+    EXPECT_EQ(slurmCommand(SlurmRequeue{12}, usual).arguments,
+              (ToolWords{"requeue", "Incomplete", "12"}));
+}
+
+TEST(SlurmTools, FindSlurmdBesideTheOtherPrograms) {
+    const tests::TemporaryFolder folder;
+    const SlurmFolders own{folder.path() / "bin"};
+    EXPECT_EQ(own.slurmd(), folder.path() / "bin" / "slurmd");
+    folder.write("sbin/slurmd", "");
+    EXPECT_EQ(own.slurmd(), folder.path() / "sbin" / "slurmd");
+    EXPECT_EQ(SlurmFolders{folder.path() / "bin/"}.slurmd(), folder.path() / "sbin" / "slurmd");
+}
+
+TEST(SlurmTools, TakeSilenceAloneForDone) {
+    EXPECT_EQ(reasonOf(SlurmCancel{12}, {0, ""}), "done");
+    EXPECT_EQ(reasonOf(SlurmRequeue{12}, {0, ""}), "done");
+    // With exit status 0.
+    EXPECT_EQ(
+        reasonOf(SlurmSetEnd{12, newEnd}, {0, "Invalid time specification (pos=0): uts1000\n"}),
+        "scontrol said: Invalid time specification (pos=0): uts1000");
+}
+
+TEST(SlurmTools, PassOnWhatSlurmSays) {
+    EXPECT_EQ(reasonOf(SlurmSetEnd{999, newEnd}, {1, "Invalid job id specified for job 999\n"}),
+              "scontrol said: Invalid job id specified for job 999");
+    EXPECT_EQ(
+        reasonOf(SlurmRequeue{2}, {1, "Requested operation is presently disabled for job 2\n"}),
+        "scontrol said: Requested operation is presently disabled for job 2");
+    EXPECT_EQ(reasonOf(SlurmCancel{4}, {8, "scancel: error: Kill job error on job id 4: Unable to "
+                                           "contact slurm controller (connect failure)\n"}),
+              "scancel said: scancel: error: Kill job error on job id 4: Unable to contact slurm "
+              "controller (connect failure)");
+    EXPECT_EQ(reasonOf(SlurmCancel{4}, {7, ""}), "scancel exited with status 7");
+}
+
+TEST(SlurmTools, MakeAReasonThatTheProtocolTakes) {
+    for (const std::string& output :
+         {std::string(5000, 'x'), std::string(5000, '\x1b'), std::string("\xff\xfe")}) {
+        const SlurmAnswer answer = judgeSlurmResult(SlurmCancel{1}, {1, output}, lookUpNode);
+        EXPECT_NO_THROW(decodeSlurmAnswer(encodeSlurmAnswer(answer)));
+    }
+}
+
+TEST(SlurmTools, NumberTheDevicesByTheNodesOfTheirFiles) {
+    const auto lookUp =
+        [](const std::string& file) -> std::variant<core::DeviceNode, core::SlurmFailure> {
+        return core::DeviceNode{195, static_cast<std::uint32_t>(file.back() - '0')};
+    };
+    const SlurmAnswer answer = judgeSlurmResult(
+        SlurmListDevices{},
+        {0, "slurmd-n1: Gres Name=gpu Type=rtx Count=2 Index=0 ID=7696487 File=/dev/nvidia[2-3] "
+            "(null)\n"},
+        lookUp);
+    const auto& devices = std::get<std::vector<core::SlurmDevice>>(answer);
+    ASSERT_EQ(devices.size(), 2U);
+    EXPECT_EQ(devices[0].number, 0U);
+    EXPECT_EQ(devices[0].node, (core::DeviceNode{195, 2}));
+    EXPECT_EQ(devices[1].node, (core::DeviceNode{195, 3}));
+}
+
+TEST(SlurmTools, SayWhyDevicesAreNotListed) {
+    EXPECT_EQ(
+        reasonOf(SlurmListDevices{}, {1, "slurmd: error: fetch_config: DNS SRV lookup failed\n"
+                                         "slurmd: error: slurmd initialization failed\n"}),
+        "slurmd -G failed: slurmd: error: slurmd initialization failed");
+    EXPECT_EQ(reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=1 File=/nowhere/nvidia0\n"}),
+              "/nowhere/nvidia0, which gres.conf names, cannot be looked up: No such file or "
+              "directory");
+    EXPECT_EQ(reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=1 File=/etc/passwd\n"}),
+              "/etc/passwd, which gres.conf names, is not a device");
+    EXPECT_EQ(
+        reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=? File=/x\n"}),
+        "slurmd -G printed \"Gres Name=gpu Count=? File=/x\", which genv does not understand");
+}
+
+TEST(SlurmTools, LookUpNodes) {
+    const auto node = lookUpNode("/dev/null");
+    EXPECT_EQ(std::get<core::DeviceNode>(node), (core::DeviceNode{1, 3}));
+}
+
+// Through a real process: the shell script stands where the request's program is.
+TEST(SlurmTools, CarryOutARequest) {
+    const tests::TemporaryFolder folder;
+    folder.write("bin/scontrol", "#!/bin/sh\necho \"$# $* $LC_ALL $SLURM_CONF\"\n");
+    ::chmod((folder.path() / "bin/scontrol").c_str(), 0700);
+    const SlurmAnswer answer =
+        carryOutSlurmRequest(SlurmRequeue{12}, {folder.path() / "bin"}, {"LC_ALL=C"}, {});
+    EXPECT_EQ(std::get<core::SlurmFailure>(answer).reason,
+              "scontrol said: 3 requeue Incomplete 12 C ");
+    const SlurmAnswer missing =
+        carryOutSlurmRequest(SlurmCancel{12}, {folder.path() / "bin"}, {"LC_ALL=C"}, {});
+    EXPECT_EQ(std::get<core::SlurmFailure>(missing).reason,
+              (folder.path() / "bin/scancel").string() +
+                  " cannot be started: No such file or directory");
+}
+
+} // namespace
+} // namespace genv::service
