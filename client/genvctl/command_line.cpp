@@ -96,7 +96,7 @@ constexpr std::array commands{
     Command{"terminate", addTerminate}, Command{"isolation", addIsolation},
     Command{"usage", addUsage},         Command{"policy", addPolicy},
     Command{"doctor", addDoctor},       Command{"remote", addRemote},
-    Command{"version", addVersion}};
+    Command{"slurm", addSlurm},         Command{"version", addVersion}};
 
 using Words = std::vector<std::string_view>;
 

@@ -39,6 +39,7 @@ void addExtend(CLI::App& app, Context& context);
 void addLock(CLI::App& app, Context& context);
 void addQueue(CLI::App& app, Context& context);
 void addRemote(CLI::App& app, Context& context);
+void addSlurm(CLI::App& app, Context& context);
 void addVersion(CLI::App& app, Context& context);
 
 } // namespace genv::ctl

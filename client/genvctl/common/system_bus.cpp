@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/doctor/system_bus.hpp"
+#include "client/genvctl/common/system_bus.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-namespace genv::ctl::doctor {
+namespace genv::ctl {
 
 namespace {
 
-constexpr std::uint64_t deadlineMicroseconds = 2'000'000;
-constexpr BusObject driver{"org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"};
+constexpr BusObject busDriver{"org.freedesktop.DBus", "/org/freedesktop/DBus",
+                              "org.freedesktop.DBus"};
 
 std::uint64_t now() {
     using namespace std::chrono;
@@ -34,7 +34,8 @@ bool CallFailed::isLate() const {
            name_ == "org.freedesktop.DBus.Error.Timeout" || name_ == "System.Error.ETIMEDOUT";
 }
 
-SystemBus::SystemBus() : deadline_(now() + deadlineMicroseconds) {
+SystemBus::SystemBus(std::chrono::milliseconds timeout)
+    : deadline_(now() + static_cast<std::uint64_t>(std::chrono::microseconds(timeout).count())) {
     sd_bus* bus = nullptr;
     if (const int error = sd_bus_open_system(&bus); error < 0)
         failBus(error);
@@ -60,23 +61,29 @@ std::uint64_t SystemBus::timeLeft() const {
     return moment < deadline_ ? deadline_ - moment : 1;
 }
 
-SystemBus::Message SystemBus::call(const BusObject& object, const char* method,
-                                   const char* argument, bool start) const {
+SystemBus::Message SystemBus::prepare(const BusObject& object, const char* method,
+                                      bool start) const {
     sd_bus_message* raw = nullptr;
     require(sd_bus_message_new_method_call(bus_.get(), &raw, object.service, object.path,
                                            object.interface, method),
             method);
-    const Message message(raw);
+    Message message(raw);
     sd_bus_message_set_auto_start(raw, start ? 1 : 0);
-    if (argument != nullptr)
-        require(sd_bus_message_append(raw, "s", argument), method);
-    return send(raw);
+    return message;
 }
 
-SystemBus::Message SystemBus::send(sd_bus_message* message) const {
+SystemBus::Message SystemBus::call(const BusObject& object, const char* method,
+                                   const char* argument, bool start) const {
+    const Message message = prepare(object, method, start);
+    if (argument != nullptr)
+        require(sd_bus_message_append(message.get(), "s", argument), method);
+    return send(message);
+}
+
+SystemBus::Message SystemBus::send(const Message& call) const {
     sd_bus_error error{};
     sd_bus_message* reply = nullptr;
-    if (sd_bus_call(bus_.get(), message, timeLeft(), &error, &reply) < 0) {
+    if (sd_bus_call(bus_.get(), call.get(), timeLeft(), &error, &reply) < 0) {
         const CallFailed failure(error.name != nullptr ? error.name : "",
                                  error.message != nullptr ? error.message : "the call failed");
         sd_bus_error_free(&error);
@@ -87,14 +94,10 @@ SystemBus::Message SystemBus::send(sd_bus_message* message) const {
 
 SystemBus::Message SystemBus::property(const BusObject& object, const char* name,
                                        const char* type) const {
-    sd_bus_message* raw = nullptr;
-    require(sd_bus_message_new_method_call(bus_.get(), &raw, object.service, object.path,
-                                           "org.freedesktop.DBus.Properties", "Get"),
-            name);
-    const Message message(raw);
-    sd_bus_message_set_auto_start(raw, 0);
-    require(sd_bus_message_append(raw, "ss", object.interface, name), name);
-    Message answer = send(raw);
+    const Message message =
+        prepare({object.service, object.path, "org.freedesktop.DBus.Properties"}, "Get");
+    require(sd_bus_message_append(message.get(), "ss", object.interface, name), name);
+    Message answer = send(message);
     require(sd_bus_message_enter_container(answer.get(), 'v', type), name);
     return answer;
 }
@@ -114,14 +117,14 @@ std::int32_t SystemBus::number(const BusObject& object, const char* name) const 
 }
 
 bool SystemBus::hasOwner(const char* name) const {
-    const Message reply = call(driver, "NameHasOwner", name);
+    const Message reply = call(busDriver, "NameHasOwner", name);
     int has = 0;
     require(sd_bus_message_read(reply.get(), "b", &has), name);
     return has != 0;
 }
 
 bool SystemBus::canStart(const char* name) const {
-    const Message reply = call(driver, "ListActivatableNames");
+    const Message reply = call(busDriver, "ListActivatableNames");
     require(sd_bus_message_enter_container(reply.get(), 'a', "s"), name);
     const char* known = nullptr;
     while (sd_bus_message_read(reply.get(), "s", &known) > 0) {
@@ -131,4 +134,4 @@ bool SystemBus::canStart(const char* name) const {
     return false;
 }
 
-} // namespace genv::ctl::doctor
+} // namespace genv::ctl

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The system bus as a check uses it: no call waits past one deadline, and none starts a service
-// unless it says so.
+// The system bus by sd-bus, which starts faster than the library: no call waits past one deadline,
+// and none starts a service unless it says so.
 #pragma once
 
 #include "dbus/contract/names.hpp"
 
 #include <systemd/sd-bus.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
-namespace genv::ctl::doctor {
+namespace genv::ctl {
 
 /// The bus cannot be reached, or does not answer.
 class NoBus : public std::runtime_error {
@@ -52,8 +53,14 @@ class SystemBus {
     };
     using Message = std::unique_ptr<sd_bus_message, Unref>;
 
-    /// Throws NoBus.
-    SystemBus();
+    /// `timeout` is for everything together. Throws NoBus.
+    explicit SystemBus(std::chrono::milliseconds timeout = std::chrono::seconds{2});
+
+    /// A call without arguments yet, for send(). Throws CallFailed.
+    [[nodiscard]] Message prepare(const BusObject& object, const char* method,
+                                  bool start = false) const;
+    /// Throws CallFailed.
+    [[nodiscard]] Message send(const Message& call) const;
 
     /// Throws CallFailed. `argument`, where it is not null, is the call's only one.
     [[nodiscard]] Message call(const BusObject& object, const char* method,
@@ -67,7 +74,6 @@ class SystemBus {
 
   private:
     [[nodiscard]] std::uint64_t timeLeft() const;
-    [[nodiscard]] Message send(sd_bus_message* message) const;
     [[nodiscard]] Message property(const BusObject& object, const char* name,
                                    const char* type) const;
 
@@ -75,4 +81,4 @@ class SystemBus {
     std::unique_ptr<sd_bus, Unref> bus_;
 };
 
-} // namespace genv::ctl::doctor
+} // namespace genv::ctl

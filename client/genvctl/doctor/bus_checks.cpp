@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The checks that ask the bus: the bus itself, the service, polkit, the exporter and the versions.
+#include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
-#include "client/genvctl/doctor/system_bus.hpp"
 #include "client/genvctl/doctor/units.hpp"
 #include "dbus/contract/names.hpp"
 

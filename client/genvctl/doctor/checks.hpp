@@ -18,6 +18,7 @@ Finding checkService(const Places& places);
 Finding checkPolkit(const Places& places);
 Finding checkConfiguration(const Places& places);
 Finding checkIsolation(const Places& places);
+Finding checkSlurm(const Places& places);
 Finding checkGenv1(const Places& places);
 Finding checkShell(const Places& places);
 Finding checkExporter(const Places& places);
@@ -36,6 +37,7 @@ inline constexpr std::array allChecks{
     Check{"polkit", checkPolkit},
     Check{"configuration", checkConfiguration},
     Check{"isolation", checkIsolation},
+    Check{"slurm", checkSlurm},
     Check{"genv-1", checkGenv1},
     Check{"shell", checkShell},
     Check{"exporter", checkExporter},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/doctor/driver.hpp"
 
+#include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
-#include "client/genvctl/doctor/system_bus.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #include "client/genvctl/doctor/examination.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/doctor/system_bus.hpp"
+#include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/terminal/json.hpp"
 
 #include <fcntl.h>

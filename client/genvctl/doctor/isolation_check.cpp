@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The check whether the kernel does what Isolation= in genvd.conf asks for.
+#include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
-#include "client/genvctl/doctor/system_bus.hpp"
 #include "client/genvctl/doctor/units.hpp"
 #include "client/genvctl/reports/isolation.hpp"
 #include "dbus/contract/names.hpp"

@@ -2,7 +2,7 @@
 // Units of systemd, as the checks look at them.
 #pragma once
 
-#include "client/genvctl/doctor/system_bus.hpp"
+#include "client/genvctl/common/system_bus.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -13,14 +13,10 @@
 
 namespace genv::ctl {
 
-namespace {
-
 std::string runtimeFolder() {
     const char* folder = std::getenv("GENV_RUNTIME_DIRECTORY");
     return folder != nullptr && *folder != '\0' ? folder : GENV_RUNTIME_FOLDER;
 }
-
-} // namespace
 
 std::optional<std::string> statusFile(const std::string& id) {
     char* encoded = nullptr;

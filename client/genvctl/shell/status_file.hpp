@@ -8,6 +8,9 @@
 
 namespace genv::ctl {
 
+/// Where the service keeps what it tells without being asked.
+std::string runtimeFolder();
+
 /// The path of an environment's status file; nothing where there is none, as under a service of an
 /// older version.
 std::optional<std::string> statusFile(const std::string& id);

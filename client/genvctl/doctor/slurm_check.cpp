@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The check of a node of a Slurm cluster.
+#include "client/genvctl/common/system_bus.hpp"
+#include "client/genvctl/doctor/checks.hpp"
+#include "client/genvctl/doctor/slurm.hpp"
+#include "client/genvctl/doctor/slurm_configuration.hpp"
+#include "client/genvctl/shell/status_file.hpp"
+#include "client/genvctl/slurm/job.hpp"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+namespace genv::ctl::doctor {
+
+namespace {
+
+namespace fs = std::filesystem;
+using enum Verdict;
+
+struct HookKey {
+    const char* key;
+    const char* script;
+};
+constexpr std::array hookKeys{HookKey{"Prolog", GENV_SLURM_FOLDER "/prolog"},
+                              HookKey{"Epilog", GENV_SLURM_FOLDER "/epilog"},
+                              HookKey{"TaskProlog", GENV_SLURM_FOLDER "/task-prolog"}};
+
+// As Slurm's programs look for it; the second is the copy of a node without files of its own.
+std::optional<fs::path> configurationFile(const Places& places) {
+    std::vector<fs::path> files{places.at("/etc/slurm/slurm.conf"),
+                                places.at("/run/slurm/conf/slurm.conf"),
+                                places.at("/etc/slurm-llnl/slurm.conf")};
+    if (const char* named = std::getenv("SLURM_CONF"); named != nullptr && *named == '/')
+        files.insert(files.begin(), places.at(named));
+    std::error_code ignored;
+    for (const fs::path& file : files) {
+        if (fs::exists(file, ignored))
+            return file;
+    }
+    return std::nullopt;
+}
+
+// The files that a pattern names.
+std::vector<fs::path> filesOf(const fs::path& pattern) {
+    glob_t found{};
+    const int status = glob(pattern.c_str(), 0, nullptr, &found);
+    const std::unique_ptr<glob_t, decltype(&globfree)> owner(&found, &globfree);
+    return status == 0 ? std::vector<fs::path>(found.gl_pathv, found.gl_pathv + found.gl_pathc)
+                       : std::vector<fs::path>();
+}
+
+bool calls(const fs::path& file, const HookKey& hook) {
+    std::ifstream stream(file);
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    const std::string name = fs::path(hook.script).filename();
+    return text.find(hook.script) != std::string::npos ||
+           text.find("genvctl slurm " + name) != std::string::npos;
+}
+
+HookFacts hookFacts(const Places& places, const SlurmConfiguration& slurm, const HookKey& hook) {
+    HookFacts facts{hook.key, hook.script, HookState::Unset};
+    const std::string value = slurm.value(hook.key);
+    if (value.empty())
+        return facts;
+    const std::vector<fs::path> files = filesOf(places.at(value));
+    // Also a pattern that names no file drains the node.
+    if (files.empty())
+        facts.state = HookState::NotThere;
+    else if (std::any_of(files.begin(), files.end(),
+                         [&](const fs::path& file) { return calls(file, hook); }))
+        facts.state = HookState::RunsGenv;
+    else
+        facts.state = HookState::RunsOther;
+    return facts;
+}
+
+bool adoptsSsh(const Places& places) {
+    std::ifstream stream(places.at("/etc/pam.d/sshd"));
+    for (std::string line; std::getline(stream, line);) {
+        if (line.substr(0, line.find('#')).find("pam_slurm_adopt") != std::string::npos)
+            return true;
+    }
+    return false;
+}
+
+std::optional<std::set<std::string>> knownDevices() {
+    const SystemBus bus;
+    if (!bus.hasOwner(dbus::contract::busName))
+        return std::nullopt;
+    const auto reply = bus.call(manager, "ListDevices");
+    std::set<std::string> uuids;
+    sd_bus_message_enter_container(reply.get(), 'a', "(ussto)");
+    std::uint32_t index = 0;
+    std::uint64_t memory = 0;
+    const char* uuid = nullptr;
+    const char* model = nullptr;
+    const char* path = nullptr;
+    while (sd_bus_message_read(reply.get(), "(ussto)", &index, &uuid, &model, &memory, &path) > 0)
+        uuids.emplace(uuid);
+    return uuids;
+}
+
+void readDevices(const Places& places, SlurmFacts& facts) {
+    const fs::path file = places.at(runtimeFolder() + "/slurm/devices");
+    std::error_code ignored;
+    if (!fs::exists(file, ignored))
+        return;
+    try {
+        facts.devices = readSlurmDevices(file);
+    } catch (const SlurmJobError& error) {
+        facts.devicesTrouble = error.what();
+    }
+}
+
+// What is wrong, a sentence each.
+class Troubles {
+  public:
+    void add(Verdict verdict, const std::string& what, const std::string& advice) {
+        verdict_ = std::max(verdict_, verdict);
+        found_ += (found_.empty() ? "" : "; ") + what;
+        advice_ += (advice_.empty() ? "" : " ") + advice;
+    }
+    [[nodiscard]] bool isEmpty() const { return found_.empty(); }
+    [[nodiscard]] Finding finding() const { return {verdict_, found_, advice_}; }
+
+  private:
+    Verdict verdict_ = Ok;
+    std::string found_;
+    std::string advice_;
+};
+
+void judgeHook(const HookFacts& hook, Troubles& troubles) {
+    switch (hook.state) {
+    case HookState::RunsGenv:
+        return;
+    case HookState::NotThere:
+        troubles.add(Problem,
+                     fmt::format("{}= in slurm.conf names a file that is not there, which fails "
+                                 "each job",
+                                 hook.key),
+                     fmt::format("Set {}={} in slurm.conf.", hook.key, hook.script));
+        return;
+    case HookState::Unset:
+        troubles.add(Problem, fmt::format("slurm.conf has no {}=", hook.key),
+                     fmt::format("Set {}={} in slurm.conf.", hook.key, hook.script));
+        return;
+    case HookState::RunsOther:
+        break;
+    }
+    troubles.add(Problem, fmt::format("{}= in slurm.conf does not run genv", hook.key),
+                 fmt::format("Run {} from it.", hook.script));
+}
+
+void judgeDevices(const SlurmFacts& facts, Troubles& troubles) {
+    if (!facts.devicesTrouble.empty()) {
+        troubles.add(Problem, facts.devicesTrouble, "As root: systemctl restart genvd");
+        return;
+    }
+    std::uint32_t next = 0;
+    for (const auto& [number, uuid] : *facts.devices) {
+        if (number != next++)
+            troubles.add(Problem, fmt::format("genvd knows no device for Slurm's GPU {}", next - 1),
+                         "\"journalctl -u genvd\" names its device node.");
+        if (facts.known && !facts.known->contains(uuid))
+            troubles.add(
+                Problem,
+                fmt::format("Slurm's GPU {} is {}, which genvd does not list", number, uuid),
+                "As root: systemctl reload genvd");
+        next = number + 1;
+    }
+    if (facts.devices->empty())
+        troubles.add(Problem, "no GPU that gres.conf names is a device of genvd",
+                     "Compare File= in gres.conf with \"genvctl devices\".");
+}
+
+} // namespace
+
+SlurmFacts gatherSlurmFacts(const Places& places) {
+    SlurmFacts facts;
+    readDevices(places, facts);
+    const auto file = configurationFile(places);
+    const auto slurm = file ? SlurmConfiguration::read(*file) : std::nullopt;
+    if (!slurm)
+        return facts;
+    facts.isConfigured = true;
+    const auto gres = SlurmConfiguration::read(file->parent_path() / "gres.conf");
+    const auto cgroup = SlurmConfiguration::read(file->parent_path() / "cgroup.conf");
+    facts.hasGpus =
+        slurm->has("GresTypes", "gpu") && (slurm->hasGpus() || (gres && gres->hasGpus()));
+    for (const HookKey& hook : hookKeys)
+        facts.hooks.push_back(hookFacts(places, *slurm, hook));
+    facts.runsPrologAtOnce =
+        slurm->has("PrologFlags", "Alloc") || slurm->has("PrologFlags", "Contain");
+    facts.constrainsDevices =
+        slurm->has("TaskPlugin", "task/cgroup") && cgroup && cgroup->has("ConstrainDevices", "yes");
+    facts.adoptsSsh = adoptsSsh(places);
+    return facts;
+}
+
+Finding judgeSlurm(const SlurmFacts& facts) {
+    const bool isUsed = facts.devices || !facts.devicesTrouble.empty();
+    if (!isUsed && !facts.isConfigured)
+        return {Ok, "no Slurm on this machine", ""};
+    if (!isUsed && !facts.hasGpus)
+        return {Ok, "Slurm schedules no GPUs", ""};
+    if (!facts.isConfigured)
+        return {Problem,
+                "genvd.conf gives GPUs to Slurm, and there is no slurm.conf that this user "
+                "may read",
+                "Run it again as root, or remove Devices= in [Slurm] of genvd.conf."};
+    Troubles troubles;
+    if (!facts.hasGpus)
+        troubles.add(Problem, "neither slurm.conf nor gres.conf has GPUs",
+                     "Set GresTypes=gpu and Gres=gpu:N of the node in slurm.conf, and File= in "
+                     "gres.conf.");
+    if (isUsed)
+        judgeDevices(facts, troubles);
+    else
+        troubles.add(
+            Warning, "Slurm schedules GPUs, and genvd does not know which",
+            "Set Devices= in [Slurm] of genvd.conf, then, as root: systemctl reload genvd");
+    for (const HookFacts& hook : facts.hooks)
+        judgeHook(hook, troubles);
+    if (!facts.runsPrologAtOnce)
+        troubles.add(Problem, "PrologFlags= in slurm.conf lacks Contain",
+                     "Set PrologFlags=Alloc,Contain.");
+    if (!facts.constrainsDevices)
+        troubles.add(Warning, "Slurm does not keep a job from the GPUs of others",
+                     "Set ConstrainDevices=yes in cgroup.conf and TaskPlugin=task/cgroup in "
+                     "slurm.conf.");
+    if (!facts.adoptsSsh)
+        troubles.add(Warning, "processes that come by SSH belong to no job",
+                     "Add pam_slurm_adopt.so to /etc/pam.d/sshd.");
+    if (!troubles.isEmpty())
+        return troubles.finding();
+    return {Ok,
+            fmt::format("{} {} of this machine {} Slurm's", facts.devices->size(),
+                        facts.devices->size() == 1 ? "device" : "devices",
+                        facts.devices->size() == 1 ? "is" : "are"),
+            ""};
+}
+
+Finding checkSlurm(const Places& places) {
+    SlurmFacts facts = gatherSlurmFacts(places);
+    if (facts.devices)
+        facts.known = knownDevices();
+    return judgeSlurm(facts);
+}
+
+} // namespace genv::ctl::doctor

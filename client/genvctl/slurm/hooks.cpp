@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/slurm/hooks.hpp"
+
+#include "client/genvctl/common/system_bus.hpp"
+#include "client/genvctl/shell/status_file.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace genv::ctl {
+
+namespace {
+
+// For the service together with its start. slurmd waits longer by far.
+constexpr std::chrono::seconds busTimeout{5};
+// Whatever else hangs, such as the log.
+constexpr unsigned hookTimeout = 8;
+
+constexpr const char* environmentInterface = "dev.genv.Environment";
+constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
+
+void requireAppended(int result) {
+    if (result < 0)
+        throw SlurmJobError("the call could not be written");
+}
+
+// slurmd keeps what a hook prints only in its debugging log.
+void logTrouble(std::string_view what) {
+    const std::string line = shown(what);
+    openlog("genv-slurm", LOG_PID, LOG_DAEMON);
+    syslog(LOG_WARNING, "%s", line.c_str());
+    tellAside(what);
+}
+
+void appendUuids(sd_bus_message* call, const std::vector<std::string>& uuids) {
+    requireAppended(sd_bus_message_open_container(call, 'e', "sv"));
+    requireAppended(sd_bus_message_append(call, "s", "uuids"));
+    requireAppended(sd_bus_message_open_container(call, 'v', "as"));
+    requireAppended(sd_bus_message_open_container(call, 'a', "s"));
+    for (const std::string& uuid : uuids)
+        requireAppended(sd_bus_message_append(call, "s", uuid.c_str()));
+    for (int level = 0; level < 3; ++level)
+        requireAppended(sd_bus_message_close_container(call));
+}
+
+void appendRequest(sd_bus_message* call, const SlurmJob& job,
+                   const std::vector<std::string>& uuids) {
+    const std::string id = job.environment();
+    const std::string number = std::to_string(job.id);
+    requireAppended(sd_bus_message_open_container(call, 'a', "{sv}"));
+    requireAppended(sd_bus_message_append(call, "{sv}{sv}{sv}{sv}{sv}", "id", "s", id.c_str(),
+                                          "job", "s", number.c_str(), "uid", "u", job.uid, "evict",
+                                          "b", 1, "attach", "b", 1));
+    appendUuids(call, uuids);
+    if (job.end)
+        requireAppended(sd_bus_message_append(
+            call, "{sv}", "ends", "t",
+            static_cast<std::uint64_t>(
+                std::chrono::microseconds(std::chrono::seconds(*job.end)).count())));
+    requireAppended(sd_bus_message_close_container(call));
+}
+
+void activate(const SlurmJob& job, const std::vector<std::string>& uuids) {
+    const SystemBus bus(busTimeout);
+    const auto call = bus.prepare(manager, "Activate", true);
+    appendRequest(call.get(), job, uuids);
+    static_cast<void>(bus.send(call));
+}
+
+std::string environmentPath(const std::string& id) {
+    char* path = nullptr;
+    if (sd_bus_path_encode(dbus::contract::environmentPathPrefix, id.c_str(), &path) < 0)
+        throw SlurmJobError("the path of the environment could not be written");
+    const std::unique_ptr<char, decltype(&std::free)> owner(path, &std::free);
+    return path;
+}
+
+void deactivate(const SlurmJob& job) {
+    const std::string path = environmentPath(job.environment());
+    const SystemBus bus(busTimeout);
+    try {
+        static_cast<void>(bus.call({dbus::contract::busName, path.c_str(), environmentInterface},
+                                   "Deactivate", nullptr, true));
+    } catch (const CallFailed& error) {
+        // The job had none, or it has ended by itself.
+        if (error.name() != dbus::contract::error::noSuchEnvironment &&
+            error.name() != unknownObject)
+            throw;
+    }
+}
+
+// Only what a signal handler may do: a hook that hangs must not hold up the job.
+void endInTime(int /*signal*/) {
+    constexpr std::string_view line = "genvctl: genv did not answer in time; the job goes on\n";
+    if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
+        // There is nobody left to tell.
+    }
+    ::_exit(EXIT_SUCCESS);
+}
+
+} // namespace
+
+std::filesystem::path slurmDeviceFile() {
+    return std::filesystem::path(runtimeFolder()) / "slurm" / "devices";
+}
+
+void runSlurmProlog(const SlurmVariables& variables) {
+    const auto job = readSlurmJob(variables);
+    if (!job)
+        return;
+    try {
+        activate(*job, uuidsOf(*job, readSlurmDevices(slurmDeviceFile())));
+    } catch (const std::exception& error) {
+        throw SlurmJobError(
+            fmt::format("Slurm job {} has no environment: {}", job->id, error.what()));
+    }
+}
+
+void runSlurmEpilog(const SlurmVariables& variables) {
+    const auto job = readSlurmJob(variables);
+    if (!job)
+        return;
+    try {
+        deactivate(*job);
+    } catch (const std::exception& error) {
+        throw SlurmJobError(fmt::format("the environment of Slurm job {} was not ended: {}",
+                                        job->id, error.what()));
+    }
+}
+
+void runSlurmTaskProlog(const SlurmVariables& variables) {
+    const auto isSet = [&](const char* name) {
+        const char* value = variables(name);
+        return value != nullptr && *value != '\0';
+    };
+    const char* number = variables("SLURM_JOB_ID");
+    const auto job = parseNumber(number != nullptr ? number : "");
+    if (!job || (!isSet("SLURM_JOB_GPUS") && !isSet("SLURM_STEP_GPUS")))
+        return;
+    const std::string id = SlurmJob{*job, 0, {}, {}}.environment();
+    std::string lines = fmt::format("export GENV_ENVIRONMENT_ID={}\n", id);
+    // The second word of the file's first line; without it the id alone is believed of its owner.
+    if (const auto first = firstStatusLine(id)) {
+        const std::size_t begin = std::min(first->find(' '), first->size() - 1) + 1;
+        const std::string_view stamp =
+            std::string_view(*first).substr(begin, first->find(' ', begin) - begin);
+        if (!stamp.empty() && stamp.find_first_not_of("0123456789") == std::string_view::npos)
+            lines += fmt::format("export GENV_ENVIRONMENT_CREATED={}\n", stamp);
+    }
+    print(lines);
+}
+
+void runSlurmHook(const char* name, void (*hook)(const SlurmVariables&)) noexcept {
+    ::signal(SIGALRM, endInTime);
+    ::alarm(hookTimeout);
+    try {
+        hook([](const char* variable) -> const char* { return std::getenv(variable); });
+    } catch (const std::exception& error) {
+        try {
+            logTrouble(fmt::format("{}: {}", name, error.what()));
+        } catch (const std::exception&) {
+            // The job goes on all the same.
+        }
+    }
+}
+
+} // namespace genv::ctl
