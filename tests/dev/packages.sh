@@ -26,6 +26,7 @@ declare -A packages=(
         dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
         openssh-client openssh-server iproute2 procps
         mmdebstrap systemd-container clang-14|"
+    [slurm]="slurmctld slurmd slurm-client munge iproute2"
     [on]="mmdebstrap mount util-linux"
     [bench]="gnuplot-nox"
     [coverage]="gcovr"
@@ -103,8 +104,8 @@ keepSystemBus() {
     systemctl --global disable dbus-broker.service
 } >/dev/null 2>&1
 
-# keepServiceOff SERVICE: installing Prometheus or an SSH server starts it, now and at each boot, an SSH server for all the
-# network. The tests start their own.
+# keepServiceOff SERVICE: installing Prometheus, Slurm or an SSH server starts it, now and at each boot, an SSH server for all
+# the network. The tests start their own.
 keepServiceOff() {
     if [[ -d /run/systemd/system ]]; then
         systemctl disable --now "$1.service"
@@ -124,6 +125,12 @@ keepOff() {
     if [[ " $* " == *" openssh-server "* ]] && ! keepServiceOff ssh; then
         printf 'dev: note: an SSH server may be running, and start at the next boot\n' >&2
     fi
+    local slurm
+    for slurm in slurmctld slurmd munge; do
+        if [[ " $* " == *" $slurm "* ]] && ! keepServiceOff "$slurm"; then
+            printf 'dev: note: %s may be running, and start at the next boot\n' "$slurm" >&2
+        fi
+    done
 }
 
 # missingOf GROUP...: sets `missing` to the packages of these groups of which no alternative is installed.
@@ -181,7 +188,7 @@ deps() {
     local group
     for group in "$@"; do
         [[ -n ${packages[$group]-} ]] ||
-            die "there is no group '$group': build, test, on, bench, coverage, fuzz, lint, package" 2
+            die "there is no group '$group': build, test, slurm, on, bench, coverage, fuzz, lint, package" 2
     done
     ensure "$@"
 }
