@@ -62,8 +62,8 @@ def files():
 before_genv = {}  # the machine's files before any of genv's was there
 before_accounts = {}  # its users and groups then
 
-UNITS = ("genvd.service", "genv-nvml.socket", "genv-isolation.service", "genv-monitor.service")
-PROGRAMS = ("genvd", "genv-nvml", "genv-monitor", "genv-notify")
+UNITS = ("genvd.service", "genv-nvml.socket", "genv-slurm.socket", "genv-isolation.service", "genv-monitor.service")
+PROGRAMS = ("genvd", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify")
 ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
 
 
