@@ -33,6 +33,16 @@ std::string_view lastLine(std::string_view text) {
     return begin == std::string_view::npos ? text : text.substr(begin + 1);
 }
 
+// slurmd ends what it says with a line that gives no cause.
+std::string_view causeIn(std::string_view output) {
+    const std::string_view last = lastLine(output);
+    if (!last.ends_with("slurmd initialization failed"))
+        return last;
+    const std::string_view before =
+        lastLine(output.substr(0, static_cast<std::size_t>(last.data() - output.data())));
+    return before.empty() ? last : before;
+}
+
 // Of a command that prints nothing when it did what it should.
 SlurmAnswer judgeChange(const char* program, const SlurmProgramResult& result) {
     const std::string_view line = lastLine(result.output);
@@ -45,7 +55,7 @@ SlurmAnswer judgeChange(const char* program, const SlurmProgramResult& result) {
 
 SlurmAnswer judgeListing(const SlurmProgramResult& result, const NodeLookup& lookUp) {
     if (result.status != 0)
-        return failureOf(fmt::format("slurmd -G failed: {}", lastLine(result.output)));
+        return failureOf(fmt::format("slurmd -G failed: {}", causeIn(result.output)));
     std::vector<core::SlurmDevice> devices;
     try {
         for (const std::string& file : parseGpuFiles(result.output)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What `slurmd -G` of Slurm 22.05 prints, as it was recorded (fixtures), and what later versions
-// print.
+// What `slurmd -G` of Slurm 22.05 and 24.11 prints, as it was recorded (fixtures).
 #include "service/slurm/gres_list.hpp"
 
 #include <gtest/gtest.h>
@@ -14,13 +13,16 @@ namespace {
 using Names = std::vector<std::string>;
 
 std::string recorded(const std::string& name) {
-    std::ifstream file(std::string(GENV_SLURM_FIXTURES "/slurm-22.05-") + name);
+    std::ifstream file(std::string(GENV_SLURM_FIXTURES "/slurm-") + name);
     EXPECT_TRUE(file.is_open()) << name;
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// In what both versions print of one configuration.
 Names filesIn(const std::string& name) {
-    return parseGpuFiles(recorded(name));
+    const Names files = parseGpuFiles(recorded("22.05-" + name));
+    EXPECT_EQ(parseGpuFiles(recorded("24.11-" + name)), files) << name;
+    return files;
 }
 
 std::string gresErrorOf(const std::string& output) {
@@ -70,7 +72,7 @@ TEST(GresList, IsEmptyWhereSlurmHasNoGpuWithAFile) {
         EXPECT_EQ(filesIn(name), Names{}) << name;
 }
 
-TEST(GresList, BearsWhatLaterVersionsAdd) {
+TEST(GresList, BearsWhatGpusWithCoresAndLinksAdd) {
     EXPECT_EQ(parseGpuFiles("slurmd: Gres Name=gpu Type=a100 Count=2 Index=0 ID=7696487 "
                             "File=/dev/nvidia[0-1] Cores=0-31 CoreCnt=64 Links=-1,4 "
                             "Flags=HAS_FILE,HAS_TYPE,ENV_NVML\n"),

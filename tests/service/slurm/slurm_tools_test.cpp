@@ -94,7 +94,9 @@ TEST(SlurmTools, SayWhyDevicesAreNotListed) {
     EXPECT_EQ(
         reasonOf(SlurmListDevices{}, {1, "slurmd: error: fetch_config: DNS SRV lookup failed\n"
                                          "slurmd: error: slurmd initialization failed\n"}),
-        "slurmd -G failed: slurmd: error: slurmd initialization failed");
+        "slurmd -G failed: slurmd: error: fetch_config: DNS SRV lookup failed");
+    EXPECT_EQ(reasonOf(SlurmListDevices{}, {1, "slurmd: error: slurmd initialization failed\n"}),
+              "slurmd -G failed: slurmd: error: slurmd initialization failed");
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=1 File=/nowhere/nvidia0\n"}),
               "/nowhere/nvidia0, which gres.conf names, cannot be looked up: No such file or "
               "directory");
