@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/settings.hpp"
-#include "service/slurm/slurm_devices.hpp"
+#include "service/slurm/slurm_device_file.hpp"
 #include "service/slurm/slurm_settings.hpp"
 #include "service/slurm/slurm_socket.hpp"
 
@@ -23,7 +23,7 @@ struct SlurmNode {
     }
 
     SlurmSocket slurm;
-    SlurmDevices devices;
+    SlurmDeviceFile devices;
 };
 
 } // namespace genv::service

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shows slurmd and slurmstepd only the unified line of /proc/self/cgroup. Their plugin for cgroup v2 refuses a machine on
-// which the kernel has v1 hierarchies as well; in the lab's namespaces nothing else of these is to be seen.
+// Shows slurmd and slurmstepd only the unified line of /proc/self/cgroup. Their plugin for cgroup
+// v2 refuses a machine on which the kernel has v1 hierarchies as well; in the lab's namespaces
+// nothing else of these is to be seen.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

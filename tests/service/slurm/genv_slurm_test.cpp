@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 
 namespace genv::service {
 namespace {
 
-using namespace std::chrono_literals;
+// More than anything takes on a busy machine.
+constexpr std::chrono::seconds longEnough{30};
 
 struct HelperRun {
     std::string answer;
@@ -35,14 +37,14 @@ HelperRun run(const std::string& text, bool staysOpen = false) {
         ::shutdown(own.get(), SHUT_WR);
     HelperRun result;
     std::array<char, 4096> chunk{};
-    const auto deadline = std::chrono::steady_clock::now() + 30s;
+    const auto deadline = std::chrono::steady_clock::now() + longEnough;
     while (becomesReadable(own.get(), deadline)) {
         const ssize_t got = ::recv(own.get(), chunk.data(), chunk.size(), 0);
         if (got <= 0)
             break;
         result.answer.append(chunk.data(), static_cast<std::size_t>(got));
     }
-    result.end = program.reap(30s).value_or("has not ended");
+    result.end = program.reap(longEnough).value_or("has not ended");
     return result;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "service/slurm/slurm_devices.hpp"
+#include "service/slurm/slurm_device_file.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds lastRetry{300'000};
 
 } // namespace
 
-SlurmDevices::SlurmDevices(const std::filesystem::path& runtime, core::Slurm& slurm,
-                           core::Scheduler& scheduler, core::Log& log)
+SlurmDeviceFile::SlurmDeviceFile(const std::filesystem::path& runtime, core::Slurm& slurm,
+                                 core::Scheduler& scheduler, core::Log& log)
     : slurm_(slurm), scheduler_(scheduler), log_(log),
       folder_(runtime / "slurm", log, "jobs get no environment until it can be written"),
       retryDelay_(firstRetry) {
@@ -33,11 +33,11 @@ SlurmDevices::SlurmDevices(const std::filesystem::path& runtime, core::Slurm& sl
         text_ = found->second;
 }
 
-SlurmDevices::~SlurmDevices() {
+SlurmDeviceFile::~SlurmDeviceFile() {
     *alive_ = false;
 }
 
-void SlurmDevices::configured(bool hasDevices) {
+void SlurmDeviceFile::configured(bool hasDevices) {
     hasDevices_ = hasDevices;
     retry_.reset();
     retryDelay_ = firstRetry;
@@ -53,14 +53,14 @@ void SlurmDevices::configured(bool hasDevices) {
         folder_.remove(fileName);
 }
 
-void SlurmDevices::observed(const std::vector<core::DeviceSample>& devices) {
+void SlurmDeviceFile::observed(const std::vector<core::DeviceSample>& devices) {
     if (!hasDevices_)
         return;
     devices_ = devices;
     join();
 }
 
-void SlurmDevices::ask() {
+void SlurmDeviceFile::ask() {
     slurm_.listDevices([this, alive = alive_, question = question_](const auto& answer) {
         if (!*alive || question != question_)
             return;
@@ -78,7 +78,7 @@ void SlurmDevices::ask() {
     });
 }
 
-void SlurmDevices::onFailure(const core::SlurmFailure& failure) {
+void SlurmDeviceFile::onFailure(const core::SlurmFailure& failure) {
     // Once per trouble, not once per try.
     if (trouble_ != failure.reason)
         log_.warning("Slurm does not say which GPUs it has here: {}", failure.reason);
@@ -87,7 +87,7 @@ void SlurmDevices::onFailure(const core::SlurmFailure& failure) {
     retryDelay_ = std::min(2 * retryDelay_, lastRetry);
 }
 
-void SlurmDevices::join() {
+void SlurmDeviceFile::join() {
     if (!listed_ || !devices_)
         return;
     const SlurmDeviceTable before = std::exchange(table_, joinSlurmDevices(*listed_, *devices_));
@@ -99,7 +99,7 @@ void SlurmDevices::join() {
     folder_.write(fileName, std::move(text));
 }
 
-void SlurmDevices::logUnknown(const SlurmDeviceTable& before) const {
+void SlurmDeviceFile::logUnknown(const SlurmDeviceTable& before) const {
     const auto isSame = [](const core::SlurmDevice& one, const core::SlurmDevice& other) {
         return one.number == other.number && one.node == other.node;
     };

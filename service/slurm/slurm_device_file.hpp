@@ -19,14 +19,14 @@
 
 namespace genv::service {
 
-class SlurmDevices {
+class SlurmDeviceFile {
   public:
     /// Below `runtime`, which outlives the service. `slurm` outlives this.
-    SlurmDevices(const std::filesystem::path& runtime, core::Slurm& slurm,
-                 core::Scheduler& scheduler, core::Log& log);
-    ~SlurmDevices();
-    SlurmDevices(const SlurmDevices&) = delete;
-    SlurmDevices& operator=(const SlurmDevices&) = delete;
+    SlurmDeviceFile(const std::filesystem::path& runtime, core::Slurm& slurm,
+                    core::Scheduler& scheduler, core::Log& log);
+    ~SlurmDeviceFile();
+    SlurmDeviceFile(const SlurmDeviceFile&) = delete;
+    SlurmDeviceFile& operator=(const SlurmDeviceFile&) = delete;
 
     /// The configuration was read: whether Slurm has devices here (Devices= is not "none"). Asks
     /// Slurm which; without any there is no file. What was known stays until Slurm answers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The derived file: it follows what Slurm and the driver say, and nothing else.
-#include "service/slurm/slurm_devices.hpp"
+#include "service/slurm/slurm_device_file.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/temporary_folder.hpp"
 
@@ -34,9 +34,9 @@ class FakeSlurm : public core::Slurm {
     std::vector<Devices> questions;
 };
 
-class SlurmDevicesTest : public testing::Test {
+class SlurmDeviceFileTest : public testing::Test {
   protected:
-    SlurmDevicesTest() { begin(); }
+    SlurmDeviceFileTest() { begin(); }
 
     void begin() { devices.emplace(folder.path(), slurm, scheduler, log); }
     [[nodiscard]] std::filesystem::path file() const { return folder.path() / "slurm" / "devices"; }
@@ -58,10 +58,10 @@ class SlurmDevicesTest : public testing::Test {
     FakeSlurm slurm;
     tests::FakeScheduler scheduler;
     tests::SilentLog log;
-    std::optional<SlurmDevices> devices;
+    std::optional<SlurmDeviceFile> devices;
 };
 
-TEST_F(SlurmDevicesTest, AreWrittenOnceBothHaveAnswered) {
+TEST_F(SlurmDeviceFileTest, AreWrittenOnceBothHaveAnswered) {
     devices->configured(true);
     devices->observed(gpus(4));
     EXPECT_EQ(text(), "none");
@@ -74,14 +74,14 @@ TEST_F(SlurmDevicesTest, AreWrittenOnceBothHaveAnswered) {
     EXPECT_EQ(log.lines, std::vector<std::string>{});
 }
 
-TEST_F(SlurmDevicesTest, AreNotAskedForWhereSlurmHasNone) {
+TEST_F(SlurmDeviceFileTest, AreNotAskedForWhereSlurmHasNone) {
     devices->configured(false);
     devices->observed(gpus(4));
     EXPECT_TRUE(slurm.questions.empty());
     EXPECT_EQ(text(), "none");
 }
 
-TEST_F(SlurmDevicesTest, GoWithTheConfiguration) {
+TEST_F(SlurmDeviceFileTest, GoWithTheConfiguration) {
     devices->configured(true);
     devices->observed(gpus(4));
     slurm.answer(twoAndThree);
@@ -90,7 +90,7 @@ TEST_F(SlurmDevicesTest, GoWithTheConfiguration) {
     EXPECT_TRUE(devices->rows().empty());
 }
 
-TEST_F(SlurmDevicesTest, FollowAnotherConfiguration) {
+TEST_F(SlurmDeviceFileTest, FollowAnotherConfiguration) {
     devices->configured(true);
     devices->observed(gpus(4));
     slurm.answer(twoAndThree);
@@ -100,7 +100,7 @@ TEST_F(SlurmDevicesTest, FollowAnotherConfiguration) {
     EXPECT_EQ(text(), "0 GPU-1\n");
 }
 
-TEST_F(SlurmDevicesTest, IgnoreTheAnswerToAnEarlierQuestion) {
+TEST_F(SlurmDeviceFileTest, IgnoreTheAnswerToAnEarlierQuestion) {
     devices->configured(true);
     devices->configured(true);
     devices->observed(gpus(4));
@@ -110,7 +110,7 @@ TEST_F(SlurmDevicesTest, IgnoreTheAnswerToAnEarlierQuestion) {
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
 }
 
-TEST_F(SlurmDevicesTest, FollowTheDriver) {
+TEST_F(SlurmDeviceFileTest, FollowTheDriver) {
     devices->configured(true);
     slurm.answer(twoAndThree);
     devices->observed(gpus(3));
@@ -124,7 +124,7 @@ TEST_F(SlurmDevicesTest, FollowTheDriver) {
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
 }
 
-TEST_F(SlurmDevicesTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
+TEST_F(SlurmDeviceFileTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
     devices->observed(gpus(4));
     devices->configured(true);
     devices->observed(gpus(4));
@@ -144,7 +144,7 @@ TEST_F(SlurmDevicesTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
                                                    "Slurm has said which GPUs it has here"}));
 }
 
-TEST_F(SlurmDevicesTest, StayWhenSlurmDoesNotAnswerAnyMore) {
+TEST_F(SlurmDeviceFileTest, StayWhenSlurmDoesNotAnswerAnyMore) {
     devices->configured(true);
     devices->observed(gpus(4));
     slurm.answer(twoAndThree);
@@ -154,7 +154,7 @@ TEST_F(SlurmDevicesTest, StayWhenSlurmDoesNotAnswerAnyMore) {
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
 }
 
-TEST_F(SlurmDevicesTest, StayOverARestart) {
+TEST_F(SlurmDeviceFileTest, StayOverARestart) {
     devices->configured(true);
     devices->observed(gpus(4));
     slurm.answer(twoAndThree);
@@ -167,7 +167,7 @@ TEST_F(SlurmDevicesTest, StayOverARestart) {
     EXPECT_EQ(text(), "none");
 }
 
-TEST_F(SlurmDevicesTest, AreNoneWhereGresConfNamesNone) {
+TEST_F(SlurmDeviceFileTest, AreNoneWhereGresConfNamesNone) {
     devices->configured(true);
     devices->observed(gpus(4));
     slurm.answer(std::vector<core::SlurmDevice>{});
@@ -176,7 +176,7 @@ TEST_F(SlurmDevicesTest, AreNoneWhereGresConfNamesNone) {
     EXPECT_NE(log.lines[0].find("gres.conf names none"), std::string::npos);
 }
 
-TEST_F(SlurmDevicesTest, MayGoBeforeSlurmAnswers) {
+TEST_F(SlurmDeviceFileTest, MayGoBeforeSlurmAnswers) {
     devices->configured(true);
     devices.reset();
     slurm.answer(twoAndThree);
