@@ -6,6 +6,7 @@ No driver is behind the nodes, so that an open that the kernel lets through ends
 
 import json
 import os
+import re
 
 import scenario
 import ways_in
@@ -33,6 +34,9 @@ RestartSec=10ms
 UNIT_FILE = "/etc/systemd/system/genvd.service.d/test-isolation.conf"
 SETTINGS_FILE = "/etc/genv/genvd.conf.d/test-isolation.conf"
 KILLS = 100
+# What bob reads at his prompt about a GPU of alice's.
+REFUSAL = re.compile(r"genv: (process \d+ \(\w+\)|one of your processes) was refused GPU 0, which you do not hold; "
+                     r'others hold it: "genv attach --index 0 --wait" waits for it')
 
 
 class Isolated(MachineTest):
@@ -136,7 +140,7 @@ class Isolated(MachineTest):
 
 class Isolation(Isolated):
     def test_every_way_in_for_a_holder_and_a_stranger(self):
-        jobs = ways_in.Jobs(NODES)
+        jobs = ways_in.Jobs(NODES, ways_in.UIDS)
         self.addCleanup(jobs.remove)
         for user, expected in (("alice", HOLDER), ("bob", STRANGER)):
             for way, command in ways_in.of_user(user, NODES).items():
@@ -149,11 +153,16 @@ class Isolation(Isolated):
                     self.assertEqual(jobs.ended(user, daemon).strip(), expected)
 
     def test_every_way_in_for_root_and_for_nobody(self):
+        jobs = ways_in.Jobs(NODES, ["root"])
+        self.addCleanup(jobs.remove)
         for way, command in ways_in.of_root(NODES).items():
             with self.subTest(way):
                 self.assert_opens(EVERYTHING, command)
         with self.subTest("sudo"):
             self.assert_opens(EVERYTHING, ways_in.sudo("root", NODES), f"{PASSWORD}\n")
+        for daemon in ("cron", "at"):
+            with self.subTest(f"root: {daemon}"):
+                self.assertEqual(jobs.ended("root", daemon).strip(), EVERYTHING)
         for way, command in ways_in.of_nobody(NODES).items():
             with self.subTest(way):
                 self.assert_opens(STRANGER, command)
@@ -172,6 +181,7 @@ class Isolation(Isolated):
 
     def test_who_is_refused_reads_why_and_the_history_has_it(self):
         bob = self.shell("bob")
+        self.ok(bob.run("genv activate --gpus 0"))
         since = float(self.now()[1:]) * 1_000_000
         before = self.refused_opens("bob").get("195:0", 0)
         for command, message in (("exec 3<>/dev/nvidia0", "/dev/nvidia0: Operation not permitted"),
@@ -180,9 +190,17 @@ class Isolation(Isolated):
                                   "PermissionError: [Errno 1] Operation not permitted: '/dev/nvidia0'")):
             self.refused(bob.run(f"({command})"), 1, message)
         self.assertEqual(self.refused_opens("bob")["195:0"], before + 3)
+        # What was refused before genvd first looked is no news, so bob tries until the prompt tells it.
+        await_that("the sentence at bob's prompt", lambda: REFUSAL.search(self.prompt_after_an_open(bob)))
         await_that("a record of it", lambda: [
             event for event in self.lines("history", "--kind", "open-refused")
             if (event["user"], event["devices"]) == ("bob", [0]) and event["time"] > since])
+
+    @staticmethod
+    def prompt_after_an_open(shell):
+        shell.run("(exec 3<>/dev/nvidia0)")
+        prompt = shell.run('eval "$PROMPT_COMMAND"')
+        return prompt.out + prompt.err
 
     def test_a_gpu_is_open_from_its_grant_to_its_return(self):
         bob = self.shell("bob")

@@ -87,13 +87,21 @@ def of_user(user, nodes):
 
 
 def of_root(nodes):
-    """The same for root, and for users of services."""
+    """The same for root, and for users of services.
+
+    Root has no counterpart of three ways: a setuid-root program changes nothing for it, /etc/subuid gives it no subordinate
+    uids (uids that root maps otherwise are of_nobody()), and its podman is never rootless."""
     tries = [OPEN, *nodes]
     devices = [f"--device={node}" for node in nodes]
     return {
         "root's service": unit(tries),
         "root over SSH": session("root", tries),
+        "root's PAM session": unit(tries, "User=root", "PAMName=login"),
+        "root's systemd --user": session("root", ["systemd-run", "--user", "--quiet", "--wait", "--pipe", "--collect", *tries]),
+        "su to root": unit(["su", "root", "-c", shlex.join(tries)]),
+        "root's user namespace": unit(["unshare", "--user", "--map-root-user", *tries]),
         "root's container": unit(container(ROOTFUL, "root", nodes, *devices)),
+        "root's container --privileged": unit(container(ROOTFUL, "root", nodes, "--privileged")),
         "DynamicUser=": unit(tries, "DynamicUser=yes"),
         "a system user": unit(tries, "User=daemon"),
     }
@@ -116,10 +124,11 @@ class Jobs:
     """Jobs of cron and at, which report to files. They are given out first and asked for later, since nobody sees when
     their daemons get to them."""
 
-    def __init__(self, nodes):
+    def __init__(self, nodes, users):
         self.reports = {}
+        self.users = users
         machine = scenario.machine
-        for user in UIDS:
+        for user in users:
             for daemon in ("cron", "at"):
                 report = f"/tmp/{daemon}-{user}"
                 line = f"{shlex.join([OPEN, *nodes])} >{report}.new 2>&1; mv {report}.new {report}"
@@ -140,6 +149,6 @@ class Jobs:
         return scenario.machine.must(["cat", report])
 
     def remove(self):
-        for user in UIDS:
+        for user in self.users:
             scenario.machine.run(["crontab", "-u", user, "-r"])
         scenario.machine.must(["rm", "-f", *self.reports.values()])
