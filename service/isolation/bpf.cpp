@@ -62,12 +62,12 @@ Descriptor openPin(const std::filesystem::path& path) {
 
 // What the verifier found wrong stands at the end.
 std::string endOf(const std::vector<char>& log) {
-    constexpr std::size_t most = 600;
+    constexpr std::size_t maxLength = 600;
     std::string_view text(log.data());
     while (!text.empty() && text.back() == '\n')
         text.remove_suffix(1);
-    if (text.size() > most)
-        text.remove_prefix(text.size() - most);
+    if (text.size() > maxLength)
+        text.remove_prefix(text.size() - maxLength);
     return core::printable(text);
 }
 
@@ -100,7 +100,7 @@ bpf_map_info UntypedMap::describe() const {
     attributes.info.info_len = sizeof info;
     attributes.info.info = address(&info);
     if (call(BPF_OBJ_GET_INFO_BY_FD, attributes) != 0)
-        throw BpfError("cannot tell what a map is like", errno);
+        throw BpfError("cannot read a map's layout", errno);
     return info;
 }
 

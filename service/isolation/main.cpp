@@ -40,7 +40,7 @@ struct Options {
 };
 
 // systemd gives lines their severity in the journal by a prefix, see sd-daemon(3).
-void say(core::Severity severity, const std::string& line) {
+void log(core::Severity severity, const std::string& line) {
     const std::string prefix = std::getenv("JOURNAL_STREAM") != nullptr
                                    ? fmt::format("<{}>", static_cast<int>(severity))
                                    : "genv-isolation: ";
@@ -63,9 +63,8 @@ std::filesystem::path rootControlGroup() {
     const auto found = service::isolation::findControlGroups(readText("/proc/self/mountinfo"));
     if (!found)
         core::fail(core::ErrorCode::IsolationFailed,
-                   "the root of the control groups of version 2 is not mounted, in whose place the "
-                   "program belongs; a container of which the host shows it only a part cannot "
-                   "isolate GPUs");
+                   "the root of the cgroup v2 hierarchy is not mounted; a container that sees only "
+                   "part of it cannot isolate GPUs");
     return *found;
 }
 
@@ -94,7 +93,7 @@ std::string hintFor(int error) {
     }
 }
 
-// What is so all the same after a failure, so that nobody takes it for "on".
+// The state of the gate after a failure, so that nobody takes it for "on".
 std::string stateNow(const std::string& pins) {
     service::KernelGates gates(pins);
     if (!gates.absence().empty())
@@ -102,28 +101,28 @@ std::string stateNow(const std::string& pins) {
     try {
         switch (gates.mode()) {
         case core::GateMode::Open:
-            return "GPUs are not isolated: the gate that stood before is open";
+            return "GPUs are not isolated: the previous gate is open";
         case core::GateMode::Watch:
-            return "the gate that stood before stays, and only watches";
+            return "the previous gate stays and only watches";
         case core::GateMode::Refuse:
             break;
         }
     } catch (const core::Error&) {
-        return "whether the gate that stood before stays is not known";
+        return "the mode of the previous gate cannot be read";
     }
-    return "the gate that stood before stays, and refuses who holds no GPU";
+    return "the previous gate stays and refuses users without a grant";
 }
 
 int fail(const Options& options, const std::string& why, int status = EXIT_FAILURE) {
-    say(core::Severity::Error, why);
-    say(core::Severity::Error, stateNow(options.pins));
+    log(core::Severity::Error, why);
+    log(core::Severity::Error, stateNow(options.pins));
     return status;
 }
 
 int takeDown(const Options& options, const std::string& reason) {
     const bool wasThere = Loader(options.pins, {}).takeDown();
     if (wasThere)
-        say(core::Severity::Notice,
+        log(core::Severity::Notice,
             reason + ": the gate was taken away; every user can open each GPU");
     return EXIT_SUCCESS;
 }
@@ -131,16 +130,14 @@ int takeDown(const Options& options, const std::string& reason) {
 void requireBpfFileSystem(const std::filesystem::path& folder) {
     if (!service::KernelGates::hasBpfFileSystem(folder))
         core::fail(core::ErrorCode::IsolationFailed,
-                   "no BPF file system is mounted on {}, which the gate is kept by; systemd mounts "
-                   "it on /sys/fs/bpf where the kernel has it",
-                   folder.string());
+                   "no BPF file system on {0}: mount one (mount -t bpf bpf {0})", folder.string());
 }
 
 int putUp(const Options& options, const core::IsolationSettings& settings) {
     requireBpfFileSystem(std::filesystem::path(options.pins).parent_path());
     service::isolation::Identities identities = service::isolation::IdentityFiles().read(settings);
     for (const std::string& complaint : identities.complaints)
-        say(core::Severity::Warning, complaint);
+        log(core::Severity::Warning, complaint);
     const Loader loader(options.pins, options.controlGroup.empty()
                                           ? rootControlGroup()
                                           : std::filesystem::path(options.controlGroup));
@@ -149,15 +146,16 @@ int putUp(const Options& options, const core::IsolationSettings& settings) {
                                      guardedMajors(), std::move(identities.blocks)});
     const std::string mode = core::toString(settings.mode);
     if (state.isSuspended)
-        say(core::Severity::Warning,
+        log(core::Severity::Warning,
             fmt::format("Isolation={}: the gate stands, but stays open until the next boot or "
                         "\"genvctl isolation on\", as an administrator asked for",
                         mode));
     else
-        say(core::Severity::Info,
+        log(core::Severity::Info,
             fmt::format("Isolation={}: the gate stands{}, and {}", mode,
                         state.wasReplaced ? " in the place of the one before" : "",
-                        watches ? "watches who opens GPUs" : "refuses GPUs to who holds none"));
+                        watches ? "watches who opens GPUs"
+                                : "refuses GPUs to users who do not hold them"));
     return EXIT_SUCCESS;
 }
 
@@ -178,7 +176,7 @@ int run(const Options& options) {
     } catch (const std::filesystem::filesystem_error& error) {
         return fail(options, error.what());
     } catch (const std::exception& error) {
-        return fail(options, fmt::format("it cannot go on: {}", error.what()));
+        return fail(options, fmt::format("internal error: {}", error.what()));
     }
 }
 

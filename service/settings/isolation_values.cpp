@@ -21,7 +21,7 @@ using core::fail;
 using core::IsolationMode;
 
 constexpr std::string_view systemUsers = "system";
-constexpr std::size_t longestUserName = 256;
+constexpr std::size_t maxUserName = 256;
 
 std::vector<std::string> wordsOf(const std::string& value) {
     std::istringstream stream(value);
@@ -33,7 +33,7 @@ std::vector<std::string> wordsOf(const std::string& value) {
 
 void requireUserName(const std::string& name) {
     const bool isName =
-        name.size() <= longestUserName && name.front() != '-' &&
+        name.size() <= maxUserName && name.front() != '-' &&
         std::ranges::all_of(name, [](unsigned char c) { return c > ' ' && c != 0x7f; }) &&
         name.find_first_of(",:/*?") == std::string::npos;
     const bool isNumber = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });

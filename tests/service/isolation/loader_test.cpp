@@ -268,7 +268,7 @@ constexpr const char* withoutCapabilities = "setpriv --bounding-set -bpf,-sys_ad
 TEST_F(LoaderProgram, DoesWhatTheConfigurationSays) {
     configure("[Isolation]\nIsolation=user\n");
     EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=user: the gate stands, and refuses GPUs to "
-                             "who holds none\n"));
+                             "users who do not hold them\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
     configure("[Isolation]\nIsolation=watch\n");
     EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=watch: the gate stands in the place of the "
@@ -290,8 +290,8 @@ TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {
     EXPECT_EQ(run(), Said(78, error + "genv-isolation: GPUs are not isolated: every user can open "
                                       "each of them\n"));
     loader().putUp(plan());
-    EXPECT_EQ(run(), Said(78, error + "genv-isolation: the gate that stood before stays, and "
-                                      "refuses who holds no GPU\n"));
+    EXPECT_EQ(run(), Said(78, error + "genv-isolation: the previous gate stays and refuses users "
+                                      "without a grant\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
 
@@ -306,7 +306,7 @@ TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
     loader().putUp(plan());
     const auto [again, saidThen] = run(withoutCapabilities);
     EXPECT_EQ(again, 1);
-    EXPECT_NE(saidThen.find("the gate that stood before stays, and refuses"), std::string::npos)
+    EXPECT_NE(saidThen.find("the previous gate stays and refuses"), std::string::npos)
         << saidThen;
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
@@ -315,10 +315,10 @@ TEST_F(LoaderProgram, SaysThatThereIsNoBpfFileSystem) {
     configure("[Isolation]\nIsolation=user\n");
     const std::string parent = (machine_->folder() / "nodes").string();
     EXPECT_EQ(run("", "", parent + "/genv"),
-              Said(1, "genv-isolation: no BPF file system is mounted on " + parent +
-                          ", which the gate is kept by; systemd mounts it on /sys/fs/bpf where the "
-                          "kernel has it\ngenv-isolation: GPUs are not isolated: every user can "
-                          "open each of them\n"));
+              Said(1, "genv-isolation: no BPF file system on " + parent +
+                          ": mount one (mount -t bpf bpf " + parent +
+                          ")\ngenv-isolation: GPUs are not isolated: every user can open each of "
+                          "them\n"));
 }
 
 TEST_F(LoaderProgram, SaysThatThereIsNoSuchControlGroup) {
