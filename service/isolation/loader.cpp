@@ -148,6 +148,11 @@ Loader::Loader(std::filesystem::path pins, std::filesystem::path controlGroup)
 GateState Loader::putUp(const GatePlan& plan) const {
     makeFolder();
     const Maps maps(pins_);
+    // Before anything is written to maps that a running program reads: what most often fails, fails
+    // here. The program judges nobody until it is attached, when all of its maps are complete.
+    const core::Descriptor program = loadGateProgram(maps.set());
+    maps.pinAside();
+
     maps.copyGrants();
     openSharedNodes(maps.set().grants);
     writeIdentities(maps.set().identities, plan.identities);
@@ -156,8 +161,6 @@ GateState Loader::putUp(const GatePlan& plan) const {
     maps.set().mode.put(GENV_MODE_ENTRY, toKernel(isSuspended ? core::GateMode::Open : plan.mode));
     maps.set().mode.put(GENV_SUSPENDED_ENTRY, isSuspended ? 1 : 0);
 
-    const core::Descriptor program = loadGateProgram(maps.set());
-    maps.pinAside();
     const bool wasReplaced = attach(program.get());
     maps.putInPlace();
     // The service granted in the former map until now.

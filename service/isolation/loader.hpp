@@ -34,7 +34,9 @@ class Loader {
     /// processes are judged, and those of all groups below.
     Loader(std::filesystem::path pins, std::filesystem::path controlGroup);
 
-    /// What stood before it stays if this throws: BpfError, or std::filesystem::filesystem_error.
+    /// Throws BpfError or std::filesystem::filesystem_error. If the kernel does not load the
+    /// program, nothing has changed; if it loads the program and does not attach it, the previous
+    /// program stays and goes by the new plan.
     GateState putUp(const GatePlan& plan) const;
 
     /// Whether there was anything to take away. Throws std::filesystem::filesystem_error.

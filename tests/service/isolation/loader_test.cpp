@@ -264,6 +264,8 @@ class LoaderProgram : public LoaderTest {
 };
 
 constexpr const char* withoutCapabilities = "setpriv --bounding-set -bpf,-sys_admin";
+constexpr const char* withoutProgramType = GENV_TEST_WITHOUT_BPF " program-type";
+constexpr const char* withoutSystemCall = GENV_TEST_WITHOUT_BPF " system-call";
 
 TEST_F(LoaderProgram, DoesWhatTheConfigurationSays) {
     configure("[Isolation]\nIsolation=user\n");
@@ -306,9 +308,50 @@ TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
     loader().putUp(plan());
     const auto [again, saidThen] = run(withoutCapabilities);
     EXPECT_EQ(again, 1);
-    EXPECT_NE(saidThen.find("the previous gate stays and refuses"), std::string::npos)
-        << saidThen;
+    EXPECT_NE(saidThen.find("the previous gate stays and refuses"), std::string::npos) << saidThen;
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+}
+
+TEST_F(LoaderProgram, FailsOnAKernelWithoutTheProgramType) {
+    configure("[Isolation]\nIsolation=user\n");
+    EXPECT_EQ(run(withoutProgramType),
+              Said(1, "genv-isolation: cannot load the program: Invalid argument; the kernel may "
+                      "have been built without CONFIG_CGROUP_BPF, or be older than 5.10\n"
+                      "genv-isolation: GPUs are not isolated: every user can open each of them\n"));
+    EXPECT_NE(gates_->absence(), "");
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+}
+
+TEST_F(LoaderProgram, FailsOnAKernelWithoutBpf) {
+    configure("[Isolation]\nIsolation=user\n");
+    EXPECT_EQ(
+        run(withoutSystemCall),
+        Said(1, "genv-isolation: cannot open " + (machine_->pins() / "majors").string() +
+                    ": Function not implemented; the kernel was built without "
+                    "CONFIG_BPF_SYSCALL\n"
+                    "genv-isolation: GPUs are not isolated: every user can open each of them\n"));
+    EXPECT_NE(gates_->absence(), "");
+}
+
+TEST_F(LoaderProgram, ChangesNothingIfTheProgramDoesNotLoad) {
+    GatePlan former = plan(GateMode::Watch);
+    former.majors = {gpuMajor, 196};
+    loader().putUp(former);
+    configure("[Isolation]\nIsolation=user\nIsolationExempt=root\n");
+    const auto [status, said] = run(withoutProgramType);
+    EXPECT_EQ(status, 1);
+    EXPECT_NE(said.find("genv-isolation: the previous gate stays and only watches\n"),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(gates_->mode(), GateMode::Watch);
+    EXPECT_TRUE(gates_->guard(196));
+    std::vector<IdentityBlock> blocks =
+        readIdentities(GateMapSet::open(machine_->pins()).identities);
+    std::ranges::sort(blocks);
+    std::ranges::sort(former.identities);
+    EXPECT_EQ(blocks, former.identities);
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(gates_->refusals().size(), 1U);
 }
 
 TEST_F(LoaderProgram, SaysThatThereIsNoBpfFileSystem) {
