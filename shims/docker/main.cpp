@@ -23,6 +23,8 @@ using genv::shims::printable;
 using genv::shims::Refusal;
 
 constexpr int refused = 125;
+constexpr const char* withoutService =
+    "Nothing was started. Containers without GPUs need no service.";
 
 std::string baseName(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
@@ -45,24 +47,29 @@ genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environm
         throw noGpu(environment, error.what(),
                     "Run it as that user, or with GENV_BYPASS=1 as if genv were not there.");
     } catch (const genv::ServiceUnavailable& error) {
-        throw noGpu(environment, printable(error.what()),
-                    "Nothing was started. Containers without GPUs need no service.");
+        throw noGpu(environment, printable(error.what()), withoutService);
     } catch (const genv::Error& error) {
         throw noGpu(environment, printable(error.what()), another);
     }
 }
 
-// Whom an administrator wants containers with GPUs to run as. Where that cannot be asked, the
-// devices cannot either, and that refuses the command.
-std::optional<std::string> containerUser() {
+// The user that containers with GPUs run as, where an administrator configured that. An error must
+// not be taken for "no", as the container would run as root then. A service of an earlier version,
+// which does not have the setting, is none.
+std::optional<std::string> containerUser(const genv::client::NamedEnvironment& environment) {
     try {
         genv::Client client;
         const genv::IsolationState isolation = client.isolation();
         if (isolation.mode == "none" || !isolation.dockerUser)
             return std::nullopt;
         return fmt::format("{}:{}", getuid(), getgid());
-    } catch (const genv::Error&) {
-        return std::nullopt;
+    } catch (const genv::ServiceUnavailable& error) {
+        throw noGpu(environment, printable(error.what()), withoutService);
+    } catch (const genv::Error& error) {
+        throw noGpu(environment,
+                    fmt::format("cannot read the setting DockerUser from genvd: {}",
+                                printable(error.what())),
+                    "Nothing was started. Try again, or choose the user with --user.");
     }
 }
 
@@ -102,7 +109,7 @@ int main(int argc, char** argv) {
             arguments,
             {name == "docker" ? genv::shims::Engine::Docker : genv::shims::Engine::Podman,
              environment->id, [&] { return attachedDevices(*environment); }, namesEnvironment,
-             containerUser});
+             [&] { return containerUser(*environment); }});
     } catch (const Refusal& refusal) {
         fmt::print(stderr, "genv: {}\n{}\n", refusal.what(), refusal.hint());
         return refused;

@@ -94,11 +94,12 @@ class Gate:
         self.group = tempfile.mkdtemp(prefix="genv-isolated-", dir=mounted)
         _join(self.group)
 
-    def put_up(self, mode):
-        """What a boot does with Isolation=MODE in genvd.conf."""
+    def put_up(self, mode, *settings):
+        """What a boot does with Isolation=MODE and further settings of that section in genvd.conf."""
         os.makedirs(os.path.dirname(self.configuration), exist_ok=True)
         with open(self.configuration, "w", encoding="ascii") as file:
-            file.write(f"[Isolation]\nIsolation={mode}\n[Enforcement]\nInterval=1s\nEnvDevices=yes\n")
+            file.write("\n".join(["[Isolation]", f"Isolation={mode}", *settings,
+                                  "[Enforcement]", "Interval=1s", "EnvDevices=yes", ""]))
         self.load()
 
     def load(self, *arguments):
@@ -129,6 +130,7 @@ class Isolated:
     """To be named before BusTest among the bases: each test has a service with isolation in force."""
 
     isolation = "user"  # Isolation= in genvd.conf
+    isolation_settings = ()  # further lines of that section
 
     @classmethod
     def setUpClass(cls):
@@ -142,7 +144,7 @@ class Isolated:
     def setUp(self):
         self.variables = {**self.variables, **self.gate.variables}
         self.addCleanup(self.gate.take_down)
-        self.gate.put_up(self.isolation)
+        self.gate.put_up(self.isolation, *self.isolation_settings)
         super().setUp()
         await_isolation(self.isolation)
 
