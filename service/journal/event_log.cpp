@@ -293,16 +293,20 @@ void EventLog::tellHealth(const core::Device& device) {
 }
 
 void EventLog::on(const core::AccessRefused& event) {
-    Record record(
-        kindOf("open-refused"), Severity::Notice,
-        fmt::format("{} to open {}, which it does not hold, {} to uid {}, last to {}",
-                    event.count == 1 ? "1 attempt" : fmt::format("{} attempts", event.count),
-                    describe(event.device), event.isRefused ? "was refused" : "would be refused",
-                    event.user, core::nameProcesses({{event.pid, event.command}})));
+    const bool knowsProcess = event.pid != 0; // not before Linux 6.1
+    Record record(kindOf("open-refused"), Severity::Notice,
+                  fmt::format("the kernel {} {} attempt{} of uid {} to open {}{}",
+                              event.isRefused ? "refused" : "would have refused", event.count,
+                              event.count == 1 ? "" : "s", event.user, describe(event.device),
+                              knowsProcess
+                                  ? ", last by " + core::nameProcesses({{event.pid, event.command}})
+                                  : ""));
     journal::addDevice(record, event.device);
     record.add(field::count, event.count);
-    record.add(field::pid, std::uint64_t{event.pid});
-    record.add(field::command, event.command);
+    if (knowsProcess) {
+        record.add(field::pid, std::uint64_t{event.pid});
+        record.add(field::command, event.command);
+    }
     records_.push(std::move(record), event.user, std::nullopt);
 }
 

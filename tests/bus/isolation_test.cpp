@@ -202,7 +202,7 @@ TEST_F(IsolatedGpus, TellTheUserWhoWasRefused) {
     EXPECT_EQ(kind, "open-refused");
     EXPECT_EQ(uid, bob);
     EXPECT_EQ(asBob->property(devicePath(1), deviceInterface, "RefusedOpens"), "1");
-    service.waitForLog("1 attempt to open GPU 1, which it does not hold, was refused to uid 1002");
+    service.waitForLog("the kernel refused 1 attempt of uid 1002 to open GPU 1");
 }
 
 // An upgrade runs the loader again, and a person may take the gate away by hand.
