@@ -33,11 +33,23 @@ class Isolation : public BusTest {
         ASSERT_TRUE(answer.ok()) << answer.text;
     }
     std::string inForce() { return asAlice->property(managerPath, managerInterface, "Isolation"); }
-    // A value of DescribeIsolation as sd_bus_message_dump(3) writes it.
+    // A text of DescribeIsolation.
     std::string described(const std::string& key) {
         const Answer answer = asAlice->manager("DescribeIsolation");
         EXPECT_TRUE(answer.ok()) << answer.text;
-        sd_bus_message* message = answer.message.get();
+        return textAt(answer.message.get(), key);
+    }
+    // A text of the property Policy.
+    std::string policy(const std::string& key) {
+        const Answer answer = asAlice->call(managerPath, "org.freedesktop.DBus.Properties", "Get",
+                                            "ss", managerInterface, "Policy");
+        EXPECT_TRUE(answer.ok()) << answer.text;
+        sd_bus_message_enter_container(answer.message.get(), 'v', "a{sv}");
+        return textAt(answer.message.get(), key);
+    }
+
+  private:
+    static std::string textAt(sd_bus_message* message, const std::string& key) {
         sd_bus_message_enter_container(message, 'a', "{sv}");
         while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
             const char* name = nullptr;
@@ -65,6 +77,15 @@ TEST_F(Isolation, IsNotConfiguredAtFirst) {
     EXPECT_NE(answer.text.find("set Isolation=watch or Isolation=user in genvd.conf"),
               std::string::npos)
         << answer.text;
+}
+
+TEST_F(Isolation, IsPartOfThePolicyAsConfigured) {
+    EXPECT_EQ(policy("Isolation"), "none");
+    for (const std::string mode : {"user", "watch", "none"}) {
+        configure("Isolation=" + mode + "\n");
+        EXPECT_EQ(policy("Isolation"), mode);
+        EXPECT_EQ(inForce(), "none") << "there is no program";
+    }
 }
 
 TEST_F(Isolation, IsNeverSaidToBeInForceWithoutTheProgram) {
@@ -161,6 +182,38 @@ TEST_F(IsolatedGpus, AreOpenedByAnAdministratorUntilIsolationIsResumed) {
     EXPECT_TRUE(asRoot->manager("SuspendIsolation", "b", 0).ok());
     EXPECT_EQ(inForce(), "user");
     EXPECT_EQ(open(0, bob), Opening::Refused);
+}
+
+TEST_F(IsolatedGpus, HaveTheirModeToldWhenItChanges) {
+    std::vector<std::string> told;
+    const Slot slot = asBob->listen(
+        "type='signal',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
+        "path='/dev/genv/Manager'",
+        [&](sd_bus_message* message) {
+            sd_bus_message_skip(message, "s");
+            sd_bus_message_enter_container(message, 'a', "{sv}");
+            while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+                const char* name = nullptr;
+                const char* value = nullptr;
+                sd_bus_message_read(message, "s", &name);
+                if (std::string(name) == "Isolation" &&
+                    sd_bus_message_read(message, "v", "s", &value) > 0)
+                    told.emplace_back(value);
+                else
+                    sd_bus_message_skip(message, "v");
+                sd_bus_message_exit_container(message);
+            }
+        });
+    asBob->ping();
+    configure("Isolation=watch\n");
+    asBob->processUntil([&] { return told.size() == 1; }, "Isolation=watch to be told");
+    EXPECT_EQ(policy("Isolation"), "watch");
+    EXPECT_TRUE(asRoot->manager("SuspendIsolation", "b", 1).ok());
+    asBob->processUntil([&] { return told.size() == 2; }, "the suspension to be told");
+    EXPECT_EQ(policy("Isolation"), "watch") << "as configured";
+    EXPECT_TRUE(asRoot->manager("SuspendIsolation", "b", 0).ok());
+    asBob->processUntil([&] { return told.size() == 3; }, "the end of the suspension to be told");
+    EXPECT_EQ(told, (std::vector<std::string>{"watch", "none", "watch"}));
 }
 
 TEST_F(IsolatedGpus, AreWatchedOnlyWhereThatIsConfigured) {
