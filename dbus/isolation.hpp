@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What dev.genv.Manager tells of isolation, and the two calls about it that pass the gate.
+// Isolation on dev.genv.Manager: its description, and the two calls about it that pass the gate.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -14,7 +14,7 @@
 
 namespace genv::dbus {
 
-/// What DescribeIsolation answers.
+/// The reply to DescribeIsolation.
 VariantMap describe(const core::IsolationReport& report);
 
 /// Uid, device, node, count, last, pid, command.
@@ -22,7 +22,8 @@ using RefusedOpenRows =
     std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::uint64_t,
                               std::uint64_t, std::uint32_t, std::string>>;
 
-/// Answers ListRefusedOpens with the caller's own, or after a question with everybody's.
+/// Replies to ListRefusedOpens with the caller's refused opens or, once the caller is authorised,
+/// with those of all users.
 void listRefusedOpens(const Isolating& isolating, const Calls& calls,
                       const Reply<RefusedOpenRows>& reply, VariantMap filter);
 /// Suspends isolation, or lifts that, once the caller is authorised.

@@ -283,9 +283,8 @@ void Collector::isolation() const {
     const IsolationState& isolation = state_.isolation;
     const bool isInForce = isolation.wanted != "none" && isolation.mode == isolation.wanted &&
                            isolation.trouble.empty();
-    Metric(
-        all_, "genv_isolation_active",
-        "1 where the kernel does what Isolation= in genvd.conf asks for, which is the mode, else 0")
+    Metric(all_, "genv_isolation_active",
+           "1 if the mode that Isolation= in genvd.conf configures is in force, else 0")
         .add({{"mode", core::printable(isolation.wanted)}}, isInForce ? 1 : 0);
     Metric refused(all_, "genv_gpu_refused_total",
                    "Opens of the device that the kernel refused, or with Isolation=watch counted, "

@@ -167,8 +167,8 @@ class Rewriter {
         }
     }
 
-    // Root in a container of docker's daemon is root on the machine, whom the kernel refuses
-    // nothing.
+    // Root in a container of docker's daemon is root on the machine, to whom the kernel refuses no
+    // GPU.
     void appendUser() {
         const bool asksForGpus =
             command_.makesContainer && where_.engine == Engine::Docker && where_.user &&

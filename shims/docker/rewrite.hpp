@@ -29,13 +29,13 @@ struct Surroundings {
     std::function<View()> devices;
     /// Whether a file of variables (--env-file) has GENV_ENVIRONMENT_ID.
     std::function<bool(const std::string& file)> namesEnvironment;
-    /// Whom a container with GPUs is to run as (UID:GID) where the person names nobody; unset: as
-    /// the image says. Called only where docker is asked for GPUs.
+    /// The user (UID:GID) of a container with GPUs if the command line has no --user; unset: the
+    /// image's. Called only where docker is asked for GPUs. May throw.
     std::function<std::optional<std::string>()> user{};
 };
 
 /// The arguments, without the program's name, as they are to be passed on. Throws Refusal, and
-/// whatever `devices` throws.
+/// whatever `devices` and `user` throw.
 Words rewrite(const Words& arguments, const Surroundings& surroundings);
 
 } // namespace genv::shims

@@ -12,7 +12,7 @@
 namespace genv::shims::nvidia_smi {
 
 /// What it prints, at most 4 MiB; empty where it fails. Its messages are thrown away. With a filter
-/// it sees what that shows.
+/// it sees the GPUs that the filter shows.
 std::string outputOf(const std::string& program, const std::vector<std::string>& arguments,
                      const std::string& filter = {});
 

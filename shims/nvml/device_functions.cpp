@@ -49,7 +49,7 @@ Return handleByIndex(unsigned index, Device* result) {
 }
 
 // A handle that was found by something that only one device has, or by its place on a GPU. Under
-// isolation the driver knows that there is another's device, and has no permission to open it.
+// isolation the driver answers NoPermission for a device that this user does not hold.
 template <Symbol symbol, typename... Keys>
 Return visibleHandle(Device* result, Keys... keys) {
     return guarded([&] {

@@ -72,8 +72,8 @@ void addIsolationStatus(CLI::App& isolation, Context& context) {
     CLI::App* command =
         isolation.add_subcommand("status", "Show whether the kernel guards the GPUs");
     command->footer(
-        "Exit status 0 where the kernel does what Isolation= in genvd.conf asks for, also\n"
-        "where that is nothing; 1 where it does not, or only in part.");
+        "Exit status 0 if the mode that Isolation= in genvd.conf configures is in force, also for\n"
+        "Isolation=none; 1 if it is not, or only for some GPUs.");
     command->callback([&context] { context.command = [&context] { showIsolation(context); }; });
 }
 

@@ -39,13 +39,13 @@ std::optional<client::NamedEnvironment> namedEnvironment();
 /// GENV_ENVIRONMENT_CREATED.
 Variable stampVariable(const Environment& environment);
 
-/// What CUDA_VISIBLE_DEVICES is to be: the attached indices, or the UUIDs while isolation is in
+/// The value of CUDA_VISIBLE_DEVICES: the attached indices, or the UUIDs while isolation is in
 /// force and on a machine with MIG instances, where CUDA has other indices; "-1" when nothing is
 /// attached, which hides every device.
 std::string visibleDevices(const std::vector<Device>& machine,
                            const std::vector<std::uint32_t>& attached, bool isIsolated);
 
-/// The same, with what the service says of the machine where that matters.
+/// The same; asks the service for its devices and for the mode of isolation, if any is attached.
 std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached);
 
 /// GENV_ENVIRONMENT_NAME, GENV_GPU_MEMORY and GENV_GPUS.

@@ -24,7 +24,7 @@ class Isolation:
     wanted: str
     #: Whether an administrator suspended it, until the machine starts again.
     suspended: bool
-    #: Why the kernel does less than genvd.conf asks for; None where it does all of it.
+    #: The problem that keeps isolation from working as configured; None without one.
     trouble: Optional[str]
     #: The indices of the GPUs that the kernel guards, of the others, and of those that are open to everybody.
     guarded: List[int]
@@ -43,7 +43,7 @@ class RefusedOpen:
     node: str
     #: Since the machine started.
     count: int
-    #: When it last was, in local time, and by which process. The process chose its name.
+    #: The time of the last attempt, in local time, and its process, which chose its name.
     last: datetime
     pid: int
     command: str
@@ -78,7 +78,7 @@ def isolation() -> Isolation:
 
 
 def refused_opens(everybody: bool = False) -> List[RefusedOpen]:
-    """What the kernel refused to this user, the last first. That of everybody needs an administrator's consent."""
+    """The opens that the kernel refused to this user, the last first. Those of all users need an administrator's consent."""
     options = {"all": service.variant("b", True, "everybody")} if everybody else {}
     with Connection() as connection:
         (rows,) = service.change(connection, contract.MANAGER_PATH, contract.LIST_REFUSED_OPENS, options)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the kernel does when a user opens a GPU that they do not hold. As in types.hpp: a struct
-// gets no new member.
+// Isolation: the kernel counts or refuses opens of a GPU by users who do not hold it. As in
+// types.hpp: a struct gets no new member.
 #pragma once
 
 #include "genv/types.hpp"
@@ -19,7 +19,7 @@ struct IsolationState {
     std::string mode;                     ///< in force
     std::string wanted;                   ///< as configured
     bool suspended = false;               ///< by an administrator, until the machine starts again
-    std::string trouble;                  ///< why the kernel does less than wanted; or empty
+    std::string trouble;                  ///< the problem that keeps it from working; or empty
     std::vector<std::uint32_t> guarded;   ///< devices whose nodes the kernel guards
     std::vector<std::uint32_t> unguarded; ///< the others
     std::vector<std::uint32_t> open;      ///< devices that are configured to be open to everybody
