@@ -50,7 +50,7 @@ Isolation::Isolation(const Ledger& ledger, Gates& gates, const EventHub& events,
       absence_("the GPUs were not looked at yet") {}
 
 void Isolation::open(Uid user, const DeviceUuid& device) {
-    if (!needsGrant(user))
+    if (!needsGrant(user) || isOpen(device))
         return;
     if (const std::string absence = gates_.absence(); !absence.empty()) {
         isDue_ = true;
@@ -198,6 +198,8 @@ std::set<Grant> Isolation::wantedGrants() const {
         if (!needsGrant(environment.uid))
             continue;
         for (const Attachment& attachment : environment.attachments) {
+            if (isOpen(attachment.device.uuid))
+                continue;
             for (const DeviceNode& node : nodesOf(attachment.device.uuid))
                 wanted.insert({node, environment.uid});
         }

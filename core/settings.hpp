@@ -46,6 +46,7 @@ struct SlurmDevices {
     std::vector<DeviceUuid> uuids; ///< where not all are
 
     [[nodiscard]] bool contains(const DeviceUuid& uuid) const;
+    [[nodiscard]] bool empty() const { return !all && uuids.empty(); }
 
     friend bool operator==(const SlurmDevices&, const SlurmDevices&) = default;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/machine.hpp"
 
-#include "service/no_slurm.hpp"
-
 #include <string>
 #include <utility>
 
@@ -14,7 +12,7 @@ Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpu
               ProcAccess{std::move(procProgram),
                          std::make_shared<HungProcesses>(
                              [&log](const std::string& line) { log.warning("{}", line); })},
-              ofSlurm ? std::move(ofSlurm) : std::make_unique<NoSlurm>()) {}
+              std::move(ofSlurm)) {}
 
 Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
                  const ProcAccess& procAccess, std::unique_ptr<core::Slurm> ofSlurm)

@@ -22,9 +22,8 @@ namespace genv::service {
 /// Each part but the clock asks on a thread of its own and answers on the loop. Until then it keeps
 /// the function that takes the answer, and everything that this function holds.
 struct Machine {
-    /// `slurm` may be null: then the machine is no node of a cluster's.
     Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
-            ProcProgram procProgram, std::unique_ptr<core::Slurm> slurm = nullptr);
+            ProcProgram procProgram, std::unique_ptr<core::Slurm> slurm);
 
     /// Tells the exits of pinned processes from now on. Retries to read processes that could not be
     /// read at the start.

@@ -6,6 +6,7 @@
 #include "service/former_service.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
+#include "service/slurm/slurm_socket.hpp"
 
 #include <cstdlib>
 #include <utility>
@@ -31,16 +32,17 @@ Service::Service(GlibLoop& loop, core::Log& log, std::filesystem::path configura
 // The object counts as made once the constructor above has returned, so the destructor shuts down
 // whatever was made if a later step fails.
 Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
-                 core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram,
-                 std::unique_ptr<core::Slurm> slurm)
+                 core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
     : Service(loop, log, directories.configuration, std::move(settings)) {
     calls_ = std::make_unique<BusCalls>();
-    machine_ = std::make_unique<Machine>(loop_, log, std::move(gpus), std::move(procProgram),
-                                         std::move(slurm));
+    machine_ = std::make_unique<Machine>(
+        loop_, log, std::move(gpus), std::move(procProgram),
+        std::make_unique<SlurmSocket>(SlurmSocketSettings{directories.slurmSocket}, loop_));
     sharing_ =
         std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_, gates_);
     policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
-    slurm_ = std::make_unique<SlurmNode>(directories.slurmSocket, directories.runtime, loop_, log_);
+    slurmDevices_ =
+        std::make_unique<SlurmDeviceFile>(directories.runtime, *machine_->slurm, loop_, log_);
     reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
     awaitFormerService(*calls_->connection, log_, patienceForFormer);
     recover();
@@ -59,7 +61,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
             onObservation(observation, failure);
         });
     sharing_->lingering.start();
-    slurm_->configured(settings_);
+    slurmDevices_->configured(!settings_.slurm.devices.empty());
     impatience_ = loop_.after(patienceAtStart, [this] { becomeReady(); });
     lookAtGpus();
     warnOfGap();
@@ -81,8 +83,8 @@ void Service::shutDown() {
     retries_.reset();
     identities_.reset();
     objects_.reset();
-    // Drop the requests to Slurm that are under way.
-    slurm_.reset();
+    // Stop asking Slurm which devices it has. The machine drops what Slurm has yet to answer.
+    slurmDevices_.reset();
     // Write the records that wait, while the ledger still has the environments that they name.
     reporting_.reset();
     // Stop the workers. They drop whatever waits for their answers, and this gives back the
@@ -140,7 +142,7 @@ void Service::lookAtGpus() {
     const auto look = [this] {
         sharing_->store.restoreFolder();
         reporting_->shellFiles.retryWrites();
-        slurm_->devices.retryWrites();
+        slurmDevices_->retryWrites();
         identities_->check(settings_.isolation);
         sharing_->jobs.check();
         machine_->observer.observe(settings_.interval / 2,
@@ -157,7 +159,7 @@ void Service::onObservation(const core::Observation* observation, const std::str
     std::string trouble;
     if (observation != nullptr) {
         sharing_->observed(*observation);
-        slurm_->devices.observed(observation->devices);
+        slurmDevices_->observed(observation->devices);
         if (!observation->noDriver.empty())
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {
@@ -217,7 +219,7 @@ void Service::reload(core::Uid actor) {
     sharing_->ledger.reserve(settings_.slurm.devices);
     sharing_->queue.settingsChanged();
     sharing_->isolation.checkAll();
-    slurm_->configured(settings_);
+    slurmDevices_->configured(!settings_.slurm.devices.empty());
     identities_->forget();
     identities_->check(settings_.isolation);
     objects_->publisher().policyChanged();

@@ -15,7 +15,7 @@
 #include "service/policing.hpp"
 #include "service/reporting.hpp"
 #include "service/sharing.hpp"
-#include "service/slurm/slurm_node.hpp"
+#include "service/slurm/slurm_device_file.hpp"
 #include "service/system_manager.hpp"
 #include "service/write_retries.hpp"
 
@@ -34,11 +34,9 @@ struct Directories {
 
 class Service {
   public:
-    /// Connects to the system bus and recovers the state. `slurm` is null where there is no way to
-    /// Slurm. Throws when either fails.
+    /// Connects to the system bus and recovers the state. Throws when either fails.
     Service(GlibLoop& loop, Logger& log, const Directories& directories, core::Settings settings,
-            std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {},
-            std::unique_ptr<core::Slurm> slurm = nullptr);
+            std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {});
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
@@ -46,7 +44,6 @@ class Service {
     /// Reads the configuration again for somebody. Throws core::Error(InvalidArgs), and the old one
     /// stays in force.
     void reload(core::Uid actor);
-    void warnOfGap();
     /// Ends the loop in good order.
     void stop();
 
@@ -61,6 +58,7 @@ class Service {
     void onObservation(const core::Observation* observation, const std::string& failure);
     void becomeReady();
     core::Settings readAgain();
+    void warnOfGap();
     void shutDown();
 
     GlibLoop& loop_;
@@ -76,7 +74,7 @@ class Service {
     std::unique_ptr<Machine> machine_;
     std::unique_ptr<Sharing> sharing_;
     std::unique_ptr<Policing> policing_;
-    std::unique_ptr<SlurmNode> slurm_;
+    std::unique_ptr<SlurmDeviceFile> slurmDevices_;
     std::unique_ptr<Reporting> reporting_;
     std::unique_ptr<BusObjects> objects_;
     std::unique_ptr<WriteRetries> retries_;

@@ -6,7 +6,6 @@
 #include "core/error.hpp"
 #include "service/posix/wait.hpp"
 #include "service/settings/settings_file.hpp"
-#include "service/slurm/slurm_settings.hpp"
 #include "service/slurm/slurm_tools.hpp"
 
 #include <CLI/CLI.hpp>
@@ -76,7 +75,7 @@ std::filesystem::path configurationFolder() {
 
 SlurmAnswer answerTo(const SlurmRequest& request, const SlurmProgramBounds& bounds) {
     try {
-        const SlurmFolders folders{slurmBinDir(readSettings(configurationFolder()))};
+        const SlurmFolders folders{readSettings(configurationFolder()).slurm.binDir};
         return carryOutSlurmRequest(request, folders, environmentOfPrograms(), bounds);
     } catch (const core::Error& error) {
         const std::string text =

@@ -467,9 +467,11 @@ TEST_F(IsolationTest, NeverGuardsADeviceOfSlurms) {
     ledger.reserve({false, {"GPU-1"}});
     haveNodes(2);
     EXPECT_EQ(gates.texts(), GrantTexts{"195:1 all"});
+    gates.fails = true; // which must not fail a job
     EXPECT_EQ(isolation.report().open, std::vector<core::DeviceIndex>{1});
     ledger.startJob({12, alice, "alice", {"GPU-1"}});
     ledger.deactivate("slurm-12", root);
+    gates.fails = false;
     EXPECT_TRUE(gates.texts().contains("195:1 all")) << "after a job as well";
     ledger.reserve({});
     isolation.checkAll();
