@@ -312,13 +312,14 @@ TEST_F(JournalEvents, TellOfDevicesThatMovedBeforeTheStart) {
 
 TEST_F(JournalEvents, TellOfRefusedOpensByWhomAndHowOften) {
     users.add(alice, "alice");
+    users.add(bob, "bob");
     const core::DeviceFacts device = ledger.device(1).facts;
     eventLog.onEvent(core::AccessRefused{alice, device, 3, 4711, "python3", true});
     eventLog.onEvent(core::AccessRefused{bob, device, 1, 9, "", false});
     EXPECT_EQ(sink.lines(),
               (LineList{"the kernel refused 3 attempts of alice (1001) to open GPU 1, last by "
                         "process 4711 (python3)",
-                        "the kernel would have refused 1 attempt of uid 1002 to open GPU 1, last "
+                        "the kernel would have refused 1 attempt of bob (1002) to open GPU 1, last "
                         "by process 9"}));
     EXPECT_EQ(valueOf(sink.records[0], field::count), "3");
     EXPECT_EQ(valueOf(sink.records[0], field::pid), "4711");
@@ -326,8 +327,9 @@ TEST_F(JournalEvents, TellOfRefusedOpensByWhomAndHowOften) {
 }
 
 TEST_F(JournalEvents, TellOfRefusedOpensWithoutAProcessWhereTheKernelDoesNotTellIt) {
+    users.add(bob, "bob");
     eventLog.onEvent(core::AccessRefused{bob, ledger.device(0).facts, 2, 0, "", true});
-    EXPECT_EQ(sink.lines(), LineList{"the kernel refused 2 attempts of uid 1002 to open GPU 0"});
+    EXPECT_EQ(sink.lines(), LineList{"the kernel refused 2 attempts of bob (1002) to open GPU 0"});
     EXPECT_EQ(valueOf(sink.records[0], field::pid), "(none)");
     EXPECT_EQ(valueOf(sink.records[0], field::command), "(none)");
 }
