@@ -19,7 +19,7 @@ void dropAttachment(Environment& environment, const DeviceUuid& uuid) {
                   [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
 }
 
-// What the job is on its way to having.
+// Drops the devices that are the job's no more.
 void keepOnly(Environment& environment, const std::vector<DeviceUuid>& devices) {
     std::erase_if(environment.attachments, [&](const Attachment& attachment) {
         return std::ranges::find(devices, attachment.device.uuid) == devices.end();
