@@ -46,14 +46,14 @@ GENV_FUZZ_TARGET(report) {
         core::matchReport(read, world.seen, world.ledger, isProtected);
     for (const core::EnforcementAction& action : matched.unmatched)
         expectShowable(action.message, "what was not matched can be shown");
-    const auto& [endings, detachments, ended] = matched.consequences;
+    const auto& [endings, detachments, ended, idleJobs] = matched.consequences;
     for (const core::Ending& ending : endings)
         expect(ending.process.identity.pid == 500 || ending.process.identity.pid == 501,
                "only a process that is there, and not root's, is ended");
     for (const core::Detachment& detachment : detachments)
         expect(detachment.environment == "10" && detachment.device == "GPU-0",
                "only what is attached is detached");
-    expect(ended.empty(), "a report ends no environment");
+    expect(ended.empty() && idleJobs.empty(), "a report ends no environment and no job");
     expect(endings.size() <= 2 && detachments.size() <= 1, "what is named twice is done once");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What isolation does, and what the kernel refused to whom, for people and as JSON.
+// The state of isolation and the refused opens, for people and as JSON.
 #pragma once
 
 #include "client/genvctl/terminal/json.hpp"
