@@ -57,9 +57,9 @@ void appendRequest(sd_bus_message* call, const SlurmJob& job,
     const std::string id = job.environment();
     const std::string number = std::to_string(job.id);
     requireAppended(sd_bus_message_open_container(call, 'a', "{sv}"));
-    requireAppended(sd_bus_message_append(call, "{sv}{sv}{sv}{sv}{sv}", "id", "s", id.c_str(),
-                                          "job", "s", number.c_str(), "uid", "u", job.uid, "evict",
-                                          "b", 1, "attach", "b", 1));
+    requireAppended(sd_bus_message_append(call, "{sv}{sv}{sv}{sv}", "id", "s", id.c_str(), "job",
+                                          "s", number.c_str(), "uid", "u", job.uid, "evict", "b",
+                                          1));
     appendUuids(call, uuids);
     if (job.end)
         requireAppended(sd_bus_message_append(
