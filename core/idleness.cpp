@@ -8,6 +8,19 @@
 
 namespace genv::core {
 
+namespace {
+
+// Whoever runs in a job's control group, such as a container of it, keeps the job from being idle.
+const Environment* userOf(const EnvironmentLookup& lookup, const ComputeProcess& process) {
+    const Environment* environment = environmentOf(lookup, process);
+    if (environment != nullptr || !process.slurm)
+        return environment;
+    const Environment* job = lookup.byId(environmentIdOf(process.slurm->job));
+    return job != nullptr && job->job ? job : nullptr;
+}
+
+} // namespace
+
 std::set<Idleness::Key> Idleness::usedIn(const Ledger& ledger, const Observation& observation) {
     std::set<DeviceUuid> working;
     for (const DeviceSample& device : observation.devices) {
@@ -17,7 +30,7 @@ std::set<Idleness::Key> Idleness::usedIn(const Ledger& ledger, const Observation
     std::set<Key> used;
     const EnvironmentLookup lookup = lookupIn(ledger);
     for (const ComputeProcess& process : observation.processes) {
-        const Environment* environment = environmentOf(lookup, process);
+        const Environment* environment = userOf(lookup, process);
         for (const ComputeUse& use : process.uses) {
             if (environment != nullptr && working.contains(use.device))
                 used.emplace(environment->id, use.device);

@@ -14,13 +14,18 @@ namespace {
 // Longer than a sample takes.
 constexpr std::chrono::minutes endedFor{10};
 
-// Whose job a process shows it to be: the path says so, or the process runs as nobody but them.
-// Root's processes in a job show nothing.
+// Whose job a process shows it to be: the path says so, or the process runs as nobody but them. A
+// process in a container has uids of the container's, and shows whose that is. Root's processes in
+// a job show nothing.
 std::optional<Uid> ownerOf(const ComputeProcess& process) {
     const ProcessUids& uids = process.facts.uids;
+    const Uid user = process.user();
+    const bool isTheirs = uids.areAll(user) || (process.userNamespaceOwner && !uids.hasRoot());
     if (process.slurm->owner)
-        return uids.areOnly(*process.slurm->owner) ? process.slurm->owner : std::nullopt;
-    return uids.real != 0 && uids.areAll(uids.real) ? std::optional(uids.real) : std::nullopt;
+        return uids.areOnly(*process.slurm->owner) || (isTheirs && user == *process.slurm->owner)
+                   ? process.slurm->owner
+                   : std::nullopt;
+    return user != 0 && isTheirs ? std::optional(user) : std::nullopt;
 }
 
 } // namespace

@@ -113,11 +113,13 @@ void Ledger::giveToJob(Environment& environment, const DeviceUuid& uuid) {
 void Ledger::startJob(const NewJob& wanted) {
     const EnvironmentId id = environmentIdOf(wanted.id);
     const Environment* existing = find(id);
-    if (existing != nullptr && !existing->job)
+    if (existing != nullptr && !existing->job && !wanted.evict)
         fail(ErrorCode::AlreadyExists,
-             "environment {} exists already and is no job's; end it first", id);
+             "environment {} exists and does not belong to a job; evict ends it", id);
     std::vector<Environment> nexts = evictedFor(wanted);
-    if (existing != nullptr && existing->uid != wanted.uid) { // Slurm counts jobs anew
+    std::erase_if(nexts, [&](const Environment& next) { return next.id == id; });
+    // Slurm counts jobs anew, or an earlier version of genv let a user take the id.
+    if (existing != nullptr && (!existing->job || existing->uid != wanted.uid)) {
         nexts.push_back(*existing);
         nexts.back().end();
         existing = nullptr;

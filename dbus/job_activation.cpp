@@ -31,7 +31,7 @@ struct WantedJob {
 core::SlurmJobId takeJob(Options& options) {
     const auto text = options.take<std::string>(jobOption);
     if (!text)
-        core::fail(core::ErrorCode::InvalidArgs, "evict and ends are about a job; give job");
+        core::fail(core::ErrorCode::InvalidArgs, "options \"evict\" and \"ends\" need \"job\"");
     const auto job = core::parseSlurmJobId(*text);
     if (!job)
         core::fail(core::ErrorCode::InvalidArgs,
@@ -43,10 +43,9 @@ core::SlurmJobId takeJob(Options& options) {
 std::optional<core::WallTime> takeEnd(Options& options) {
     const auto ends = options.take<std::uint64_t>(endsOption);
     if (ends && (*ends == 0 || *ends > latestEnd))
-        core::fail(
-            core::ErrorCode::InvalidArgs,
-            "option \"ends\" is {}; it must be in microseconds since the epoch, from 1 to {}",
-            *ends, latestEnd);
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "invalid ends {}: expected 1-{} (microseconds since the epoch)", *ends,
+                   latestEnd);
     return ends ? std::optional(core::fromMicroseconds(*ends)) : std::nullopt;
 }
 
@@ -62,7 +61,8 @@ WantedJob readWantedJob(VariantMap values) {
     wanted.job.ends = takeEnd(options);
     options.finish();
     if (!uid)
-        core::fail(core::ErrorCode::InvalidArgs, "give uid: whose job {} is", wanted.job.id);
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "missing option \"uid\": expected the owner of job {}", wanted.job.id);
     wanted.job.uid = *uid;
     if (id && *id != core::environmentIdOf(wanted.job.id))
         core::fail(core::ErrorCode::InvalidArgs,

@@ -14,7 +14,7 @@ namespace genv::dbus {
 
 namespace {
 
-constexpr std::size_t longestReason = 512;
+constexpr std::size_t maxReason = 512;
 
 // One call on its way.
 class JobExtension : public Operation<JobExtension, Reply<>> {
@@ -42,6 +42,9 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
     // MaxLifetime holds for everybody but root: nothing but it bounds who may extend jobs.
     void ask(const core::UserInfo& owner) {
         const core::Environment& job = environment();
+        if (job.job->isInferred) // by what its processes showed, of which the user is a guess
+            core::fail(core::ErrorCode::NotSupported,
+                       "no prolog told genv of Slurm job {}, so genv cannot extend it", job_);
         const auto violation =
             core::admitLifetime(context_.settings.current().limits.of(owner),
                                 context_.runtime.clock.bootNow() - job.began, lifetime_);
@@ -60,7 +63,7 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
         place_.reset();
         if (failure)
             core::fail(core::ErrorCode::SlurmFailed, "Slurm job {} was not extended: {}", job_,
-                       core::escaped(failure->reason, longestReason));
+                       core::escaped(failure->reason, maxReason));
         context_.sharing.ledger.setJobEnd(environment().id, end_);
         reply_.send();
     }

@@ -159,8 +159,9 @@ void Service::onObservation(const core::Observation* observation, const std::str
     std::string trouble;
     if (observation != nullptr) {
         sharing_->observed(*observation);
-        slurmDevices_->observed(observation->devices);
-        if (!observation->noDriver.empty())
+        if (observation->noDriver.empty())
+            slurmDevices_->observed(observation->devices);
+        else
             trouble = fmt::format("no GPUs: {}", core::escaped(observation->noDriver, 256));
     } else {
         sharing_->driverFailed();

@@ -391,7 +391,7 @@ void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
                  job](const std::optional<SlurmFailure>& failure) mutable {
         if (failure) {
             action.kind = EnforcementAction::Kind::Failed;
-            action.message = fmt::format("[ERROR] Slurm job {} is left as it is: {}", job,
+            action.message = fmt::format("[ERROR] Slurm did nothing about job {}: {}", job,
                                          escaped(failure->reason, longestReason));
             parts_.log.error("{}", action.message);
         }

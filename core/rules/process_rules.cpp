@@ -43,10 +43,12 @@ Bytes sum(const std::vector<RunningProcess*>& processes,
     return total;
 }
 
-// Whether a process is in the control group of a job that genv has yet to hear of.
-bool isOfUnknownJob(const WorkingState& state, const RunningProcess& process) {
-    return process.process->slurm &&
-           std::ranges::any_of(process.process->uses,
+// Whether a process is in a job's control group and uses nothing but devices of Slurm's: genv has
+// yet to hear of the job, or the process runs as somebody else than its owner.
+bool isSlurmsToJudge(const WorkingState& state, const RunningProcess& process) {
+    const std::vector<ComputeUse>& uses = process.process->uses;
+    return process.process->slurm && !uses.empty() &&
+           std::ranges::all_of(uses,
                                [&](const ComputeUse& use) { return state.isSlurms(use.device); });
 }
 
@@ -59,7 +61,7 @@ std::string subjectOf(const ProcessIdentity& process) {
 void findNonEnvProcesses(WorkingState& state, const RuleSet& /*rules*/) {
     for (RunningProcess& process : state.processes) {
         if (process.ends || process.environment != nullptr ||
-            process.process->facts.uids.hasRoot() || isOfUnknownJob(state, process))
+            process.process->facts.uids.hasRoot() || isSlurmsToJudge(state, process))
             continue;
         Consequences& consequences =
             state.find(Rule::NonEnvProcesses, process.user, std::nullopt,
@@ -76,9 +78,10 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
             continue;
         std::vector<DeviceUuid> foreign;
         for (const ComputeUse& use : process.process->uses) {
-            // Which of its devices a job may use is Slurm's to say.
+            // Which of its devices a job may use is Slurm's to say. A process elsewhere only claims
+            // to be of the job.
             if (process.environment->attachmentTo(use.device) == nullptr &&
-                !(isOfJob(process) && state.isSlurms(use.device)))
+                !(isOfJob(process) && process.process->slurm && state.isSlurms(use.device)))
                 foreign.push_back(use.device);
         }
         if (foreign.empty())

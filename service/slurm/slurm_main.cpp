@@ -60,7 +60,8 @@ void writeAnswer(std::string_view text) {
 // An administrator's slurm.conf may lie elsewhere: that is all that Slurm's programs get to know of
 // this process's environment.
 std::vector<std::string> environmentOfPrograms() {
-    std::vector<std::string> environment{"LC_ALL=C"};
+    // Times are printed as seconds since the epoch, which depend on no time zone.
+    std::vector<std::string> environment{"LC_ALL=C", "SLURM_TIME_FORMAT=%s"};
     if (const char* configuration = std::getenv("SLURM_CONF"))
         environment.push_back(fmt::format("SLURM_CONF={}", configuration));
     return environment;

@@ -9,7 +9,9 @@
 #include <sys/sysmacros.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 #include <system_error>
 
@@ -51,6 +53,15 @@ SlurmAnswer judgeChange(const char* program, const SlurmProgramResult& result) {
     if (line.empty())
         return failureOf(fmt::format("{} exited with status {}", program, result.status));
     return failureOf(fmt::format("{} said: {}", program, line));
+}
+
+// The value of a field in a line "JobId=12 ... EndTime=1795574158 ...".
+std::optional<std::string_view> fieldIn(std::string_view line, std::string_view key) {
+    const std::size_t found = line.find(key);
+    if (found == std::string_view::npos)
+        return std::nullopt;
+    line.remove_prefix(found + key.size());
+    return line.substr(0, line.find_first_of(" \n"));
 }
 
 SlurmAnswer judgeListing(const SlurmProgramResult& result, const NodeLookup& lookUp) {
@@ -119,6 +130,28 @@ std::variant<core::DeviceNode, core::SlurmFailure> lookUpNode(const std::string&
     return core::DeviceNode{gnu_dev_major(found.st_rdev), gnu_dev_minor(found.st_rdev)};
 }
 
+SlurmCommand slurmEndQuestion(core::SlurmJobId job, const SlurmFolders& folders) {
+    return {folders.scontrol(), {"show", "job", "-o", fmt::format("{}", job)}};
+}
+
+std::optional<core::SlurmFailure> objectionTo(const SlurmSetEnd& request,
+                                              const SlurmProgramResult& result) {
+    if (result.status != 0)
+        return std::get<core::SlurmFailure>(judgeChange("scontrol", result));
+    const auto text = fieldIn(result.output, " EndTime=");
+    if (text == "Unknown")
+        return core::SlurmFailure{"it has no end that Slurm knows of"};
+    std::int64_t seconds = 0;
+    const char* last = text ? text->data() + text->size() : nullptr;
+    if (!text || text->empty() || std::from_chars(text->data(), last, seconds).ptr != last)
+        return core::SlurmFailure{"scontrol gave an answer without the time at which it ends"};
+    const core::WallTime end{std::chrono::seconds{seconds}};
+    if (end < request.end)
+        return std::nullopt;
+    return core::SlurmFailure{
+        fmt::format("it ends later already ({})", core::formatLocalTime(end))};
+}
+
 SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,
                              const NodeLookup& lookUp) {
     if (std::holds_alternative<SlurmListDevices>(request))
@@ -131,10 +164,14 @@ SlurmAnswer carryOutSlurmRequest(const SlurmRequest& request, const SlurmFolders
                                  const std::vector<std::string>& environment,
                                  const SlurmProgramBounds& bounds) {
     try {
-        const SlurmCommand command = slurmCommand(request, folders);
-        return judgeSlurmResult(
-            request, runSlurmProgram(command.program, command.arguments, environment, bounds),
-            lookUpNode);
+        const auto run = [&](const SlurmCommand& command) {
+            return runSlurmProgram(command.program, command.arguments, environment, bounds);
+        };
+        if (const auto* end = std::get_if<SlurmSetEnd>(&request)) {
+            if (const auto objection = objectionTo(*end, run(slurmEndQuestion(end->job, folders))))
+                return failureOf(objection->reason);
+        }
+        return judgeSlurmResult(request, run(slurmCommand(request, folders)), lookUpNode);
     } catch (const SlurmProgramError& error) {
         return failureOf(error.what());
     }

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,14 @@ SlurmCommand slurmCommand(const SlurmRequest& request, const SlurmFolders& folde
 using NodeLookup =
     std::function<std::variant<core::DeviceNode, core::SlurmFailure>(const std::string& file)>;
 std::variant<core::DeviceNode, core::SlurmFailure> lookUpNode(const std::string& file);
+
+/// The question that comes before setting a job's end, since an extension must never end a job
+/// sooner: when it ends now.
+SlurmCommand slurmEndQuestion(core::SlurmJobId job, const SlurmFolders& folders);
+/// Why the answer to that question speaks against the request; nothing where the job would end
+/// later by it.
+std::optional<core::SlurmFailure> objectionTo(const SlurmSetEnd& request,
+                                              const SlurmProgramResult& result);
 
 /// What the result of a command means.
 SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,

@@ -71,12 +71,29 @@ TEST_F(JobRules, LeaveToSlurmWhichOfItsDevicesAJobUses) {
     EXPECT_EQ(pidsOf(finding()), Pids{501}) << "a device that is not Slurm's to give";
 }
 
+TEST_F(JobRules, FindAProcessThatOnlyClaimsToBeOfAJob) {
+    rules.switches.envDevices = true;
+    ledger.startJob({12, alice, "alice", {"GPU-1"}});
+    states[500] = processes.add(500, alice);
+    core::ComputeProcess& process = run(500, alice, {{1, gigabytes(1)}, {2, gigabytes(1)}});
+    process.environmentHint = core::EnvironmentHint{"slurm-12", std::nullopt};
+    EXPECT_EQ(pidsOf(finding()), Pids{500}) << "GPU 2 is Slurm's, and not this job's";
+    process.slurm = core::SlurmCgroup{12, std::nullopt};
+    EXPECT_EQ(messagesOf(findings()), Texts{});
+}
+
 TEST_F(JobRules, SpareAProcessOfAJobThatGenvHasYetToHearOf) {
     rules.switches.nonEnvProcesses = true;
     runInJob(500, 13, {{1, gigabytes(1)}});
     EXPECT_EQ(messagesOf(findings()), Texts{});
     runInJob(501, 13, {{0, gigabytes(1)}});
     EXPECT_EQ(pidsOf(finding()), Pids{501}) << "on a device that is not Slurm's";
+}
+
+TEST_F(JobRules, SpareNoProcessForOneOfItsDevices) {
+    rules.switches.nonEnvProcesses = true;
+    runInJob(500, 13, {{0, gigabytes(1)}, {1, gigabytes(1)}});
+    EXPECT_EQ(pidsOf(finding()), Pids{500});
 }
 
 TEST_F(JobRules, NeverTakeADeviceFromAnIdleJob) {
@@ -95,6 +112,17 @@ TEST_F(JobRules, NeverTakeADeviceFromAnIdleJob) {
 TEST_F(JobRules, FindNoJobIdleThatUsesOneOfItsDevices) {
     table.general.idleTimeout = 1h;
     runInJob(500, 12, {{1, gigabytes(1)}});
+    look(true);
+    clock.pass(2h);
+    look(true);
+    EXPECT_EQ(messagesOf(findings()), Texts{});
+}
+
+// Its uids are the container's, so it is no member of the job.
+TEST_F(JobRules, FindNoJobIdleWhoseContainerUsesOneOfItsDevices) {
+    table.general.idleTimeout = 1h;
+    states[500] = processes.add(500, 100500);
+    run(500, 100500, {{1, gigabytes(1)}}).slurm = core::SlurmCgroup{12, std::nullopt};
     look(true);
     clock.pass(2h);
     look(true);
@@ -142,7 +170,7 @@ TEST_F(JobRules, AskSlurmToRequeueAnIdleJobAndSayWhyItDidNot) {
     EXPECT_TRUE(answers.empty()) << "it is answered when Slurm has";
     slurm.answer(core::SlurmFailure{"Requested operation is disabled\x1b"});
     EXPECT_EQ(kinds(), (std::vector{Kind::Finding, Kind::Failed}));
-    EXPECT_EQ(messages()[1], "[ERROR] Slurm job 12 is left as it is: Requested operation is "
+    EXPECT_EQ(messages()[1], "[ERROR] Slurm did nothing about job 12: Requested operation is "
                              "disabled\\x1b");
 }
 

@@ -111,6 +111,17 @@ TEST_F(SlurmJobLedger, IsRefusedDevicesThatThereAreNotAndIdsOfOthers) {
     EXPECT_EQ(codeOf([&] { start(13, alice, {1}); }), ErrorCode::AlreadyExists);
 }
 
+// A version before jobs let users take such ids.
+TEST_F(SlurmJobLedger, EndsTheEnvironmentThatHasItsIdWhereThatIsAskedFor) {
+    activate("slurm-13", bob);
+    attachIndices("slurm-13", {1, 3});
+    start(13, alice, {1}, true);
+    EXPECT_EQ(ledger.get("slurm-13").uid, alice);
+    EXPECT_EQ(devicesOf("slurm-13"), Indices{1});
+    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().size(), 1U);
+    EXPECT_TRUE(ledger.holdersOf("GPU-3").empty());
+}
+
 TEST_F(SlurmJobLedger, IsSlurmsAloneToChange) {
     start(12, alice, {1});
     start(13, alice, {});

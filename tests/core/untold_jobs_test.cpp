@@ -74,6 +74,10 @@ TEST_F(SlurmJobs, BelongToWhoeverThePathOrTheUidsOfTheProcessName) {
     EXPECT_EQ(ledger.find("slurm-13"), nullptr) << "bob's process is not of alice's job";
     EXPECT_EQ(ledger.find("slurm-14"), nullptr) << "root's alone names nobody";
     EXPECT_EQ(ledger.find("slurm-15"), nullptr) << "on no device of Slurm's";
+    core::ComputeProcess contained = inJob(17, 100500, {"GPU-1"});
+    contained.userNamespaceOwner = alice;
+    see({contained});
+    EXPECT_EQ(ledger.get("slurm-17").uid, alice) << "a process in a container of alice's";
     core::ComputeProcess mixed = inJob(16, bob, {"GPU-1"});
     mixed.facts.uids.effective = alice;
     see({mixed});

@@ -84,6 +84,33 @@ TEST_F(JobExtensions, NeverEndAJobSooner) {
     EXPECT_EQ(end(), ends);
 }
 
+// Its end is Slurm's helper's to look at.
+TEST_F(JobExtensions, AskSlurmAlsoWhereNoPrologToldTheEnd) {
+    core::NewJob job{13, alice, "alice", {}};
+    ledger.startJob(job);
+    core::ConfigurationChange change;
+    change.lifetime.emplace(60s);
+    const auto reply = call(0);
+    reply.guarded([&] { dbus::extendJob(context, reply, ledger.get("slurm-13"), change); });
+    EXPECT_EQ(slurm.asked.size(), 1U);
+    slurm.answer(core::SlurmFailure{"it ends later already"});
+    EXPECT_EQ(refusal(), ErrorCode::SlurmFailed);
+    EXPECT_EQ(ledger.get("slurm-13").jobEnd(), std::nullopt);
+}
+
+TEST_F(JobExtensions, AreRefusedForAJobWhoseOwnerIsAGuess) {
+    core::NewJob job{13, alice, "alice", {}};
+    job.isInferred = true;
+    ledger.startJob(job);
+    core::ConfigurationChange change;
+    change.lifetime.emplace(60s);
+    const auto reply = call(alice);
+    reply.guarded([&] { dbus::extendJob(context, reply, ledger.get("slurm-13"), change); });
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(refusal(), ErrorCode::NotSupported);
+    EXPECT_TRUE(slurm.asked.empty());
+}
+
 TEST_F(JobExtensions, SayWhyThatSlurmDidNotDoThem) {
     extend(0, 5400s);
     slurm.answer(core::SlurmFailure{"Job/step already completing or completed\x1b"});

@@ -34,6 +34,28 @@ TEST(SlurmTools, RunFixedWordsWithTheNumbersOfTheRequest) {
               (ToolWords{"requeue", "Incomplete", "12"}));
 }
 
+// Recorded from scontrol 22.05 with SLURM_TIME_FORMAT=%s, and cut.
+TEST(SlurmTools, SetNoEndThatIsNotLater) {
+    const auto objection = [](const std::string& end) {
+        const auto found = objectionTo(
+            SlurmSetEnd{12, newEnd},
+            {0, "JobId=12 JobName=wrap UserId=alice(1001) JobState=RUNNING StartTime=1795570000" +
+                    end + " Deadline=N/A\n"});
+        return found ? found->reason : "none";
+    };
+    EXPECT_EQ(objection(" EndTime=1795574157"), "none");
+    EXPECT_TRUE(objection(" EndTime=1795574158").starts_with("it ends later already ("));
+    EXPECT_EQ(objection(" EndTime=Unknown"), "it has no end that Slurm knows of");
+    for (const std::string end : {"", " EndTime=", " EndTime=2026-11-25T03:15:12", " EndTime=-"})
+        EXPECT_EQ(objection(end), "scontrol gave an answer without the time at which it ends")
+            << end;
+    EXPECT_EQ(objectionTo(SlurmSetEnd{999, newEnd},
+                          {1, "slurm_load_jobs error: Invalid job id specified\n"})
+                  ->reason,
+              "scontrol said: slurm_load_jobs error: Invalid job id specified");
+    EXPECT_EQ(slurmEndQuestion(12, usual).arguments, (ToolWords{"show", "job", "-o", "12"}));
+}
+
 TEST(SlurmTools, FindSlurmdBesideTheOtherPrograms) {
     const tests::TemporaryFolder folder;
     const SlurmFolders own{folder.path() / "bin"};
