@@ -13,12 +13,14 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string_view>
 
 namespace genv::ctl {
 
 namespace {
 
 constexpr const char* lifetimeLimit = "MaxLifetime";
+constexpr std::string_view jobPrefix = "slurm-"; // of the ids of Slurm's jobs, and of no others
 
 struct ExtendArguments {
     std::optional<std::string> lifetime;
@@ -32,7 +34,15 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
     if (typed)
         change.setLifetime(readLifetime("TIME", *typed));
     const Environment environment = client.environment(id);
-    if (!environment.expires)
+    // Slurm knows when a job ends, also where its prolog did not say so.
+    const bool isJob = id.starts_with(jobPrefix);
+    if (!environment.expires && isJob && !typed)
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("genv does not know when environment {} ends", id),
+                      fmt::format("Say how long the job is to last from now: genvctl extend --id "
+                                  "{} 2h",
+                                  id));
+    if (!environment.expires && !isJob)
         throw Failure(ExitStatus::Failed,
                       fmt::format("Environment {} has no lease; it was not changed", id),
                       "It ends only with its processes, so there is nothing to extend.");
