@@ -116,8 +116,11 @@ TEST_F(SlurmCheck, LooksAtAllScriptsOfAPattern) {
     expect(Ok, "2 devices of this machine are Slurm's");
 }
 
-TEST_F(SlurmCheck, NamesAPrologThatComesTooLate) {
-    change("PrologFlags=Alloc,Contain\n", "");
+TEST_F(SlurmCheck, NamesJobsWithoutAControlGroup) {
+    change("PrologFlags=Alloc,Contain\n", "PrologFlags=Alloc\n");
+    expect(Problem, "PrologFlags= in slurm.conf lacks Contain");
+    EXPECT_EQ(look().advice, "Set PrologFlags=Alloc,Contain.");
+    change("PrologFlags=Alloc\n", "");
     expect(Problem, "PrologFlags= in slurm.conf lacks Contain");
 }
 

@@ -32,7 +32,7 @@ struct SlurmFacts {
     bool isConfigured = false; ///< there is a slurm.conf
     bool hasGpus = false;      ///< slurm.conf or gres.conf gives a node GPUs
     std::vector<HookFacts> hooks;
-    bool runsPrologAtOnce = false; ///< PrologFlags= has Alloc or Contain
+    bool containsJobs = false; ///< PrologFlags= has Contain, which implies Alloc
     bool constrainsDevices = false;
     bool adoptsSsh = false; ///< pam_slurm_adopt
     /// What the service's file says; unset: there is none.

@@ -196,8 +196,7 @@ SlurmFacts gatherSlurmFacts(const Places& places) {
         slurm->has("GresTypes", "gpu") && (slurm->hasGpus() || (gres && gres->hasGpus()));
     for (const HookKey& hook : hookKeys)
         facts.hooks.push_back(hookFacts(places, *slurm, hook));
-    facts.runsPrologAtOnce =
-        slurm->has("PrologFlags", "Alloc") || slurm->has("PrologFlags", "Contain");
+    facts.containsJobs = slurm->has("PrologFlags", "Contain");
     facts.constrainsDevices =
         slurm->has("TaskPlugin", "task/cgroup") && cgroup && cgroup->has("ConstrainDevices", "yes");
     facts.adoptsSsh = adoptsSsh(places);
@@ -228,7 +227,7 @@ Finding judgeSlurm(const SlurmFacts& facts) {
             "Set Devices= in [Slurm] of genvd.conf, then, as root: systemctl reload genvd");
     for (const HookFacts& hook : facts.hooks)
         judgeHook(hook, troubles);
-    if (!facts.runsPrologAtOnce)
+    if (!facts.containsJobs)
         troubles.add(Problem, "PrologFlags= in slurm.conf lacks Contain",
                      "Set PrologFlags=Alloc,Contain.");
     if (!facts.constrainsDevices)
