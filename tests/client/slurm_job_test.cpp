@@ -34,7 +34,7 @@ TEST(SlurmJobVariables, AreReadAsSlurmSetsThem) {
     EXPECT_EQ(job->uid, 1001U);
     EXPECT_EQ(job->gpus, (Numbers{0, 3}));
     EXPECT_FALSE(job->end);
-    EXPECT_EQ(job->environment(), "slurm-12");
+    EXPECT_EQ(slurmEnvironment(job->id), "slurm-12");
 }
 
 TEST(SlurmJobVariables, HaveAnEndSinceSlurm2302) {
@@ -53,6 +53,17 @@ TEST(SlurmJobVariables, HaveAnEndSinceSlurm2302) {
 TEST(SlurmJobVariables, DescribeNoJobWithoutGpus) {
     EXPECT_FALSE(readSlurmJob(variablesOf({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_UID", "1"}})));
     EXPECT_FALSE(readSlurmJob(variablesOf({{"SLURM_JOB_GPUS", ""}})));
+}
+
+TEST(SlurmJobVariables, HaveANumberThatNeedsNothingElse) {
+    EXPECT_EQ(readSlurmJobId(variablesOf({{"SLURM_JOB_ID", "12"}})), 12U);
+    EXPECT_EQ(
+        readSlurmJobId(variablesOf(
+            {{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_UID", "nobody"}, {"SLURM_JOB_GPUS", "0,x"}})),
+        12U);
+    for (const char* id : {"", "0", "x", "-1", "12 ", "4294967296", "12_1"})
+        EXPECT_THROW(readSlurmJobId(variablesOf({{"SLURM_JOB_ID", id}})), SlurmJobError) << id;
+    EXPECT_THROW(readSlurmJobId(variablesOf({})), SlurmJobError);
 }
 
 TEST(SlurmJobVariables, AreNotGuessed) {

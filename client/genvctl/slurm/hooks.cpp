@@ -54,7 +54,7 @@ void appendUuids(sd_bus_message* call, const std::vector<std::string>& uuids) {
 
 void appendRequest(sd_bus_message* call, const SlurmJob& job,
                    const std::vector<std::string>& uuids) {
-    const std::string id = job.environment();
+    const std::string id = slurmEnvironment(job.id);
     const std::string number = std::to_string(job.id);
     requireAppended(sd_bus_message_open_container(call, 'a', "{sv}"));
     requireAppended(sd_bus_message_append(call, "{sv}{sv}{sv}{sv}", "id", "s", id.c_str(), "job",
@@ -84,8 +84,8 @@ std::string environmentPath(const std::string& id) {
     return path;
 }
 
-void deactivate(const SlurmJob& job) {
-    const std::string path = environmentPath(job.environment());
+void deactivate(std::uint32_t job) {
+    const std::string path = environmentPath(slurmEnvironment(job));
     const SystemBus bus(busTimeout);
     try {
         static_cast<void>(bus.call({dbus::contract::busName, path.c_str(), environmentInterface},
@@ -107,6 +107,16 @@ void endInTime(int /*signal*/) {
     ::_exit(EXIT_SUCCESS);
 }
 
+// A parent that blocks the signal hands that down.
+void boundTime() {
+    ::signal(SIGALRM, endInTime);
+    sigset_t alarm{};
+    ::sigemptyset(&alarm);
+    ::sigaddset(&alarm, SIGALRM);
+    ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
+    ::alarm(hookTimeout);
+}
+
 } // namespace
 
 std::filesystem::path slurmDeviceFile() {
@@ -126,14 +136,12 @@ void runSlurmProlog(const SlurmVariables& variables) {
 }
 
 void runSlurmEpilog(const SlurmVariables& variables) {
-    const auto job = readSlurmJob(variables);
-    if (!job)
-        return;
+    const std::uint32_t job = readSlurmJobId(variables);
     try {
-        deactivate(*job);
+        deactivate(job);
     } catch (const std::exception& error) {
-        throw SlurmJobError(fmt::format("the environment of Slurm job {} was not ended: {}",
-                                        job->id, error.what()));
+        throw SlurmJobError(
+            fmt::format("the environment of Slurm job {} was not ended: {}", job, error.what()));
     }
 }
 
@@ -146,7 +154,7 @@ void runSlurmTaskProlog(const SlurmVariables& variables) {
     const auto job = parseNumber(number != nullptr ? number : "");
     if (!job || (!isSet("SLURM_JOB_GPUS") && !isSet("SLURM_STEP_GPUS")))
         return;
-    const std::string id = SlurmJob{*job, 0, {}, {}}.environment();
+    const std::string id = slurmEnvironment(*job);
     std::string lines = fmt::format("export GENV_ENVIRONMENT_ID={}\n", id);
     // The second word of the file's first line; without it the id alone is believed of its owner.
     if (const auto first = firstStatusLine(id)) {
@@ -160,8 +168,7 @@ void runSlurmTaskProlog(const SlurmVariables& variables) {
 }
 
 void runSlurmHook(const char* name, void (*hook)(const SlurmVariables&)) noexcept {
-    ::signal(SIGALRM, endInTime);
-    ::alarm(hookTimeout);
+    boundTime();
     try {
         hook([](const char* variable) -> const char* { return std::getenv(variable); });
     } catch (const std::exception& error) {

@@ -15,7 +15,8 @@ std::filesystem::path slurmDeviceFile();
 
 /// As root, before a job begins: its GPUs become an environment of its user.
 void runSlurmProlog(const SlurmVariables& variables);
-/// As root, after a job: its environment ends.
+/// As root, after a job: its environment ends. Only the job's number counts, and jobs without GPUs
+/// are no exception: an environment may have begun without a prolog.
 void runSlurmEpilog(const SlurmVariables& variables);
 /// As the job's user, before each task: prints what the task's environment gets.
 void runSlurmTaskProlog(const SlurmVariables& variables);

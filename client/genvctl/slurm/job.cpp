@@ -38,6 +38,10 @@ std::uint32_t requireWhole(const SlurmVariables& variables, const char* name, st
 
 } // namespace
 
+std::string slurmEnvironment(std::uint32_t job) {
+    return "slurm-" + std::to_string(job);
+}
+
 std::vector<std::uint32_t> parseGpuNumbers(std::string_view list) {
     std::vector<std::uint32_t> numbers;
     for (std::size_t begin = 0; begin <= list.size();) {
@@ -56,12 +60,16 @@ std::vector<std::uint32_t> parseGpuNumbers(std::string_view list) {
     return numbers;
 }
 
+std::uint32_t readSlurmJobId(const SlurmVariables& variables) {
+    return requireWhole(variables, "SLURM_JOB_ID", 1);
+}
+
 std::optional<SlurmJob> readSlurmJob(const SlurmVariables& variables) {
     const char* gpus = variables("SLURM_JOB_GPUS");
     if (gpus == nullptr || *gpus == '\0')
         return std::nullopt;
     SlurmJob job;
-    job.id = requireWhole(variables, "SLURM_JOB_ID", 1);
+    job.id = readSlurmJobId(variables);
     job.uid = requireWhole(variables, "SLURM_JOB_UID", 0);
     job.gpus = parseGpuNumbers(gpus);
     // Slurm says so since 23.02. A job without a limit has a time that no clock reaches.

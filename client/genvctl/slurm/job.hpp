@@ -26,13 +26,16 @@ struct SlurmJob {
     std::uint32_t uid = 0;
     std::vector<std::uint32_t> gpus;  ///< as Slurm counts them on this node
     std::optional<std::uint64_t> end; ///< in seconds since the epoch, where Slurm says it
-
-    /// The id of its environment.
-    [[nodiscard]] std::string environment() const { return "slurm-" + std::to_string(id); }
 };
+
+/// The id of a job's environment.
+std::string slurmEnvironment(std::uint32_t job);
 
 /// Gives the value of an environment variable; null where it is not set.
 using SlurmVariables = std::function<const char*(const char* name)>;
+
+/// The number of the job that the variables describe. Throws SlurmJobError.
+std::uint32_t readSlurmJobId(const SlurmVariables& variables);
 
 /// The job that the variables describe; nothing for one without GPUs. Throws SlurmJobError.
 std::optional<SlurmJob> readSlurmJob(const SlurmVariables& variables);
