@@ -113,7 +113,9 @@ TEST_F(SlurmJobLedger, IsRefusedDevicesThatThereAreNotAndIdsOfOthers) {
 
 // A version before jobs let users take such ids.
 TEST_F(SlurmJobLedger, EndsTheEnvironmentThatHasItsIdWhereThatIsAskedFor) {
-    activate("slurm-13", bob);
+    processes.add(30, bob);
+    ledger.activate({"slurm-13", bob, "bob", {}, {core::adopt(processes.pin(30), bob, bob)}, {}},
+                    std::nullopt, bob);
     attachIndices("slurm-13", {1, 3});
     start(13, alice, {1}, true);
     EXPECT_EQ(ledger.get("slurm-13").uid, alice);
