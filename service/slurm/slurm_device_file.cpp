@@ -24,9 +24,9 @@ SlurmDeviceFile::SlurmDeviceFile(const std::filesystem::path& runtime, core::Slu
     : slurm_(slurm), scheduler_(scheduler), log_(log),
       folder_(runtime / "slurm", log, "jobs get no environment until it can be written"),
       retryDelay_(firstRetry) {
-    // Machines without Slurm get no folder.
     std::error_code none;
-    if (!std::filesystem::exists(runtime / "slurm", none))
+    usesFolder_ = std::filesystem::exists(runtime / "slurm", none);
+    if (!usesFolder_)
         return;
     const auto& files = folder_.open();
     if (const auto found = files.find(fileName); found != files.end())
@@ -39,6 +39,7 @@ SlurmDeviceFile::~SlurmDeviceFile() {
 
 void SlurmDeviceFile::configured(bool hasDevices) {
     hasDevices_ = hasDevices;
+    usesFolder_ = usesFolder_ || hasDevices;
     retry_.reset();
     retryDelay_ = firstRetry;
     ++question_;

@@ -34,7 +34,10 @@ class SlurmDeviceFile {
     /// The driver's devices, as of now.
     void observed(const std::vector<core::DeviceSample>& devices);
     /// Writes the file again if it could not be written; part of the service's regular retries.
-    void retryWrites() { folder_.retry(); }
+    void retryWrites() {
+        if (usesFolder_)
+            folder_.retry();
+    }
 
     /// By number; empty while Slurm or the driver has not answered.
     [[nodiscard]] const std::vector<SlurmDeviceRow>& rows() const { return table_.rows; }
@@ -50,6 +53,7 @@ class SlurmDeviceFile {
     core::Log& log_;
     ShellFolder folder_;
     bool hasDevices_ = false;
+    bool usesFolder_ = false; ///< a machine without Slurm gets none
     std::uint64_t question_ = 0; ///< only the answer to the last one counts
     std::optional<std::vector<core::SlurmDevice>> listed_;
     std::optional<std::vector<core::DeviceSample>> devices_;
