@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the kernel is told to let users open, while environments come and go.
-#include "core/isolation.hpp"
-#include "core/refusal_watch.hpp"
 #include "core/supposition.hpp"
-#include "tests/core/fake_gates.hpp"
-#include "tests/core/ledger_fixture.hpp"
+#include "tests/core/isolation_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,42 +11,6 @@ namespace {
 using core::IsolationMode;
 using GrantTexts = std::set<std::string>;
 using GateCalls = std::vector<std::string>;
-
-class KeptLog : public core::Log {
-  public:
-    std::vector<std::string> lines;
-    void write(core::Severity /*severity*/, const std::string& line) override {
-        lines.push_back(line);
-    }
-};
-
-class IsolationTest : public LedgerTest {
-  protected:
-    IsolationTest() {
-        settings.mode = IsolationMode::User;
-        ledger.guardBy(&isolation);
-    }
-
-    // GPU I has the node 195:I.
-    static core::Observation observation(core::DeviceIndex count) {
-        core::Observation seen = gpus(count);
-        for (core::DeviceSample& sample : seen.devices)
-            sample.nodes = {{195, sample.facts.index}};
-        return seen;
-    }
-    void observe(const core::Observation& seen) {
-        isolation.learn(seen);
-        ledger.observed(seen);
-        isolation.check();
-    }
-    void haveNodes(core::DeviceIndex count) { observe(observation(count)); }
-
-    FakeGates gates;
-    KeptLog log;
-    core::IsolationSettings settings;
-    core::Isolation isolation{ledger, gates, events, log,
-                              [this]() -> const core::IsolationSettings& { return settings; }};
-};
 
 TEST_F(IsolationTest, OpensADeviceToItsHolderAloneAndClosesItAgain) {
     haveNodes(2);
@@ -401,66 +362,6 @@ TEST_F(IsolationTest, OpensAGateAgainThatTheLoaderClosedWhereTheDriverNamesNoNod
     isolation.check();
     EXPECT_EQ(gates.inMode, core::GateMode::Open);
     EXPECT_EQ(isolation.inForce(), IsolationMode::None);
-}
-
-TEST_F(IsolationTest, TellsOfRefusalsOnceAMinute) {
-    haveNodes(2);
-    core::RefusalWatch watch(isolation, gates, events, clock);
-    gates.counted = {{bob, {195, 1}, 5, clock.boot, 77, "python3"}};
-    watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 0U) << "counted before the first reading";
-    gates.counted[0].count = 8;
-    watch.check();
-    clock.pass(std::chrono::seconds{59});
-    gates.counted[0].count = 1008;
-    watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 1U);
-    clock.pass(std::chrono::seconds{1});
-    watch.check();
-    watch.check();
-    const auto refused = toldOf<core::AccessRefused>();
-    ASSERT_EQ(refused.size(), 2U);
-    EXPECT_EQ(refused[0].count, 3U);
-    EXPECT_EQ(refused[1].count, 1000U);
-    EXPECT_EQ(refused[1].user, bob);
-    EXPECT_EQ(refused[1].device.index, 1U);
-    EXPECT_EQ(refused[1].command, "python3");
-    EXPECT_TRUE(refused[1].isRefused);
-    EXPECT_EQ(watch.countOf(ledger.device(1).facts.uuid), 1003U);
-    EXPECT_EQ(watch.list().at(0).device, 1U);
-}
-
-TEST_F(IsolationTest, TellsOnceOfADeviceWithSeveralNodes) {
-    core::Observation seen = observation(1);
-    seen.devices[0].nodes = {{195, 0}, {510, 1}};
-    observe(seen);
-    core::RefusalWatch watch(isolation, gates, events, clock);
-    watch.check();
-    gates.counted = {{bob, {195, 0}, 1, clock.boot, 77, "python3"},
-                     {bob, {510, 1}, 2, clock.boot, 77, "python3"}};
-    watch.check();
-    clock.pass(std::chrono::minutes{1});
-    watch.check();
-    const auto refused = toldOf<core::AccessRefused>();
-    ASSERT_EQ(refused.size(), 2U);
-    EXPECT_EQ(refused[0].count + refused[1].count, 3U);
-    clock.pass(std::chrono::minutes{1});
-    watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 2U);
-}
-
-TEST_F(IsolationTest, CountsNothingTwiceWhereTheGateCouldNotBeRead) {
-    haveNodes(1);
-    core::RefusalWatch watch(isolation, gates, events, clock);
-    gates.counted = {{bob, {195, 0}, 5, clock.boot, 77, "python3"}};
-    watch.check();
-    gates.why = "cannot open a map";
-    gates.unusable = true;
-    watch.check();
-    gates.why.clear();
-    watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 0U);
-    EXPECT_EQ(watch.countOf(ledger.device(0).facts.uuid), 0U);
 }
 
 TEST_F(IsolationTest, NeverGuardsADeviceOfSlurms) {
