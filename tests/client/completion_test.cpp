@@ -101,7 +101,7 @@ TEST(Completion, OffersArgumentsInTheirPlaces) {
     for (const doctor::Check& check : doctor::allChecks)
         checks.emplace_back(check.name);
     EXPECT_EQ(candidates({"doctor", ""}), checks);
-    EXPECT_EQ(candidates({"doctor", "bus", "s"}), (Words{"service", "shell"}));
+    EXPECT_EQ(candidates({"doctor", "bus", "s"}), (Words{"service", "slurm", "shell"}));
     EXPECT_EQ(completed({"policy", "check", "x"}).kind, ValueKind::File);
 }
 
