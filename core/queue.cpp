@@ -262,11 +262,10 @@ void Queue::serve(Ticket ticket, KeptDevices& kept) {
         else
             grant(ticket, std::move(placement));
     } catch (const Error& error) {
-        if (wantsDeviceOfSlurms(wait.request, ledger_.devices(), environment)) {
-            refuse(ticket, error);
-        } else if (error.code() == ErrorCode::DeviceUnavailable ||
-                   error.code() == ErrorCode::StorageFailed ||
-                   error.code() == ErrorCode::IsolationFailed) {
+        const bool mayPass = error.code() == ErrorCode::DeviceUnavailable ||
+                             error.code() == ErrorCode::StorageFailed ||
+                             error.code() == ErrorCode::IsolationFailed;
+        if (mayPass && !wantsDeviceOfSlurms(wait.request, ledger_.devices(), environment)) {
             waiter->second.lasted = true;
             keep(ticket, kept);
         } else {

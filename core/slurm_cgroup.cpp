@@ -18,7 +18,7 @@ std::string_view takeUntil(std::string_view& text, char separator) {
     return taken;
 }
 
-bool take(std::string_view& text, std::string_view prefix) {
+bool takePrefix(std::string_view& text, std::string_view prefix) {
     if (!text.starts_with(prefix))
         return false;
     text.remove_prefix(prefix.size());
@@ -43,16 +43,17 @@ bool isScope(std::string_view part) {
 
 // "slurm", or "slurm_" and a node's name.
 bool isRootGroup(std::string_view part) {
-    return take(part, "slurm") && (part.empty() || (take(part, "_") && isNodeName(part)));
+    return takePrefix(part, "slurm") &&
+           (part.empty() || (takePrefix(part, "_") && isNodeName(part)));
 }
 
 std::optional<SlurmJobId> jobOf(std::string_view part) {
-    return take(part, "job_") ? parseSlurmJobId(part) : std::nullopt;
+    return takePrefix(part, "job_") ? parseSlurmJobId(part) : std::nullopt;
 }
 
 std::optional<Uid> ownerOf(std::string_view part) {
     Uid uid = 0;
-    if (!take(part, "uid_"))
+    if (!takePrefix(part, "uid_"))
         return std::nullopt;
     const char* end = part.data() + part.size();
     const auto [stop, error] = std::from_chars(part.data(), end, uid);
@@ -61,7 +62,7 @@ std::optional<Uid> ownerOf(std::string_view part) {
 
 // Of version 2, whose line has no controllers.
 std::optional<SlurmCgroup> parseUnified(std::string_view path) {
-    if (!take(path, "/") || takeUntil(path, '/') != "system.slice" ||
+    if (!takePrefix(path, "/") || takeUntil(path, '/') != "system.slice" ||
         !isScope(takeUntil(path, '/')))
         return std::nullopt;
     const auto job = jobOf(takeUntil(path, '/'));
@@ -70,7 +71,7 @@ std::optional<SlurmCgroup> parseUnified(std::string_view path) {
 
 // Of version 1.
 std::optional<SlurmCgroup> parseLegacy(std::string_view path) {
-    if (!take(path, "/") || !isRootGroup(takeUntil(path, '/')))
+    if (!takePrefix(path, "/") || !isRootGroup(takeUntil(path, '/')))
         return std::nullopt;
     const auto owner = ownerOf(takeUntil(path, '/'));
     const auto job = jobOf(takeUntil(path, '/'));

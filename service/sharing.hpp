@@ -56,10 +56,9 @@ struct Sharing {
     core::Jobs jobs;
 
   private:
-    Machine& machine_;
-
-  private:
     void lookAtGate();
+
+    Machine& machine_;
 };
 
 } // namespace genv::service

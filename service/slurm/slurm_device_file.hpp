@@ -53,7 +53,7 @@ class SlurmDeviceFile {
     core::Log& log_;
     ShellFolder folder_;
     bool hasDevices_ = false;
-    bool usesFolder_ = false; ///< a machine without Slurm gets none
+    bool usesFolder_ = false;    ///< a machine without Slurm gets none
     std::uint64_t question_ = 0; ///< only the answer to the last one counts
     std::optional<std::vector<core::SlurmDevice>> listed_;
     std::optional<std::vector<core::DeviceSample>> devices_;

@@ -137,7 +137,7 @@ void SlurmSocket::ask(SlurmRequest request, Answer answer) {
         answerLater(std::move(answer), {"too many requests to Slurm are waiting already"});
         return;
     }
-    waiting_.push_back({std::move(request), std::move(answer)});
+    waiting_.push_back({request, std::move(answer)});
     beginNext();
 }
 
