@@ -20,7 +20,7 @@ std::string recorded(const std::string& name) {
 
 // In what both versions print of one configuration.
 Names filesIn(const std::string& name) {
-    const Names files = parseGpuFiles(recorded("22.05-" + name));
+    Names files = parseGpuFiles(recorded("22.05-" + name));
     EXPECT_EQ(parseGpuFiles(recorded("24.11-" + name)), files) << name;
     return files;
 }
