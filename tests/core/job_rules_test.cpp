@@ -97,7 +97,7 @@ TEST_F(JobRules, SpareNoProcessForOneOfItsDevices) {
 }
 
 TEST_F(JobRules, NeverTakeADeviceFromAnIdleJob) {
-    table.general.idleTimeout = 1h;
+    table.general.idleTimeout = std::chrono::hours{1};
     idleFor(2h);
     const auto found = finding();
     EXPECT_EQ(found.rule, core::Rule::IdleTimeout);
@@ -110,7 +110,7 @@ TEST_F(JobRules, NeverTakeADeviceFromAnIdleJob) {
 }
 
 TEST_F(JobRules, FindNoJobIdleThatUsesOneOfItsDevices) {
-    table.general.idleTimeout = 1h;
+    table.general.idleTimeout = std::chrono::hours{1};
     runInJob(500, 12, {{1, gigabytes(1)}});
     look(true);
     clock.pass(2h);
@@ -120,7 +120,7 @@ TEST_F(JobRules, FindNoJobIdleThatUsesOneOfItsDevices) {
 
 // Its uids are the container's, so it is no member of the job.
 TEST_F(JobRules, FindNoJobIdleWhoseContainerUsesOneOfItsDevices) {
-    table.general.idleTimeout = 1h;
+    table.general.idleTimeout = std::chrono::hours{1};
     states[500] = processes.add(500, 100500);
     run(500, 100500, {{1, gigabytes(1)}}).slurm = core::SlurmCgroup{12, std::nullopt};
     look(true);
@@ -130,7 +130,7 @@ TEST_F(JobRules, FindNoJobIdleWhoseContainerUsesOneOfItsDevices) {
 }
 
 TEST_F(JobRules, WarnOnceAndDoNothingByDefault) {
-    settings.limits.general.idleTimeout = 1h;
+    settings.limits.general.idleTimeout = std::chrono::hours{1};
     idleFor(2h);
     for (int i = 0; i < 6; ++i)
         cycle();
@@ -143,7 +143,7 @@ TEST_F(JobRules, WarnOnceAndDoNothingByDefault) {
 }
 
 TEST_F(JobRules, AskSlurmToCancelAnIdleJobAfterTheGrace) {
-    settings.limits.general.idleTimeout = 1h;
+    settings.limits.general.idleTimeout = std::chrono::hours{1};
     action = SlurmIdleAction::Cancel;
     idleFor(2h);
     cycle();
@@ -161,7 +161,7 @@ TEST_F(JobRules, AskSlurmToCancelAnIdleJobAfterTheGrace) {
 }
 
 TEST_F(JobRules, AskSlurmToRequeueAnIdleJobAndSayWhyItDidNot) {
-    table.general.idleTimeout = 1h;
+    table.general.idleTimeout = std::chrono::hours{1};
     action = SlurmIdleAction::Requeue;
     idleFor(2h);
     ofSlurm.run(rules, {}, keep());
@@ -175,7 +175,7 @@ TEST_F(JobRules, AskSlurmToRequeueAnIdleJobAndSayWhyItDidNot) {
 }
 
 TEST_F(JobRules, SayInADryRunWhatSlurmWouldBeAsked) {
-    table.general.idleTimeout = 1h;
+    table.general.idleTimeout = std::chrono::hours{1};
     action = SlurmIdleAction::Cancel;
     idleFor(2h);
     ofSlurm.run(rules, {.dryRun = true}, keep());

@@ -164,9 +164,9 @@ TEST_F(SlurmJobLedger, CountsInNoLimitAndNoCapOfItsOwner) {
 
 TEST_F(SlurmJobLedger, ShowsItsEndAndTellsWhenSlurmMovesIt) {
     core::NewJob wanted = job(12, alice, {1});
-    wanted.ends = clock.wall + 1h;
+    wanted.ends = clock.wall + std::chrono::hours{1};
     ledger.startJob(wanted);
-    EXPECT_EQ(ledger.get("slurm-12").jobEnd(), clock.wall + 1h);
+    EXPECT_EQ(ledger.get("slurm-12").jobEnd(), clock.wall + std::chrono::hours{1});
     told.clear();
     ledger.setJobEnd("slurm-12", clock.wall + 2h);
     ledger.setJobEnd("slurm-99", clock.wall + 2h);
