@@ -31,7 +31,7 @@ enum class ErrorCode {
     NotSupported,
     Timeout,
     StorageFailed,   ///< the state could not be written; nothing changed
-    SlurmFailed,     ///< Slurm did not do what it was asked for
+    SlurmFailed,     ///< Slurm refused a request or did not answer
     IsolationFailed, ///< the kernel took no change of who may open a GPU; nothing changed
     Internal,        ///< a fault of the service itself; the text never leaves it
 };

@@ -67,7 +67,7 @@ class RefusalWatch {
     std::map<Key, std::uint64_t> known_; ///< counts, as they were read last
     std::map<std::pair<Uid, DeviceUuid>, News> news_;
     std::map<DeviceUuid, std::uint64_t> totals_;
-    bool hasRead_ = false; ///< what was counted before is known
+    bool hasRead_ = false; ///< the counts from before the start are known
 };
 
 } // namespace genv::core

@@ -9,7 +9,7 @@
 
 namespace genv::core {
 
-/// What was found.
+/// The control groups of jobs on this node.
 struct JobCgroupList {
     bool isRead = true;    ///< false: they could not be read, which says nothing of any job
     bool hasSlurm = false; ///< Slurm keeps jobs in control groups on this machine

@@ -25,7 +25,7 @@ struct SlurmDevice {
     DeviceNode node;          ///< the device node that gres.conf names
 };
 
-/// Why Slurm did not do what it was asked for, as a clause for a person.
+/// The reason for which Slurm refused or did not answer, as a clause for a person.
 struct SlurmFailure {
     std::string reason;
 };

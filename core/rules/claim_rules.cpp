@@ -24,8 +24,8 @@ std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state
     return owners;
 }
 
-// A job is idle where all of its devices are: what it uses next is its own business. Nothing is
-// ever detached from it; what is done about it is Slurm's to do.
+// A job is idle if all of its devices are, since it chooses which of them it uses next. The rule
+// detaches nothing from a job: its owner is warned, or Slurm ends it, as IdleAction= says.
 void findIdleJobs(WorkingState& state, const RuleSet& rules) {
     for (const auto& [sequence, environment] : state.situation.environments) {
         if (!environment.job || environment.attachments.empty())

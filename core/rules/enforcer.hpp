@@ -65,7 +65,7 @@ class Enforcer {
         Log& log;
         /// Does something about idle jobs; null: nothing is.
         Slurm* slurm = nullptr;
-        /// What is done about an idle job. Empty: its owner is warned.
+        /// The action on an idle job. If empty, its owner is warned.
         std::function<SlurmIdleAction()> idleAction = {};
     };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whether Slurm and genv on this node know of each other: what is found, and what that means.
+// The facts about Slurm and genv on this node, and the verdict of the check on them.
 #pragma once
 
 #include "client/genvctl/doctor/finding.hpp"
@@ -35,7 +35,7 @@ struct SlurmFacts {
     bool containsJobs = false; ///< PrologFlags= has Contain, which implies Alloc
     bool constrainsDevices = false;
     bool adoptsSsh = false; ///< pam_slurm_adopt
-    /// What the service's file says; unset: there is none.
+    /// The text of the service's file; unset if the file does not exist.
     std::optional<std::map<std::uint32_t, std::string>> devices;
     std::string devicesTrouble; ///< why the file cannot be used
     /// The service's devices; unset: it does not run.

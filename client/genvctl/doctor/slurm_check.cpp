@@ -119,7 +119,7 @@ void readDevices(const Places& places, SlurmFacts& facts) {
     }
 }
 
-// What is wrong, a sentence each.
+// The problems, a sentence each.
 class Troubles {
   public:
     void add(Verdict verdict, const std::string& what, const std::string& advice) {

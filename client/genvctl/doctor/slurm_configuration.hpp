@@ -15,7 +15,7 @@ namespace genv::ctl::doctor {
 /// that is there several times the last one counts.
 class SlurmConfiguration {
   public:
-    /// Reads a file; nothing where there is none that this user may read.
+    /// Reads a file; nullopt if this user cannot read it.
     static std::optional<SlurmConfiguration> read(const std::filesystem::path& file);
 
     /// Empty where the key is not there.

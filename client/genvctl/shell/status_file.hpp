@@ -8,7 +8,7 @@
 
 namespace genv::ctl {
 
-/// Where the service keeps what it tells without being asked.
+/// The folder of the files that the service keeps for shells and hooks.
 std::string runtimeFolder();
 
 /// The path of an environment's status file; nothing where there is none, as under a service of an
