@@ -20,6 +20,8 @@ CASES = re.compile(r"^\[==========\] (\d+) tests? from ", re.M)
 SKIPPED_CASE = re.compile(r"^\[ RUN      \] (\S+)\n(?:(?!\[ ).*\n)*?\[  SKIPPED \] \1", re.M)
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.M)
 PLAIN_REASON = re.compile(r"skipped: (.+)$", re.M)
+# How much of a failed test's output is shown again, so that the end of a long log says what is wrong.
+LAST_LINES = 30
 
 
 @functools.cache
@@ -97,7 +99,7 @@ def summarize(folder):
         cases += sum(int(n) for n in CASES.findall(output)) or 1
         broken = case.get("status") == "notrun" and "Unable to find" in output
         if case.find("failure") is not None or case.get("status") in ("fail", "disabled") or broken:
-            failed.append(name)
+            failed.append((name, output.rstrip().splitlines()[-LAST_LINES:]))
             continue
         for what, why in skips(name, case, output):
             skipped.append((what, why))
@@ -105,8 +107,10 @@ def summarize(folder):
                 unexpected.append(what)
 
     print(f"{folder.name}: {cases} tests, {len(failed)} failed, {len(skipped)} skipped")
-    for name in failed:
+    for name, last_lines in failed:
         print(f"  failed: {name}")
+        for line in last_lines:
+            print(f"    | {line}")
     for name, why in skipped:
         print(f"  skipped{' (not expected)' if name in unexpected else ''}: {name}: {why}")
     complained = status.read_text(encoding="utf-8").strip() != "0"

@@ -49,6 +49,12 @@ class Summary(unittest.TestCase):
         self.assertFalse(good)
         self.assertIn("failed: a", text)
 
+    def test_a_failure_ends_with_the_last_lines_of_its_output(self):
+        output = "".join(f"line {n}\n" for n in range(100))
+        _, text = self.summarize([entry("a", "fail", output, "<failure message=''/>"), entry("b", output="fine\n")])
+        self.assertIn("failed: a\n    | line 70\n", text)
+        self.assertTrue(text.endswith("    | line 99\n"), text)
+
     def test_a_skipped_test_is_not_good_and_says_why(self):
         skipped = entry("a", "notrun", "private-bus: skipped: needs root\n", '<skipped message="SKIP_RETURN_CODE=77"/>')
         good, text = self.summarize([entry("b"), skipped])
