@@ -41,7 +41,8 @@ def grants():
 
 def kill_at_grant(environment, delay):
     """Whether a request for GPU 1 was without a reply, whose process was killed then."""
-    [pid] = call(BUS, "GetConnectionUnixProcessID", "s", MANAGER.bus_name)
+    [owner] = call(BUS, "GetNameOwner", "s", MANAGER.bus_name)
+    [pid] = call(BUS, "GetConnectionUnixProcessID", "s", owner)
     # Before any other process, so that it sees the grant at once.
     with subprocess.Popen(["chrt", "--fifo", "1", program, "--kill-at-grant", pinned, "195", "1", str(uid), str(pid), str(delay)],
                           stdout=subprocess.PIPE, text=True) as killer:
@@ -50,9 +51,10 @@ def kill_at_grant(environment, delay):
         reply = ask(environment, "Attach", "a{sv}", {"index": ("u", 1)})
         if killer.wait(DEADLINE_SECONDS) != 0:
             raise SystemExit(f"it could not be killed: {reply.body}")
-    # Or the next call would go to the process that is being killed. Without a process there is an error.
+    # Or the next call would go to the process that is being killed. Nobody's name is an error. The process's number says less:
+    # since dbus 1.16 it is unknown as soon as the process has ended, which may be before the bus has dropped the connection.
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while ask(BUS, "GetConnectionUnixProcessID", "s", MANAGER.bus_name).body[0] == pid:
+    while ask(BUS, "GetNameOwner", "s", MANAGER.bus_name).body[0] == owner:
         if time.monotonic() > deadline:
             raise SystemExit("it was not killed")
     return reply.header.message_type == MessageType.error
