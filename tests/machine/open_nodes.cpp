@@ -7,8 +7,8 @@
 //                             often, and how many of these ended otherwise than with WORD
 //   open-nodes --grants MAP   prints a pinned map of grants, a line each: MAJOR:MINOR UID
 //   open-nodes --kill-at-grant MAP MAJOR MINOR UID PID MICROSECONDS
-//                             prints "waits"; waits busily until the map has this grant, and that
-//                             much longer, and kills the process
+//                             prints "waits"; waits until the map has this grant, and that much
+//                             longer, and kills the process
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <poll.h>
@@ -27,6 +27,9 @@
 #include <string_view>
 
 namespace {
+
+// How long it may not notice a grant: less than a reply takes.
+constexpr useconds_t LOOK_MICROSECONDS = 20;
 
 std::string tryToOpen(const char* node) {
     const int fd = ::open(node, O_RDWR | O_CLOEXEC);
@@ -98,8 +101,9 @@ int killAtGrant(const char* path, const Grant& grant, pid_t pid, std::chrono::mi
     lookup.value = reinterpret_cast<std::uint64_t>(&value);
     std::puts("waits");
     std::fflush(stdout);
-    while (bpf(BPF_MAP_LOOKUP_ELEM, lookup) != 0) {
-    }
+    // Not busily: it runs before all others, also before what is to make the grant.
+    while (bpf(BPF_MAP_LOOKUP_ELEM, lookup) != 0)
+        ::usleep(LOOK_MICROSECONDS);
     using Clock = std::chrono::steady_clock;
     for (const auto end = Clock::now() + delay; Clock::now() < end;) {
     }
