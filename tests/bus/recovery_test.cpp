@@ -307,7 +307,16 @@ class DriverBehindASocket : public Driver {
                      GENV_TEST_GENV_NVML, "--time-limit=20", nullptr);
             ::_exit(127);
         }
-        waitUntil([&] { return std::filesystem::exists(socket); }, "the socket");
+        waitUntil([&] { return isListening(); }, "the socket");
+    }
+    /// Not whether its file exists, which comes first, and without the connection that would start
+    /// a helper.
+    bool isListening() const {
+        std::ifstream sockets("/proc/net/unix");
+        for (std::string line; std::getline(sockets, line);)
+            if (line.ends_with(" " + socket) && line.find(" 00010000 ") != std::string::npos)
+                return true;
+        return false;
     }
     void stopListening() const {
         ::kill(unit_, SIGKILL);
