@@ -20,7 +20,7 @@ CASES = re.compile(r"^\[==========\] (\d+) tests? from ", re.M)
 SKIPPED_CASE = re.compile(r"^\[ RUN      \] (\S+)\n(?:(?!\[ ).*\n)*?\[  SKIPPED \] \1", re.M)
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.M)
 PLAIN_REASON = re.compile(r"skipped: (.+)$", re.M)
-# How much of a failed test's output is shown again, so that the end of a long log says what is wrong.
+# How much of a failed test's output is shown again, because a long log is read from its end.
 LAST_LINES = 30
 
 

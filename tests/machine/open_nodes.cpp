@@ -101,7 +101,7 @@ int killAtGrant(const char* path, const Grant& grant, pid_t pid, std::chrono::mi
     lookup.value = reinterpret_cast<std::uint64_t>(&value);
     std::puts("waits");
     std::fflush(stdout);
-    // Not busily: it runs before all others, also before what is to make the grant.
+    // Busy waiting would starve genvd, which makes the grant at a lower priority.
     while (bpf(BPF_MAP_LOOKUP_ELEM, lookup) != 0)
         ::usleep(LOOK_MICROSECONDS);
     using Clock = std::chrono::steady_clock;
