@@ -9,14 +9,14 @@
 namespace genv::tests {
 namespace {
 
-constexpr const char* limits = "[Limits]\nMaxDevicesPerUser=1\nMaxEnvironmentsPerUser=2\n"
-                               "MaxGpuMemoryPerDevice=8g\nMaxGpuMemoryPerUser=16g\n"
-                               "[Group students]\nMaxDevicesPerUser=2\n"
-                               "[User carol]\nMaxDevicesPerUser=infinity\n";
+constexpr const char* configuredLimits = "[Limits]\nMaxDevicesPerUser=1\nMaxEnvironmentsPerUser=2\n"
+                                         "MaxGpuMemoryPerDevice=8g\nMaxGpuMemoryPerUser=16g\n"
+                                         "[Group students]\nMaxDevicesPerUser=2\n"
+                                         "[User carol]\nMaxDevicesPerUser=infinity\n";
 
 class Limits : public BusTest {
   protected:
-    Limits() { configure(limits); }
+    Limits() { configure(configuredLimits); }
 
     void configure(const std::string& text) {
         std::ofstream(Service::configurationFolder() / "genvd.conf") << text;

@@ -19,9 +19,9 @@ namespace {
 [[noreturn]] void runAgent(pid_t parent, int notify) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     // What this process has blocked, to hear of it otherwise, is to end the agent.
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    sigset_t noSignals;
+    sigemptyset(&noSignals);
+    sigprocmask(SIG_SETMASK, &noSignals, nullptr);
     if (getppid() == parent) {
         const int kept = dup(notify); // without close-on-exec
         const std::string process = std::to_string(parent);
