@@ -263,7 +263,9 @@ class LoaderProgram : public LoaderTest {
     using Said = std::pair<int, std::string>;
 };
 
-constexpr const char* withoutCapabilities = "setpriv --bounding-set -bpf,-sys_admin";
+// Also none that it inherits, as what a container's init has started may.
+constexpr const char* withoutCapabilities =
+    "setpriv --inh-caps -bpf,-sys_admin --bounding-set -bpf,-sys_admin";
 constexpr const char* withoutProgramType = GENV_TEST_WITHOUT_BPF " program-type";
 constexpr const char* withoutSystemCall = GENV_TEST_WITHOUT_BPF " system-call";
 
