@@ -57,13 +57,17 @@ void writeAnswer(std::string_view text) {
     }
 }
 
-// An administrator's slurm.conf may lie elsewhere: that is all that Slurm's programs get to know of
-// this process's environment.
+// What Slurm's programs get to know of this process's environment: that an administrator's
+// slurm.conf lies elsewhere, and that this is a unit of systemd's. Without the latter slurmd's
+// plugin for cgroup v2 takes "slurmd -G" for a slurmd that was started by hand, and moves it into
+// the control group of the jobs, which fails here.
 std::vector<std::string> environmentOfPrograms() {
     // Times are printed as seconds since the epoch, which depend on no time zone.
     std::vector<std::string> environment{"LC_ALL=C", "SLURM_TIME_FORMAT=%s"};
-    if (const char* configuration = std::getenv("SLURM_CONF"))
-        environment.push_back(fmt::format("SLURM_CONF={}", configuration));
+    for (const char* name : {"SLURM_CONF", "INVOCATION_ID"}) {
+        if (const char* value = std::getenv(name))
+            environment.push_back(fmt::format("{}={}", name, value));
+    }
     return environment;
 }
 
