@@ -35,14 +35,31 @@ std::string_view lastLine(std::string_view text) {
     return begin == std::string_view::npos ? text : text.substr(begin + 1);
 }
 
-// slurmd ends what it says with a line that gives no cause.
+std::string_view lineBefore(std::string_view line, std::string_view text) {
+    return lastLine(text.substr(0, static_cast<std::size_t>(line.data() - text.data())));
+}
+
+// Why slurmd failed, or nothing. It ends what it says with a line that gives no cause, and that it
+// cannot write to its log is always so here.
 std::string_view causeIn(std::string_view output) {
     const std::string_view last = lastLine(output);
-    if (!last.ends_with("slurmd initialization failed"))
-        return last;
-    const std::string_view before =
-        lastLine(output.substr(0, static_cast<std::size_t>(last.data() - output.data())));
-    return before.empty() ? last : before;
+    std::string_view cause = last;
+    if (last.ends_with("slurmd initialization failed"))
+        cause = lineBefore(last, output);
+    if (cause.find("Unable to open logfile") != std::string_view::npos)
+        cause = lineBefore(cause, output);
+    return cause.empty() && last.ends_with("slurmd initialization failed") ? last : cause;
+}
+
+// What it writes to its log alone is lost. That concerns its plugin for cgroup v2 above all, which
+// works here where slurmd has made the control group of the jobs.
+std::string listingFailure(const SlurmProgramResult& result) {
+    const std::string_view cause = causeIn(result.output);
+    if (cause.empty())
+        return fmt::format("slurmd -G exited with status {} and did not say why; it may want "
+                           "slurmd to run first",
+                           result.status);
+    return fmt::format("slurmd -G failed: {}", cause);
 }
 
 // Of a command that prints nothing when it did what it should.
@@ -66,7 +83,7 @@ std::optional<std::string_view> fieldIn(std::string_view line, std::string_view 
 
 SlurmAnswer judgeListing(const SlurmProgramResult& result, const NodeLookup& lookUp) {
     if (result.status != 0)
-        return failureOf(fmt::format("slurmd -G failed: {}", causeIn(result.output)));
+        return failureOf(listingFailure(result));
     std::vector<core::SlurmDevice> devices;
     try {
         for (const std::string& file : parseGpuFiles(result.output)) {

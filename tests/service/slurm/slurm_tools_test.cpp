@@ -119,6 +119,17 @@ TEST(SlurmTools, SayWhyDevicesAreNotListed) {
         "slurmd -G failed: slurmd: error: fetch_config: DNS SRV lookup failed");
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {1, "slurmd: error: slurmd initialization failed\n"}),
               "slurmd -G failed: slurmd: error: slurmd initialization failed");
+    // Its log cannot be written in any case.
+    const std::string noLog = "(null): _log_init: Unable to open logfile "
+                              "`/var/log/slurm/slurmd.log': Read-only file system\n";
+    EXPECT_EQ(reasonOf(SlurmListDevices{}, {1, noLog}),
+              "slurmd -G exited with status 1 and did not say why; it may want slurmd to run "
+              "first");
+    EXPECT_EQ(
+        reasonOf(SlurmListDevices{}, {1, noLog + "slurmd: error: slurmd initialization failed\n"}),
+        "slurmd -G failed: slurmd: error: slurmd initialization failed");
+    EXPECT_EQ(reasonOf(SlurmListDevices{}, {1, "slurmd: error: no munge\n" + noLog}),
+              "slurmd -G failed: slurmd: error: no munge");
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=1 File=/nowhere/nvidia0\n"}),
               "/nowhere/nvidia0, which gres.conf names, cannot be looked up: No such file or "
               "directory");
