@@ -13,8 +13,9 @@ namespace genv::service {
 namespace {
 
 constexpr const char* fileName = "devices";
-// slurmd may come after genvd at boot, or be configured later.
-constexpr std::chrono::milliseconds firstRetry{10'000};
+// slurmd mostly comes after genvd at boot, soon, or may be configured later. A job that begins
+// meanwhile gets no environment.
+constexpr std::chrono::milliseconds firstRetry{1'000};
 constexpr std::chrono::milliseconds lastRetry{300'000};
 
 } // namespace

@@ -131,13 +131,13 @@ TEST_F(SlurmDeviceFileTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
     devices->observed(gpus(4));
     slurm.answer(core::SlurmFailure{"slurmd did not answer in 10 s"});
     EXPECT_EQ(text(), "none");
-    scheduler.pass(9s);
+    scheduler.pass(900ms);
     EXPECT_TRUE(slurm.questions.empty());
-    scheduler.pass(1s);
+    scheduler.pass(100ms);
     slurm.answer(core::SlurmFailure{"slurmd did not answer in 10 s"});
-    scheduler.pass(19s);
+    scheduler.pass(1900ms);
     EXPECT_TRUE(slurm.questions.empty());
-    scheduler.pass(1s);
+    scheduler.pass(100ms);
     slurm.answer(twoAndThree);
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
     EXPECT_EQ(log.lines, (std::vector<std::string>{"Slurm does not say which GPUs it has here: "
