@@ -83,6 +83,17 @@ TEST_F(SlurmCheck, HasNothingToSayWhereThereIsNoSlurmOrNoGpu) {
     expect(Ok, "no Slurm on this machine");
 }
 
+TEST_F(SlurmCheck, TellsDevicesThatSlurmHasNotNamedFromDevicesThatGenvHasNot) {
+    remove("run/genv/slurm/devices");
+    SlurmFacts facts = gatherSlurmFacts(places);
+    EXPECT_EQ(judgeSlurm(facts).found, "Slurm schedules GPUs, and genvd does not know which");
+    facts.reserves = true;
+    const Finding finding = judgeSlurm(facts);
+    EXPECT_EQ(finding.found, "genvd has not learnt from Slurm which GPUs it has here");
+    EXPECT_EQ(finding.verdict, Problem);
+    EXPECT_EQ(finding.advice, "\"journalctl -u genvd\" says why.");
+}
+
 TEST_F(SlurmCheck, NamesAHookThatIsNotConfigured) {
     change("Prolog=/usr/libexec/genv/slurm/prolog\n", "");
     expect(Problem, "slurm.conf has no Prolog=");
@@ -135,6 +146,24 @@ TEST_F(SlurmCheck, WarnsOfJobsThatCanOpenTheGpusOfOthers) {
 TEST_F(SlurmCheck, WarnsOfProcessesThatComeBySsh) {
     machine.write("etc/pam.d/sshd", "# account required pam_slurm_adopt.so\n");
     expect(Warning, "processes that come by SSH belong to no job");
+}
+
+TEST_F(SlurmCheck, WarnsOfSessionsThatLeaveTheirJob) {
+    machine.write("etc/pam.d/common-session", "session required pam_unix.so\n"
+                                              "session\toptional\tpam_systemd.so\n");
+    const std::string adopts = "account required pam_slurm_adopt.so\n";
+    for (const char* line : {"@include common-session\n", "session include common-session\n",
+                             "-session optional pam_systemd.so\n"}) {
+        machine.write("etc/pam.d/sshd", adopts + line);
+        expect(Warning, "pam_systemd takes processes that come by SSH out of their job again");
+    }
+    machine.write("etc/pam.d/sshd", adopts + "session required pam_unix.so\n"
+                                             "#@include common-session\n"
+                                             "account optional pam_systemd.so\n");
+    EXPECT_EQ(look().verdict, Ok);
+    machine.write("etc/pam.d/slurm", adopts);
+    machine.write("etc/pam.d/sshd", "@include slurm\n@include sshd\n");
+    EXPECT_EQ(look().verdict, Ok);
 }
 
 TEST_F(SlurmCheck, NamesAConfigurationWithoutGpus) {

@@ -35,11 +35,13 @@ struct SlurmFacts {
     bool containsJobs = false; ///< PrologFlags= has Contain, which implies Alloc
     bool constrainsDevices = false;
     bool adoptsSsh = false; ///< pam_slurm_adopt
+    bool movesSsh = false;  ///< pam_systemd, into a session of the user's
     /// The text of the service's file; unset if the file does not exist.
     std::optional<std::map<std::uint32_t, std::string>> devices;
     std::string devicesTrouble; ///< why the file cannot be used
     /// The service's devices; unset: it does not run.
     std::optional<std::set<std::string>> known;
+    bool reserves = false; ///< the running service gives some to Slurm's jobs alone
 };
 
 SlurmFacts gatherSlurmFacts(const Places& places);

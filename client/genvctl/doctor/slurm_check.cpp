@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 
 namespace genv::ctl::doctor {
 
@@ -81,30 +82,65 @@ HookFacts hookFacts(const Places& places, const SlurmConfiguration& slurm, const
     return facts;
 }
 
-bool adoptsSsh(const Places& places) {
-    std::ifstream stream(places.at("/etc/pam.d/sshd"));
-    for (std::string line; std::getline(stream, line);) {
-        if (line.substr(0, line.find('#')).find("pam_slurm_adopt") != std::string::npos)
-            return true;
+// What pam.conf(5) makes of a file of /etc/pam.d with those that it includes, a line each.
+void addPamLines(const Places& places, const std::string& file, std::vector<std::string>& lines,
+                 int depth = 0) {
+    constexpr int maxDepth = 8; // files that include each other end here
+    std::ifstream stream(places.at("/etc/pam.d/" + file));
+    for (std::string line; depth < maxDepth && std::getline(stream, line);) {
+        line.resize(std::min(line.find('#'), line.size()));
+        std::istringstream words(line);
+        std::string type;
+        std::string control;
+        std::string name;
+        words >> type >> control >> name;
+        if (type == "@include")
+            addPamLines(places, control, lines, depth + 1);
+        else if (control == "include" || control == "substack")
+            addPamLines(places, name, lines, depth + 1);
+        else
+            lines.push_back(line);
     }
-    return false;
 }
 
-std::optional<std::set<std::string>> knownDevices() {
+void readSshPam(const Places& places, SlurmFacts& facts) {
+    std::vector<std::string> lines;
+    addPamLines(places, "sshd", lines);
+    const auto isSession = [](const std::string& line) {
+        return line.starts_with("session") || line.starts_with("-session");
+    };
+    for (const std::string& line : lines) {
+        if (line.find("pam_slurm_adopt") != std::string::npos)
+            facts.adoptsSsh = true;
+        else if (isSession(line) && line.find("pam_systemd.so") != std::string::npos)
+            facts.movesSsh = true;
+    }
+}
+
+bool isReserved(const SystemBus& bus, const char* path) {
+    try {
+        return !bus.text({dbus::contract::busName, path, "dev.genv.Device"}, "ReservedFor").empty();
+    } catch (const CallFailed&) {
+        return false; // a device that is gone, or a service of before
+    }
+}
+
+void askService(SlurmFacts& facts) {
     const SystemBus bus;
     if (!bus.hasOwner(dbus::contract::busName))
-        return std::nullopt;
+        return;
     const auto reply = bus.call(manager, "ListDevices");
-    std::set<std::string> uuids;
+    facts.known.emplace();
     sd_bus_message_enter_container(reply.get(), 'a', "(ussto)");
     std::uint32_t index = 0;
     std::uint64_t memory = 0;
     const char* uuid = nullptr;
     const char* model = nullptr;
     const char* path = nullptr;
-    while (sd_bus_message_read(reply.get(), "(ussto)", &index, &uuid, &model, &memory, &path) > 0)
-        uuids.emplace(uuid);
-    return uuids;
+    while (sd_bus_message_read(reply.get(), "(ussto)", &index, &uuid, &model, &memory, &path) > 0) {
+        facts.known->emplace(uuid);
+        facts.reserves = facts.reserves || isReserved(bus, path);
+    }
 }
 
 void readDevices(const Places& places, SlurmFacts& facts) {
@@ -125,7 +161,7 @@ class Troubles {
     void add(Verdict verdict, const std::string& what, const std::string& advice) {
         verdict_ = std::max(verdict_, verdict);
         found_ += (found_.empty() ? "" : "; ") + what;
-        advice_ += (advice_.empty() ? "" : " ") + advice;
+        advice_ += (advice_.empty() ? "" : advice_.ends_with('.') ? " " : ". ") + advice;
     }
     [[nodiscard]] bool isEmpty() const { return found_.empty(); }
     [[nodiscard]] Finding finding() const { return {verdict_, found_, advice_}; }
@@ -161,6 +197,11 @@ void judgeHook(const HookFacts& hook, Troubles& troubles) {
 void judgeDevices(const SlurmFacts& facts, Troubles& troubles) {
     if (!facts.devicesTrouble.empty()) {
         troubles.add(Problem, facts.devicesTrouble, "As root: systemctl restart genvd");
+        return;
+    }
+    if (!facts.devices) {
+        troubles.add(Problem, "genvd has not learnt from Slurm which GPUs it has here",
+                     "\"journalctl -u genvd\" says why.");
         return;
     }
     std::uint32_t next = 0;
@@ -199,12 +240,12 @@ SlurmFacts gatherSlurmFacts(const Places& places) {
     facts.containsJobs = slurm->has("PrologFlags", "Contain");
     facts.constrainsDevices =
         slurm->has("TaskPlugin", "task/cgroup") && cgroup && cgroup->has("ConstrainDevices", "yes");
-    facts.adoptsSsh = adoptsSsh(places);
+    readSshPam(places, facts);
     return facts;
 }
 
 Finding judgeSlurm(const SlurmFacts& facts) {
-    const bool isUsed = facts.devices || !facts.devicesTrouble.empty();
+    const bool isUsed = facts.devices || !facts.devicesTrouble.empty() || facts.reserves;
     if (!isUsed && !facts.isConfigured)
         return {Ok, "no Slurm on this machine", ""};
     if (!isUsed && !facts.hasGpus)
@@ -237,6 +278,10 @@ Finding judgeSlurm(const SlurmFacts& facts) {
     if (!facts.adoptsSsh)
         troubles.add(Warning, "processes that come by SSH belong to no job",
                      "Add pam_slurm_adopt.so to /etc/pam.d/sshd.");
+    else if (facts.movesSsh)
+        troubles.add(Warning, "pam_systemd takes processes that come by SSH out of their job again",
+                     "In /etc/pam.d/sshd, write the lines of \"@include common-session\" without "
+                     "pam_systemd.so in its place.");
     if (!troubles.isEmpty())
         return troubles.finding();
     return {Ok,
@@ -248,8 +293,8 @@ Finding judgeSlurm(const SlurmFacts& facts) {
 
 Finding checkSlurm(const Places& places) {
     SlurmFacts facts = gatherSlurmFacts(places);
-    if (facts.devices)
-        facts.known = knownDevices();
+    if (facts.devices || facts.isConfigured)
+        askService(facts);
     return judgeSlurm(facts);
 }
 
