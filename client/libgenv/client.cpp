@@ -167,6 +167,10 @@ std::map<std::uint32_t, std::string> Client::lockHolders() {
     return client::toLockHolders(implementation_->managedObjects());
 }
 
+std::map<std::uint32_t, std::string> Client::reservations() {
+    return client::toReservations(implementation_->managedObjects());
+}
+
 std::string Client::snapshot() {
     return implementation_->onManager(
         Patience::Usual, [](client::ManagerProxy& manager) { return manager.Snapshot(); });

@@ -218,6 +218,20 @@ std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects
     return holders;
 }
 
+std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& objects) {
+    std::map<std::uint32_t, std::string> reservations;
+    for (const auto& [path, interfaces] : objects) {
+        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
+        if (found == interfaces.end())
+            continue;
+        auto whose = detail<std::string>(found->second, "ReservedFor");
+        if (whose && !whose->empty())
+            reservations.emplace(property<std::uint32_t>(found->second, "Index"),
+                                 *std::move(whose));
+    }
+    return reservations;
+}
+
 ServiceStatus toServiceStatus(const Dictionary& properties) {
     return {property<std::string>(properties, "Version"),
             property<std::uint32_t>(properties, "DeviceCount"),

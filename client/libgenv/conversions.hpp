@@ -35,6 +35,8 @@ Overview toOverview(const ManagedObjects& objects);
 
 /// The environment that holds the lock of each device that is locked.
 std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects);
+/// For whom each device that is reserved is so; none where the service reserves nothing.
+std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& objects);
 
 ServiceStatus toServiceStatus(const Dictionary& properties);
 

@@ -93,6 +93,7 @@ GENV_FUZZ_TARGET(managed_objects) {
     tryReading([&] { client::toOverview(objects); });
     tryReading([&] { client::toEnvironments(objects); });
     tryReading([&] { client::toLockHolders(objects); });
+    tryReading([&] { client::toReservations(objects); });
     tryReading([&] { client::toEnvironment(last); });
     tryReading([&] { client::toServiceStatus(last); });
     tryReading([&] { client::toHistoryEvent(last); });

@@ -55,7 +55,8 @@ Lingering lingeringHolders(Client& client, const std::vector<HeldDevice>& held) 
     return lingering;
 }
 
-Json devicesJson(const std::vector<HeldDevice>& held, const Lingering& lingering) {
+Json devicesJson(Client& client, const std::vector<HeldDevice>& held, const Lingering& lingering) {
+    const std::map<std::uint32_t, std::string> reservations = client.reservations();
     Json devices = Json::array();
     for (const auto& [device, attachments] : held) {
         Json holders = Json::array();
@@ -65,11 +66,15 @@ Json devicesJson(const std::vector<HeldDevice>& held, const Lingering& lingering
                                {"gpu_memory", orNull(attachment.shareBytes)},
                                {"since", toJson(attachment.since)},
                                {"lingering", lingering.contains(attachment.environment)}});
-        devices.push_back({{"index", device.index},
-                           {"uuid", device.uuid},
-                           {"model", device.model},
-                           {"total_memory", device.totalMemoryBytes},
-                           {"attachments", std::move(holders)}});
+        const auto reserved = reservations.find(device.index);
+        devices.push_back(
+            {{"index", device.index},
+             {"uuid", device.uuid},
+             {"model", device.model},
+             {"total_memory", device.totalMemoryBytes},
+             {"reserved_for",
+              reserved == reservations.end() ? Json(nullptr) : Json(reserved->second)},
+             {"attachments", std::move(holders)}});
     }
     return devices;
 }
@@ -91,8 +96,10 @@ void printDevices(Context& context, const ListingOptions& options) {
     // For programs that read the table nothing is said beside the time.
     const Lingering lingering =
         options.format == "csv" ? Lingering{} : lingeringHolders(context.client(), held);
-    if (context.printJson(devicesJson(held, lingering)))
+    if (context.options.json != JsonMode::Off) {
+        context.printJson(devicesJson(context.client(), held, lingering));
         return;
+    }
     if (held.empty())
         sayWhyThereAreNone(context);
     const auto cell = [&](const Attachment& attachment) {

@@ -68,6 +68,8 @@ class GENV_EXPORT Client {
     std::vector<QueueEntry> queue();
     /// The environment that holds the lock of each device that is locked.
     std::map<std::uint32_t, std::string> lockHolders();
+    /// For whom each reserved device is reserved: "slurm", whose jobs alone get it.
+    std::map<std::uint32_t, std::string> reservations();
     /// Every device and every environment with everything that is known of them, in one call, which
     /// does not start a service that is not running.
     Overview overview();
