@@ -61,14 +61,18 @@ std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
     return uuids;
 }
 
+// Whether a request is to have its devices now, or says what it waits for: then also a device that
+// a Slurm job holds, which nobody shares.
+enum class Begins { Now, Later };
+
 // One request at work; split so that each rule of placement reads on its own.
 class Placing {
   public:
     Placing(const AttachRequest& request, const DeviceTable& devices,
             const Environment* environment, const Reservations& reservations,
-            std::optional<BootTime> leaseEnd)
+            std::optional<BootTime> leaseEnd, Begins begins = Begins::Now)
         : request_(request), devices_(devices), environment_(environment),
-          reservations_(reservations), leaseEnd_(leaseEnd) {
+          reservations_(reservations), leaseEnd_(leaseEnd), begins_(begins) {
         result_.share = request.share;
         result_.basis = attachedUuids(environment);
     }
@@ -144,8 +148,9 @@ class Placing {
         std::vector<const Device*> available;
         std::vector<const Device*> held;
         std::vector<const Device*> reserved; // for somebody who waits
+        std::vector<const Device*> ofJobs;
         [[nodiscard]] std::size_t usable() const {
-            return available.size() + held.size() + reserved.size();
+            return available.size() + held.size() + reserved.size() + ofJobs.size();
         }
     };
 
@@ -163,9 +168,10 @@ class Placing {
     Kind sorted(DeviceKind kind) const {
         Kind result;
         for (const Device* device : candidates(request_, devices_, environment_, kind)) {
-            (reservations_.leave(*device, request_.share, leaseEnd_) ? result.available
-             : reservations_.contains(device->facts.uuid, leaseEnd_) ? result.reserved
-                                                                     : result.held)
+            (isRefused(*device)                                        ? result.ofJobs
+             : reservations_.leave(*device, request_.share, leaseEnd_) ? result.available
+             : reservations_.contains(device->facts.uuid, leaseEnd_)   ? result.reserved
+                                                                       : result.held)
                 .push_back(device);
         }
         // Of those that are as good, one that is kept for nobody.
@@ -182,6 +188,10 @@ class Placing {
                    std::tuple(b->holders.size(), quality(*b), b->facts.index);
         });
         return result;
+    }
+
+    [[nodiscard]] bool isRefused(const Device& device) const {
+        return begins_ == Begins::Now ? device.isSlurms() : device.reservedForSlurm;
     }
 
     Placement::Device placed(const Device& device) const {
@@ -232,7 +242,7 @@ class Placing {
     }
 
     void requireUsable(const Device& device, std::size_t count) const {
-        if (device.isSlurms())
+        if (isRefused(device))
             fail(ErrorCode::DeviceUnavailable, "GPU {} is Slurm's: use \"{}\"", device.facts.index,
                  slurmCommand(count));
         if (isLost(device))
@@ -277,6 +287,7 @@ class Placing {
     const Environment* environment_;
     const Reservations& reservations_;
     const std::optional<BootTime> leaseEnd_;
+    const Begins begins_;
     Placement result_;
 };
 
@@ -302,7 +313,7 @@ std::vector<const Device*> candidates(const AttachRequest& request, const Device
     if (attachedKind(environment).value_or(kind) != kind)
         return result;
     for (const auto& [index, device] : devices.byIndex()) {
-        if (device.facts.kind == kind && !isLost(device) && !device.isSlurms() &&
+        if (device.facts.kind == kind && !isLost(device) && !device.reservedForSlurm &&
             !isAttached(device, environment) && matchesModel(device.facts, request.model) &&
             !(request.share > device.facts.totalMemory))
             result.push_back(&device);
@@ -347,7 +358,9 @@ Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
     // With what others hold it can be had, or it never can.
     AttachRequest shared = request;
     shared.overSubscribe = true;
-    return PlannedWait{request, place(shared, devices, environment)};
+    return PlannedWait{request, std::visit(Placing(shared, devices, environment, Reservations{},
+                                                   std::nullopt, Begins::Later),
+                                           shared.wanted)};
 }
 
 std::size_t missing(const AttachRequest& request, const Environment& environment) {

@@ -54,7 +54,8 @@ const Placement& placementOf(const Plan& plan);
 bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);
 
 /// The devices of a kind that a request for a number of devices could ever get, attached ones and
-/// Slurm's not among them. `environment` is null for one that does not exist yet.
+/// Slurm's not among them. One that a job holds and that is not Slurm's otherwise is, since the job
+/// ends. `environment` is null for one that does not exist yet.
 std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
                                       const Environment* environment, DeviceKind kind);
 

@@ -48,6 +48,28 @@ TEST_F(Queueing, ServesInTheOrderOfAsking) {
     expectNothingTwice(ledger);
 }
 
+TEST_F(Queueing, WaitsForADeviceThatAJobHoldsAndGivesItWhenTheJobEnds) {
+    haveGpus(2);
+    activate("10", alice);
+    activate("20", alice);
+    ledger.startJob({12, bob, "bob", {"GPU-0"}}); // Devices= in [Slurm] does not name it
+    EXPECT_EQ(attachNow("10", {core::CountWanted{2}, {}, {}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(attachNow("10", {core::CountWanted{2}, {}, {}, true}), ErrorCode::DeviceUnavailable)
+        << "nor shared";
+    askCount("10", 2);
+    ask("20", {core::IndicesWanted{{0}}, {}, {}, false});
+    scheduler.turn();
+    EXPECT_EQ(waiting(), (std::vector<std::string>{"10", "20"}));
+    ledger.deactivate("slurm-12", root);
+    scheduler.turn();
+    EXPECT_TRUE(isGranted("10"));
+    EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
+    detach("10");
+    EXPECT_TRUE(isGranted("20"));
+    EXPECT_EQ(devicesOf("20"), Indices{0});
+    expectNothingTwice(ledger);
+}
+
 TEST_F(Queueing, EndsAWaitForADeviceThatBecameSlurms) {
     haveGpus(2);
     for (const char* id : {"10", "20", "30"})
