@@ -229,13 +229,17 @@ std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
     std::vector<Finding> due;
     for (Finding& finding : findings) {
         const auto known = lasting_.find(finding.subject);
-        const bool isNew = known == lasting_.end();
+        const bool isOnlyWarnedOf =
+            !finding.consequences.idleJobs.empty() && idleAction() == SlurmIdleAction::Warn;
+        // A configuration by which something follows from now on gives its grace from now on.
+        const bool isNew =
+            known == lasting_.end() || (known->second.isOnlyWarnedOf && !isOnlyWarnedOf);
         Violation violation = isNew ? Violation{now} : known->second;
+        violation.isOnlyWarnedOf = isOnlyWarnedOf;
         const bool wasDue = violation.due;
         violation.due = now - violation.since >= grace;
         lasting[finding.subject] = violation;
-        const bool isLeftToSlurm = !finding.consequences.idleJobs.empty();
-        if (isNew && isLeftToSlurm && idleAction() == SlurmIdleAction::Warn)
+        if (isNew && isOnlyWarnedOf)
             warn(finding, std::chrono::milliseconds{0}); // and nothing follows
         else if (isNew && !violation.due)
             warn(finding, grace);

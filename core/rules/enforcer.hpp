@@ -88,7 +88,8 @@ class Enforcer {
     struct Round;
     struct Violation {
         BootTime since;
-        bool due = false; ///< it has lasted for the grace before
+        bool due = false;            ///< it has lasted for the grace before
+        bool isOnlyWarnedOf = false; ///< nothing was to follow the warning, IdleAction=warn
     };
     /// Held while a cycle is carried out; null for a dry run.
     using Turn = std::shared_ptr<void>;

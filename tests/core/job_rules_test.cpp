@@ -160,6 +160,27 @@ TEST_F(JobRules, AskSlurmToCancelAnIdleJobAfterTheGrace) {
     EXPECT_EQ(slurm.asked.size(), 2U) << "it is there still";
 }
 
+TEST_F(JobRules, WarnAnewAndGiveTheGraceWhereTheConfigurationDoesMoreThanWarnFromNowOn) {
+    settings.limits.general.idleTimeout = std::chrono::hours{1};
+    idleFor(2h);
+    for (int i = 0; i < 6; ++i)
+        cycle();
+    ASSERT_EQ(warnings().size(), 1U);
+    action = SlurmIdleAction::Cancel;
+    cycle();
+    ASSERT_EQ(warnings().size(), 2U);
+    EXPECT_EQ(warnings()[1].left, 30s);
+    cycle(20s);
+    EXPECT_EQ(slurm.asked, Texts{});
+    cycle();
+    EXPECT_EQ(slurm.asked, Texts{"cancel 12"});
+    action = SlurmIdleAction::Requeue;
+    cycle();
+    action = SlurmIdleAction::Warn;
+    cycle();
+    EXPECT_EQ(warnings().size(), 2U) << "they were told more";
+}
+
 TEST_F(JobRules, AskSlurmToRequeueAnIdleJobAndSayWhyItDidNot) {
     table.general.idleTimeout = std::chrono::hours{1};
     action = SlurmIdleAction::Requeue;
