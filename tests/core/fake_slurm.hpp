@@ -6,11 +6,13 @@
 #include "core/ports/slurm.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace genv::tests {
@@ -19,7 +21,9 @@ class FakeSlurm : public core::Slurm {
   public:
     std::vector<std::string> asked; ///< such as "cancel 12", or "end 12 1600000000" in seconds
 
-    void listDevices(Devices devices) override { devices(std::vector<core::SlurmDevice>{}); }
+    std::vector<Devices> questions; ///< for the list of devices
+
+    void listDevices(Devices devices) override { questions.push_back(std::move(devices)); }
     void setEnd(core::SlurmJobId job, core::WallTime end, Done done) override {
         const auto seconds = std::chrono::floor<std::chrono::seconds>(end.time_since_epoch());
         ask(fmt::format("end {} {}", job, seconds.count()), std::move(done));
@@ -34,6 +38,13 @@ class FakeSlurm : public core::Slurm {
     void answer(const std::optional<core::SlurmFailure>& failure = std::nullopt) {
         for (const Done& done : std::exchange(waiting_, {}))
             done(failure);
+    }
+    /// Answers the first question for the list of devices.
+    void list(const std::variant<std::vector<core::SlurmDevice>, core::SlurmFailure>& devices) {
+        ASSERT_FALSE(questions.empty());
+        const Devices question = std::move(questions.front());
+        questions.erase(questions.begin());
+        question(devices);
     }
 
   private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The derived file: it follows what Slurm and the driver say, and nothing else.
 #include "service/slurm/slurm_device_file.hpp"
+#include "tests/core/fake_slurm.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/temporary_folder.hpp"
 
@@ -15,24 +16,6 @@ namespace genv::service {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Slurm, which answers when the test says so.
-class FakeSlurm : public core::Slurm {
-  public:
-    void listDevices(Devices devices) override { questions.push_back(std::move(devices)); }
-    void setEnd(core::SlurmJobId /*job*/, core::WallTime /*end*/, Done /*done*/) override {}
-    void cancel(core::SlurmJobId /*job*/, Done /*done*/) override {}
-    void requeue(core::SlurmJobId /*job*/, Done /*done*/) override {}
-
-    void answer(const std::variant<std::vector<core::SlurmDevice>, core::SlurmFailure>& with) {
-        ASSERT_FALSE(questions.empty());
-        const Devices devices = std::move(questions.front());
-        questions.erase(questions.begin());
-        devices(with);
-    }
-
-    std::vector<Devices> questions;
-};
 
 class SlurmDeviceFileTest : public testing::Test {
   protected:
@@ -55,7 +38,7 @@ class SlurmDeviceFileTest : public testing::Test {
 
     const std::vector<core::SlurmDevice> twoAndThree{{0, {195, 2}}, {1, {195, 3}}};
     tests::TemporaryFolder folder;
-    FakeSlurm slurm;
+    tests::FakeSlurm slurm;
     tests::FakeScheduler scheduler;
     tests::SilentLog log;
     std::optional<SlurmDeviceFile> devices;
@@ -65,7 +48,7 @@ TEST_F(SlurmDeviceFileTest, AreWrittenOnceBothHaveAnswered) {
     devices->configured(true);
     devices->observed(gpus(4));
     EXPECT_EQ(text(), "none");
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
     struct stat status {};
     ASSERT_EQ(::stat(file().c_str(), &status), 0);
@@ -85,7 +68,7 @@ TEST_F(SlurmDeviceFileTest, AreNotAskedForWhereSlurmHasNone) {
 TEST_F(SlurmDeviceFileTest, GoWithTheConfiguration) {
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     devices->configured(false);
     EXPECT_EQ(text(), "none");
     EXPECT_TRUE(devices->rows().empty());
@@ -94,10 +77,10 @@ TEST_F(SlurmDeviceFileTest, GoWithTheConfiguration) {
 TEST_F(SlurmDeviceFileTest, FollowAnotherConfiguration) {
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     devices->configured(true);
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n"); // until Slurm answers
-    slurm.answer(std::vector<core::SlurmDevice>{{0, {195, 1}}});
+    slurm.list(std::vector<core::SlurmDevice>{{0, {195, 1}}});
     EXPECT_EQ(text(), "0 GPU-1\n");
 }
 
@@ -105,15 +88,15 @@ TEST_F(SlurmDeviceFileTest, IgnoreTheAnswerToAnEarlierQuestion) {
     devices->configured(true);
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(std::vector<core::SlurmDevice>{{0, {195, 1}}});
+    slurm.list(std::vector<core::SlurmDevice>{{0, {195, 1}}});
     EXPECT_EQ(text(), "none");
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
 }
 
 TEST_F(SlurmDeviceFileTest, FollowTheDriver) {
     devices->configured(true);
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     devices->observed(gpus(3));
     EXPECT_EQ(text(), "0 GPU-2\n");
     EXPECT_EQ(log.lines,
@@ -129,16 +112,16 @@ TEST_F(SlurmDeviceFileTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
     devices->observed(gpus(4));
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(core::SlurmFailure{"slurmd did not answer in 10 s"});
+    slurm.list(core::SlurmFailure{"slurmd did not answer in 10 s"});
     EXPECT_EQ(text(), "none");
     scheduler.pass(900ms);
     EXPECT_TRUE(slurm.questions.empty());
     scheduler.pass(100ms);
-    slurm.answer(core::SlurmFailure{"slurmd did not answer in 10 s"});
+    slurm.list(core::SlurmFailure{"slurmd did not answer in 10 s"});
     scheduler.pass(1900ms);
     EXPECT_TRUE(slurm.questions.empty());
     scheduler.pass(100ms);
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
     EXPECT_EQ(log.lines, (std::vector<std::string>{"Slurm does not say which GPUs it has here: "
                                                    "slurmd did not answer in 10 s",
@@ -148,9 +131,9 @@ TEST_F(SlurmDeviceFileTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
 TEST_F(SlurmDeviceFileTest, StayWhenSlurmDoesNotAnswerAnyMore) {
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     devices->configured(true);
-    slurm.answer(core::SlurmFailure{"slurmd is gone"});
+    slurm.list(core::SlurmFailure{"slurmd is gone"});
     devices->observed(gpus(4));
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
 }
@@ -158,7 +141,7 @@ TEST_F(SlurmDeviceFileTest, StayWhenSlurmDoesNotAnswerAnyMore) {
 TEST_F(SlurmDeviceFileTest, StayOverARestart) {
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     begin();
     devices->configured(true);
     devices->observed(gpus(4));
@@ -171,7 +154,7 @@ TEST_F(SlurmDeviceFileTest, StayOverARestart) {
 TEST_F(SlurmDeviceFileTest, AreNoneWhereGresConfNamesNone) {
     devices->configured(true);
     devices->observed(gpus(4));
-    slurm.answer(std::vector<core::SlurmDevice>{});
+    slurm.list(std::vector<core::SlurmDevice>{});
     EXPECT_EQ(text(), "");
     ASSERT_EQ(log.lines.size(), 1U);
     EXPECT_NE(log.lines[0].find("gres.conf names none"), std::string::npos);
@@ -180,7 +163,7 @@ TEST_F(SlurmDeviceFileTest, AreNoneWhereGresConfNamesNone) {
 TEST_F(SlurmDeviceFileTest, MayGoBeforeSlurmAnswers) {
     devices->configured(true);
     devices.reset();
-    slurm.answer(twoAndThree);
+    slurm.list(twoAndThree);
     EXPECT_EQ(text(), "none");
 }
 
