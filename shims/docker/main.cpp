@@ -5,6 +5,7 @@
 #include "genv/client.hpp"
 #include "genv/isolation.hpp"
 #include "shims/docker/rewrite.hpp"
+#include "shims/own_environment.hpp"
 #include "shims/printable.hpp"
 #include "shims/real_program.hpp"
 
@@ -33,6 +34,19 @@ std::string baseName(const std::string& path) {
 Refusal noGpu(const genv::client::NamedEnvironment& environment, const std::string& why,
               const std::string& hint) {
     return {fmt::format("No GPU for environment {}: {}", printable(environment.id), why), hint};
+}
+
+// A service that does not answer is told of where a container is to have GPUs.
+std::optional<genv::client::NamedEnvironment>
+ownEnvironment(const genv::shims::Whereabouts& where) {
+    if (!where.job)
+        return where.named;
+    try {
+        genv::Client client;
+        return genv::shims::ownEnvironment(client, where);
+    } catch (const genv::Error&) {
+        return genv::client::NamedEnvironment{*where.job, {}};
+    }
 }
 
 genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environment) {
@@ -98,10 +112,13 @@ int main(int argc, char** argv) {
         return refused;
     }
     const genv::shims::Words arguments(argv + 1, argv + argc);
-    const auto environment = genv::client::namedEnvironment();
+    const auto where = genv::shims::readWhereabouts();
     // Without a real one there is nothing to ask the service for.
-    if (genv::shims::isBypassed() || !environment ||
+    if (genv::shims::isBypassed() || !where.mayBeInside() ||
         !genv::shims::findRealProgram(name, genv::shims::ownFolder()))
+        genv::shims::executeReal(name, arguments);
+    const auto environment = ownEnvironment(where);
+    if (!environment)
         genv::shims::executeReal(name, arguments);
     genv::shims::Words rewritten;
     try {

@@ -7,6 +7,7 @@
 #include "genv/client.hpp"
 #include "shims/nvidia_smi/identity.hpp"
 #include "shims/nvidia_smi/real_tool.hpp"
+#include "shims/own_environment.hpp"
 #include "shims/printable.hpp"
 #include "shims/real_program.hpp"
 
@@ -48,11 +49,18 @@ std::string filterFile() {
 // What is to be seen, asked for again as the run goes on.
 class Sight {
   public:
-    Sight(std::string real, client::NamedEnvironment environment, Notes& notes)
-        : real_(std::move(real)), environment_(std::move(environment)), notes_(notes) {}
+    Sight(std::string real, Notes& notes) : real_(std::move(real)), notes_(notes) {}
 
-    /// The first look. Throws genv::Error and AnothersEnvironment.
-    void open() { look(); }
+    /// The first look, unless this process is in no environment: false then. Throws genv::Error and
+    /// AnothersEnvironment.
+    bool open(const Whereabouts& where) {
+        const auto environment = ownEnvironment(client_, where);
+        if (!environment)
+            return false;
+        environment_ = *environment;
+        look();
+        return true;
+    }
     [[nodiscard]] const View& view() const { return view_; }
     [[nodiscard]] const std::string& environment() const { return environment_.id; }
     [[nodiscard]] const std::string& real() const { return real_; }
@@ -163,16 +171,17 @@ int show(Sight& sight, Arguments arguments, Notes& notes) {
 
 int run(const std::vector<std::string>& given) {
     constexpr const char* name = "nvidia-smi";
-    const auto environment = client::namedEnvironment();
+    const Whereabouts where = readWhereabouts();
     const auto real = findRealProgram(name, ownFolder());
     const Arguments arguments = parseArguments(given);
-    if (isBypassed() || !environment || !real || arguments.mode == Mode::Information)
+    if (isBypassed() || !where.mayBeInside() || !real || arguments.mode == Mode::Information)
         executeReal(name, given);
 
     Notes notes;
     std::optional<Sight> sight;
     try {
-        sight.emplace(*real, *environment, notes).open();
+        if (!sight.emplace(*real, notes).open(where))
+            executeReal(name, given);
     } catch (const Error& error) {
         notes.add(fmt::format("everything is shown, since genvd does not answer ({})",
                               printable(error.what())));

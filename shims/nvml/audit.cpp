@@ -2,6 +2,7 @@
 // What the dynamic linker calls, rtld-audit(7): see gate.hpp. All of it runs in the middle of the
 // linker's work, before the program's libraries are ready, so it only looks and notes.
 #include "shims/nvml/gate.hpp"
+#include "shims/nvml/job_group.hpp"
 #include "shims/nvml/linked_library.hpp"
 
 #include <link.h>
@@ -38,7 +39,7 @@ bool isWanted() {
     if (bypass != nullptr && isSameText(bypass, "1"))
         return false;
     const char* environment = initialVariable("GENV_ENVIRONMENT_ID");
-    return environment != nullptr && *environment != '\0';
+    return (environment != nullptr && *environment != '\0') || mayBeInJob();
 }
 
 bool beginsWith(const char* text, const char* start) {

@@ -3,6 +3,7 @@
 
 #include "genv/client.hpp"
 #include "shims/nvml/report.hpp"
+#include "shims/own_environment.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <ctime>
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -47,7 +49,7 @@ struct Page {
 std::atomic<int> asking;     // threads that are at it
 std::atomic<bool> mayNotAsk; // since another thread was when this process was forked
 // Set once, and never destroyed: threads may outlive exit().
-const client::NamedEnvironment* named;
+const Whereabouts* whereabouts;
 
 // A page that the kernel fills with zeros in a child: its locks are free and its answers none.
 Page* makePage() {
@@ -82,8 +84,8 @@ class WithoutCancellation {
 using Question = View (*)(Client& client, const client::NamedEnvironment& named);
 
 struct Asked {
-    std::shared_ptr<const View> view; ///< null where the program is to see the machine
-    Event event = Event::NoService;   ///< why
+    std::shared_ptr<const View> view;              ///< null where the program is to see the machine
+    std::optional<Event> event = Event::NoService; ///< why; unset: it is in no environment
 };
 
 Asked ask(Question question) {
@@ -91,7 +93,10 @@ Asked ask(Question question) {
     Asked asked;
     try {
         Client client;
-        asked = {std::make_shared<const View>(question(client, *named)), Event::Answered};
+        if (const auto own = ownEnvironment(client, *whereabouts))
+            asked = {std::make_shared<const View>(question(client, *own)), Event::Answered};
+        else
+            asked.event.reset();
     } catch (const AnothersEnvironment&) {
         asked.event = Event::Anothers;
     } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): null is what it means
@@ -105,7 +110,8 @@ void refresh(Answer& answer, Question question) {
     Asked asked = ask(question);
     answer.view = std::move(asked.view);
     const auto ended = Clock::now();
-    report(asked.event);
+    if (asked.event)
+        report(*asked.event);
     const Clock::duration pause = answer.view ? Clock::duration{} : (ended - began) * forbearance;
     answer.expires = ended + std::max<Clock::duration>(freshness, pause);
 }
@@ -145,8 +151,7 @@ void limitPatience() {
 
 void prepareToAsk() {
     limitPatience();
-    named = new client::NamedEnvironment(
-        client::namedEnvironment().value_or(client::NamedEnvironment{}));
+    whereabouts = new Whereabouts(readWhereabouts());
 }
 
 std::shared_ptr<const View> currentDevices() {
