@@ -7,6 +7,7 @@
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
+#include "client/slurm_jobs.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -53,6 +54,14 @@ void warnOfUnchangedVariables(const std::string& visible) {
              fmt::format("To use the attached GPUs: export CUDA_VISIBLE_DEVICES={}", visible));
 }
 
+// In a Slurm job the variable is Slurm's, and counts the devices that the job may open.
+bool isSlurms(const std::string& environment) {
+    const auto job = client::slurmJobOf(environment);
+    if (job)
+        warn(fmt::format("CUDA_VISIBLE_DEVICES is unchanged: Slurm sets it for job {}", *job));
+    return job.has_value();
+}
+
 void tellDevices(Context& context, const std::vector<std::uint32_t>& attached,
                  ShellCode code = {}) {
     const std::string visible = visibleDevices(context.client(), attached);
@@ -66,6 +75,8 @@ void attach(Context& context, const AttachArguments& arguments) {
     arguments.check();
     context.inEnvironment([&](const std::string& id) {
         if (arguments.refresh) {
+            if (isSlurms(id))
+                return;
             tellDevices(context, context.client().environment(id).devices);
             return;
         }

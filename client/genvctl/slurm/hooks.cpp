@@ -155,7 +155,9 @@ void runSlurmTaskProlog(const SlurmVariables& variables) {
     if (!job || (!isSet("SLURM_JOB_GPUS") && !isSet("SLURM_STEP_GPUS")))
         return;
     const std::string id = slurmEnvironment(*job);
-    std::string lines = fmt::format("export GENV_ENVIRONMENT_ID={}\n", id);
+    // Of the shell that the job was submitted from: its prompt would set CUDA_VISIBLE_DEVICES.
+    std::string lines = "unset GENV_STATUS_FILE\n";
+    lines += fmt::format("export GENV_ENVIRONMENT_ID={}\n", id);
     // The second word of the file's first line; without it the id alone is believed of its owner.
     if (const auto first = firstStatusLine(id)) {
         const std::size_t begin = std::min(first->find(' '), first->size() - 1) + 1;

@@ -96,7 +96,7 @@ def refresh(*, devices: bool = False, configuration: bool = False) -> Environmen
     eid = require()
     with _process.lock, Connection() as connection:
         environment = current(connection, eid)
-        if devices:
+        if devices and environment.job is None:  # in a Slurm job the variable is Slurm's
             variables.put(variables.of_devices(service.visible_devices(connection, environment.devices)))
         if configuration:
             variables.put(variables.of_configuration(environment))
