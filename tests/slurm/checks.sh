@@ -61,6 +61,10 @@ held() {
         grep -oE '\[[0-9]+,"[^"]+"' | tr -d '["' | sort | xargs
 }
 heldIs() { is "$(held "$1")" "$2"; }
+# hasProcess NODE ENVIRONMENT: whether a compute process there is that environment's.
+hasProcess() {
+    on "$1" busctl --json=short call dev.genv.Manager /dev/genv/Manager dev.genv.Manager ListProcesses | grep -qF "\"$2\""
+}
 propertyOf() { on "$1" busctl get-property dev.genv.Manager "/dev/genv/Manager/environment/slurm_2d$2" dev.genv.Environment "$3"; }
 killService() { kill -KILL "$(on "$1" busctl --json=short call org.freedesktop.DBus /org/freedesktop/DBus \
     org.freedesktop.DBus GetConnectionUnixProcessID s dev.genv.Manager | grep -oE '[0-9]+')"; }
