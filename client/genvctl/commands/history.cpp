@@ -6,6 +6,7 @@
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/slurm_jobs.hpp"
+#include "core/slurm_job.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ struct HistoryArguments {
     HistoryOptions history;
     ListingOptions listing;
     std::string environment;
+    std::string job;
     std::string device;
     std::vector<std::string> kinds;
     std::uint32_t lines = 0; // 0: all
@@ -43,9 +45,22 @@ std::string deviceUuid(Client& client, const std::string& given) {
                   "\"genvctl devices\" lists the devices; one that is gone is named by its UUID.");
 }
 
+std::string jobEnvironment(const HistoryArguments& arguments) {
+    if (!arguments.environment.empty())
+        throw Failure(ExitStatus::Usage, "--job and --environment cannot be combined");
+    const auto job = core::parseSlurmJobId(arguments.job);
+    if (!job)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("invalid job \"{}\": expected the number of a Slurm job",
+                                  shown(arguments.job)));
+    return core::environmentIdOf(*job);
+}
+
 std::deque<HistoryEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
     HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
-    if (!arguments.environment.empty())
+    if (!arguments.job.empty())
+        query.setEnvironment(jobEnvironment(arguments));
+    else if (!arguments.environment.empty())
         query.setEnvironment(arguments.environment);
     if (!arguments.device.empty())
         query.setDeviceUuid(deviceUuid(context.client(), arguments.device));
@@ -236,6 +251,7 @@ void addHistory(CLI::App& app, Context& context) {
     arguments->listing.addFormatTo(*command);
     command->add_option("--environment", arguments->environment, "Only of this environment")
         ->type_name("ID");
+    command->add_option("--job", arguments->job, "Only of this Slurm job")->type_name("JOB");
     command->add_option("--device", arguments->device, "Only of this device, by index or UUID")
         ->type_name("DEVICE");
     command->add_option("--kind", arguments->kinds, "Only events of these kinds")

@@ -79,6 +79,7 @@ const std::vector<TableEntry>& table() {
            "open-refused",
            "isolation-changed"}}},
         {"genvctl", "--environment", {Environment}},
+        {"genvctl", "--job", {Free}},
         {"genvctl", "--device", {Device}},
         {"genvctl", "--since", {Words, {"today", "yesterday", "-1h", "-7d"}}},
         {"genvctl", "--until", {Words, {"today", "yesterday", "now"}}},
