@@ -14,6 +14,7 @@ PARTS = {
     "processes": "Programs and shells",
     "core": "The core by itself",
     "nvml": "The NVML filter",
+    "slurm": "Slurm's hooks",
     "isolation": "The kernel's gate",
     "remote": "Many hosts",
 }
