@@ -24,9 +24,9 @@ finish() {
     exit "$failed"
 }
 
-# soon COMMAND...: until it succeeds, for 30 s at most.
+# soon COMMAND...: until it succeeds, for 60 s at most.
 soon() {
-    local end=$((SECONDS + 30))
+    local end=$((SECONDS + 60))
     until "$@" >/dev/null 2>&1; do
         if ((SECONDS >= end)); then
             "$@"

@@ -1,36 +1,66 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shows slurmd and slurmstepd only the unified line of /proc/self/cgroup. Their plugin for cgroup
-// v2 refuses a machine on which the kernel has v1 hierarchies as well; in the lab's namespaces
-// nothing else of these is to be seen.
+// Shows slurmd and slurmstepd only the unified line of /proc/PID/cgroup, and of /proc/PID/mountinfo
+// no cgroup2 but that of their own namespace. Their plugin for cgroup v2 refuses a machine on which
+// the kernel has v1 hierarchies as well, and one whose own cgroup2 lies beneath the lab's; in the
+// lab's namespaces nothing else of these is to be seen.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-// A file with the line "0::..." of another, which is closed.
-static int unifiedLineOf(int file) {
-    char text[8192];
-    const ssize_t size = read(file, text, sizeof text - 1);
-    close(file);
-    if (size < 0)
-        return -1;
-    text[size] = '\0';
-    const int filtered = memfd_create("cgroup", MFD_CLOEXEC);
-    for (char *line = text, *end; filtered >= 0 && *line != '\0'; line = end) {
-        end = strchr(line, '\n');
-        end = end != NULL ? end + 1 : line + strlen(line);
-        if (strncmp(line, "0::", 3) == 0 && write(filtered, line, (size_t)(end - line)) < 0)
-            return -1;
-    }
-    if (filtered >= 0)
-        lseek(filtered, 0, SEEK_SET);
-    return filtered;
+// A line of /proc/PID/cgroup.
+static bool isUnified(const char* line) {
+    return strncmp(line, "0::", 3) == 0;
 }
 
-#define SHOW_UNIFIED_LINE(name)                                                                    \
+// A line of /proc/PID/mountinfo, ended: "36 35 0:30 ROOT PLACE ... - cgroup2 ...".
+static bool isOfThisNamespace(const char* line) {
+    char root[3] = "";
+    sscanf(line, "%*s %*s %*s %2s", root);
+    return strstr(line, " - cgroup2 ") == NULL || strcmp(root, "/") == 0;
+}
+
+// A file with those lines of another that a test says yes to. The other is closed.
+static int filtered(int file, bool (*isKept)(const char* line)) {
+    const int kept = memfd_create("filtered", MFD_CLOEXEC);
+    FILE* lines = fdopen(file, "r");
+    char* line = NULL;
+    size_t room = 0;
+    ssize_t size = 0;
+    bool isWritten = kept >= 0 && lines != NULL;
+    while (isWritten && (size = getline(&line, &room, lines)) > 0)
+        isWritten = !isKept(line) || write(kept, line, (size_t)size) == size;
+    free(line);
+    if (lines != NULL)
+        fclose(lines);
+    if (!isWritten)
+        return -1;
+    lseek(kept, 0, SEEK_SET);
+    return kept;
+}
+
+static bool isOfProcess(const char* path, const char* name) {
+    const size_t length = strlen(path);
+    const size_t tail = strlen(name);
+    return strncmp(path, "/proc/", 6) == 0 && length > tail &&
+           strcmp(path + length - tail, name) == 0;
+}
+
+static int shown(int file, const char* path) {
+    if (file >= 0 && isOfProcess(path, "/cgroup"))
+        return filtered(file, isUnified);
+    if (file >= 0 && isOfProcess(path, "/mountinfo"))
+        return filtered(file, isOfThisNamespace);
+    return file;
+}
+
+#define SHOW_V2(name)                                                                              \
     int name(const char* path, int flags, ...) {                                                   \
         static int (*real)(const char*, int, ...);                                                 \
         if (real == NULL)                                                                          \
@@ -42,9 +72,18 @@ static int unifiedLineOf(int file) {
             mode = va_arg(arguments, mode_t);                                                      \
             va_end(arguments);                                                                     \
         }                                                                                          \
-        const int file = real(path, flags, mode);                                                  \
-        return file >= 0 && strcmp(path, "/proc/self/cgroup") == 0 ? unifiedLineOf(file) : file;   \
+        return shown(real(path, flags, mode), path);                                               \
     }
 
-SHOW_UNIFIED_LINE(open)
-SHOW_UNIFIED_LINE(open64)
+SHOW_V2(open)
+SHOW_V2(open64)
+
+FILE* fopen(const char* path, const char* mode) {
+    static FILE* (*real)(const char*, const char*);
+    if (real == NULL)
+        *(void**)&real = dlsym(RTLD_NEXT, "fopen");
+    if (!isOfProcess(path, "/cgroup") && !isOfProcess(path, "/mountinfo"))
+        return real(path, mode);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    return file >= 0 ? fdopen(file, mode) : NULL;
+}
