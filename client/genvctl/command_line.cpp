@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/command_line.hpp"
 
+#include "client/genvctl/cluster/commands.hpp"
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
@@ -53,6 +54,10 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
     app.add_option("-H,--host", context.options.host,
                    "Talk to the service of another machine, over SSH")
         ->type_name("[USER@]HOST[:PORT]");
+    app.add_option("--cluster", context.options.cluster,
+                   "Use the GPUs of a Slurm cluster: slurm or none")
+        ->check(CLI::IsMember({"slurm", "none"}).description(""))
+        ->type_name("WHICH");
     app.add_flag("--no-ask-password", context.options.noAskPassword, "Never ask for a password");
     // What the shell function says of itself.
     app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash", "zsh", "fish"}))->group("");
@@ -243,6 +248,8 @@ int run(int count, char** arguments) {
         parse(app, words);
         apply(raw, context);
         requireSense(app, context);
+        if (runOnCluster(app, context))
+            return static_cast<int>(ExitStatus::Ok);
         if (context.command)
             context.command();
         else

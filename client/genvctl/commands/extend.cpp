@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // extend: more time for an environment.
+#include "client/genvctl/commands/extend.hpp"
+
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -63,8 +65,11 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
     return change.setLifetime(longest);
 }
 
-void extend(Context& context, const std::string& id, const ExtendArguments& arguments) {
-    const ConfigurationChange change = wantedChange(context.client(), id, arguments.lifetime);
+} // namespace
+
+void extendEnvironment(Context& context, const std::string& id,
+                       const std::optional<std::string>& lifetime) {
+    const ConfigurationChange change = wantedChange(context.client(), id, lifetime);
     context.authorised([&](Client& client) { client.configure(id, change); });
     const auto expires = context.client().environment(id).expires;
     if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
@@ -73,8 +78,6 @@ void extend(Context& context, const std::string& id, const ExtendArguments& argu
                                 relativeFuture(*expires, currentTime()), timestamp(*expires))
                   : fmt::format("Environment {}: no lease, no end\n", shown(id)));
 }
-
-} // namespace
 
 void addExtend(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("extend", "Extend the lease of an environment");
@@ -90,10 +93,11 @@ void addExtend(CLI::App& app, Context& context) {
         context.command = [&context, arguments] {
             if (arguments->id) {
                 core::requireIdentifier(*arguments->id, "id");
-                extend(context, *arguments->id, *arguments);
+                extendEnvironment(context, *arguments->id, arguments->lifetime);
             } else {
-                context.inEnvironment(
-                    [&](const std::string& id) { extend(context, id, *arguments); });
+                context.inEnvironment([&](const std::string& id) {
+                    extendEnvironment(context, id, arguments->lifetime);
+                });
             }
         };
     });

@@ -24,6 +24,7 @@ const std::vector<TableEntry>& table() {
     using enum ValueKind;
     static const std::vector<TableEntry> entries{
         {"genvctl", "--json", {Words, {"short", "pretty", "off"}}},
+        {"genvctl", "--cluster", {Words, {"slurm", "none"}}},
         {"genvctl", "--host", {Host}},
         {"genvctl", "--hostfile", {File}},
         {"genvctl activate", "--id", {OwnEnvironment}},

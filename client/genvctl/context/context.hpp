@@ -25,8 +25,9 @@ struct GlobalOptions {
     JsonMode json = JsonMode::Off;
     bool noLegend = false;
     bool noAskPassword = false;
-    bool full = false;               ///< tables are not fitted to the terminal
-    std::optional<std::string> host; ///< the machine whose service is meant; unset: this one
+    bool full = false;                  ///< tables are not fitted to the terminal
+    std::optional<std::string> host;    ///< the machine whose service is meant; unset: this one
+    std::optional<std::string> cluster; ///< "slurm" or "none"; unset: as it is configured
 };
 
 /// The shell function of data/shell that runs this command.

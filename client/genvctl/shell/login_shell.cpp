@@ -37,14 +37,6 @@ constexpr std::array inheritedVariables{"GENV_SHELL",
                                         "GENV_PREACTIVATE_ENVIRONMENT_NAME",
                                         "GENV_PREACTIVATE_PROMPT"};
 
-std::string ownShell() {
-    if (const char* shell = std::getenv("SHELL"); shell != nullptr && *shell == '/')
-        return shell;
-    if (const passwd* entry = getpwuid(geteuid()); entry != nullptr && *entry->pw_shell != '\0')
-        return entry->pw_shell;
-    return "/bin/sh";
-}
-
 std::string ownProgram() {
     std::error_code error;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -97,6 +89,14 @@ void forgetInherited() {
 }
 
 } // namespace
+
+std::string ownShell() {
+    if (const char* shell = std::getenv("SHELL"); shell != nullptr && *shell == '/')
+        return shell;
+    if (const passwd* entry = getpwuid(geteuid()); entry != nullptr && *entry->pw_shell != '\0')
+        return entry->pw_shell;
+    return "/bin/sh";
+}
 
 void LoginShell::run(Client& client) const {
     const std::string path = ownShell();

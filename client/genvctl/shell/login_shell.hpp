@@ -12,14 +12,16 @@ class Client;
 
 namespace genv::ctl {
 
+/// The shell that SHELL names, else the one of the user database.
+std::string ownShell();
+
 struct LoginShell {
     std::string environment; ///< the id; this process is a root process of it
     bool noPrompt = false;   ///< the prompt stays as it is
     bool nvmlFilter = false;
 
-    /// Becomes the shell that SHELL names, else the one of the user database, as an interactive one
-    /// with the start files of a login shell. One that there is no code for has the variables only.
-    /// Throws Failure and Error.
+    /// Becomes ownShell() as an interactive one with the start files of a login shell. One that
+    /// there is no code for has the variables only. Throws Failure and Error.
     [[noreturn]] void run(Client& client) const;
 };
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/cluster/request.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace genv::ctl::cluster {
+
+namespace {
+
+// To find free GPUs takes Slurm a second or two; with a bare --immediate it refuses a job as soon
+// as another one waits in the same partition, whatever that one waits for.
+constexpr std::chrono::seconds defaultWait{5};
+
+std::string lowerCaseOf(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
+/// The names that a model fits: one that is the same, else those that contain it.
+std::vector<std::string> fitting(const std::set<std::string>& names, const std::string& model) {
+    const std::string wanted = lowerCaseOf(model);
+    std::vector<std::string> fitting;
+    for (const std::string& name : names) {
+        const std::string known = lowerCaseOf(name);
+        if (known == wanted)
+            return {name};
+        if (known.find(wanted) != std::string::npos)
+            fitting.push_back(name);
+    }
+    return fitting;
+}
+
+std::string listOf(const std::set<std::string>& names) {
+    return names.empty() ? "none" : joined(std::vector(names.begin(), names.end()), ", ");
+}
+
+/// How a model is asked for: by a type of gres.conf, or by a feature of nodes.
+struct ModelChoice {
+    std::string type;
+    std::string feature;
+};
+
+ModelChoice choose(const std::string& model, const Partition& partition) {
+    const auto one = [&](const std::set<std::string>& names, const char* what) -> std::string {
+        const std::vector<std::string> found = fitting(names, model);
+        if (found.size() > 1)
+            throw Failure(ExitStatus::Usage,
+                          fmt::format("--model: \"{}\" fits several {}: {}", model, what,
+                                      joined(found, ", ")),
+                          "Name one of them.");
+        return found.empty() ? "" : found.front();
+    };
+    if (std::string type = one(partition.types, "types of GPUs"); !type.empty())
+        return {type, ""};
+    if (std::string feature = one(partition.features, "features of nodes"); !feature.empty())
+        return {"", feature};
+    throw Failure(ExitStatus::NoDevice,
+                  fmt::format("the partition {} has no GPUs \"{}\"", partition.name, model),
+                  fmt::format("Types of GPUs there: {}. Features of nodes with GPUs: {}.",
+                              listOf(partition.types), listOf(partition.features)));
+}
+
+std::uint32_t shardsFor(const JobRequest& request, const Partition& partition,
+                        const ClientConfiguration& configuration) {
+    constexpr const char* wholeHint = "Leave --gpu-memory out to get whole GPUs.";
+    if (partition.shardsPerGpu == 0)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("--gpu-memory: the partition {} shares no GPU among jobs: its "
+                                  "nodes have no shards",
+                                  partition.name),
+                      wholeHint);
+    if (!configuration.shardBytes)
+        throw Failure(ExitStatus::Usage,
+                      "--gpu-memory: Slurm counts shards, and genv.conf does not say how much "
+                      "memory one stands for",
+                      fmt::format("Ask an administrator to set ShardMemory= in {}. {}",
+                                  configurationFile(), wholeHint));
+    if (request.gpus > 1)
+        throw Failure(ExitStatus::Usage,
+                      "--gpu-memory: Slurm gives a job shards of one GPU, not of several",
+                      fmt::format("Ask for \"--gpus 1\". {}", wholeHint));
+    const std::uint64_t size = *configuration.shardBytes;
+    const std::uint64_t count = *request.memoryBytes / size + (*request.memoryBytes % size ? 1 : 0);
+    if (count > partition.shardsPerGpu)
+        throw Failure(ExitStatus::NoDevice,
+                      fmt::format("--gpu-memory: no GPU of the partition {} has more than {}",
+                                  partition.name, amount(partition.shardsPerGpu * size)),
+                      wholeHint);
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(count, 1));
+}
+
+void requireCount(const JobRequest& request, const Partition& partition) {
+    if (request.gpus > partition.maxGpus)
+        throw Failure(ExitStatus::NoDevice,
+                      fmt::format("no node of the partition {} has {} GPUs: at most {}",
+                                  partition.name, request.gpus, partition.maxGpus),
+                      "A job of genvctl runs on one node; \"srun\" itself runs on several.");
+}
+
+void addDevices(std::vector<std::string>& words, const JobRequest& request,
+                const Partition& partition, const ClientConfiguration& configuration) {
+    requireCount(request, partition);
+    const ModelChoice model = request.model ? choose(*request.model, partition) : ModelChoice{};
+    const std::string type = model.type.empty() ? "" : model.type + ":";
+    if (request.memoryBytes)
+        words.push_back(
+            fmt::format("--gres=shard:{}{}", type, shardsFor(request, partition, configuration)));
+    else
+        words.push_back(fmt::format("--gpus={}{}", type, request.gpus));
+    if (!model.feature.empty())
+        words.push_back("--constraint=" + model.feature);
+}
+
+} // namespace
+
+std::string slurmTime(std::chrono::seconds time) {
+    const auto days = std::chrono::duration_cast<std::chrono::days>(time);
+    const auto rest = time - days;
+    const auto hours = std::chrono::duration_cast<std::chrono::hours>(rest);
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(rest - hours);
+    const auto seconds = rest - hours - minutes;
+    const std::string clock =
+        fmt::format("{:02}:{:02}:{:02}", hours.count(), minutes.count(), seconds.count());
+    return days.count() > 0 ? fmt::format("{}-{}", days.count(), clock) : clock;
+}
+
+std::vector<std::string> srunWords(const JobRequest& request,
+                                   const std::optional<Partition>& partition,
+                                   const ClientConfiguration& configuration) {
+    // In an allocation of several tasks srun would start as many.
+    std::vector<std::string> words{"srun", "-N1", "-n1"};
+    if (request.gpus > 0 && partition)
+        addDevices(words, request, *partition, configuration);
+    if (request.lifetime)
+        words.push_back("--time=" + slurmTime(*request.lifetime));
+    if (request.name)
+        words.push_back("--job-name=" + *request.name);
+    if (!request.waits)
+        words.push_back(fmt::format("--immediate={}", defaultWait.count()));
+    else if (request.maxWait)
+        words.push_back(fmt::format("--immediate={}", request.maxWait->count()));
+    if (request.hasTerminal)
+        words.emplace_back("--pty");
+    words.emplace_back("--");
+    words.insert(words.end(), request.command.begin(), request.command.end());
+    return words;
+}
+
+} // namespace genv::ctl::cluster

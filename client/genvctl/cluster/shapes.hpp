@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What "sinfo --json" and "squeue --json" print, which changed with Slurm 23.02 and 23.11. A shape
+// is known by what is in it, not by the version that it names:
+//
+//               up to 22.05                  23.02                       from 23.11 on
+//   nodes       "nodes", a record each       either                      "sinfo", one for alike
+//   ones state       "mixed" and "state_flags"    ["MIXED", "DRAIN"]          the same job_state
+//   "RUNNING"                    "RUNNING"                   ["RUNNING"] numbers     12, null {set,
+//   infinite, number}     the same
+#pragma once
+
+#include "client/genvctl/cluster/rows.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace genv::ctl::cluster {
+
+/// The output is in none of the forms above. what() says what is missing.
+class UnknownShape : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Slurm's own complaint, within its JSON.
+class SlurmComplaint : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The nodes with GPUs, by name. Throws UnknownShape and SlurmComplaint.
+std::vector<ClusterNode> readNodes(std::string_view sinfo);
+
+/// All jobs, in Slurm's order. Throws UnknownShape and SlurmComplaint.
+std::vector<ClusterJob> readJobs(std::string_view squeue);
+
+} // namespace genv::ctl::cluster
