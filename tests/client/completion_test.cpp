@@ -57,7 +57,7 @@ TEST(Completion, OffersTheOptionsOfTheCommandAndOfThoseAboveIt) {
     EXPECT_EQ(candidates({"devices", "detach", "--"}),
               (Words{"--help", "--eid", "--index", "--quiet", "--no-header", "--format",
                      "--timestamp", "--no-cleanup", "--reset", "--json", "--full", "--no-legend",
-                     "--no-pager", "--host", "--no-ask-password", "--version"}));
+                     "--no-pager", "--host", "--cluster", "--no-ask-password", "--version"}));
     EXPECT_EQ(candidates({"run", "--g"}), (Words{"--gpus", "--gpu-memory"}));
     EXPECT_EQ(candidates({"--shell"}), Words{}) << "hidden";
     EXPECT_EQ(candidates({"enforce", "--no-env"}), (Words{"--no-env-devices", "--no-env-memory"}));

@@ -13,9 +13,10 @@ namespace genv::ctl::cluster {
 
 namespace {
 
-// To find free GPUs takes Slurm a second or two; with a bare --immediate it refuses a job as soon
-// as another one waits in the same partition, whatever that one waits for.
+// To find free GPUs takes Slurm a second or two. With --immediate=1, which is a bare --immediate,
+// it refuses a job as soon as another one waits in the same partition, whatever that one waits for.
 constexpr std::chrono::seconds defaultWait{5};
+constexpr std::chrono::seconds minWait{2};
 
 std::string lowerCaseOf(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](char c) {
@@ -146,7 +147,7 @@ std::vector<std::string> srunWords(const JobRequest& request,
     if (!request.waits)
         words.push_back(fmt::format("--immediate={}", defaultWait.count()));
     else if (request.maxWait)
-        words.push_back(fmt::format("--immediate={}", request.maxWait->count()));
+        words.push_back(fmt::format("--immediate={}", std::max(*request.maxWait, minWait).count()));
     if (request.hasTerminal)
         words.emplace_back("--pty");
     words.emplace_back("--");
