@@ -16,6 +16,7 @@ PARTS = {
     "nvml": "The NVML filter",
     "slurm": "Slurm's hooks",
     "isolation": "The kernel's gate",
+    "cluster": "A large Slurm cluster",
     "remote": "Many hosts",
 }
 

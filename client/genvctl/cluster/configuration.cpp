@@ -85,8 +85,6 @@ class ConfigurationReader {
         } catch (const core::Error& error) {
             fail(error.what(), "Expected an amount of memory, such as 1g.");
         }
-        if (configuration.shardBytes == 0)
-            fail("a shard has some memory", "Expected an amount of memory, such as 1g.");
     }
 
     std::string name_;

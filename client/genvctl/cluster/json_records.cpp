@@ -9,134 +9,165 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* errorList = "errors";
+constexpr std::string_view errorList = "errors";
 
-bool isAmong(const std::vector<std::string_view>& words, const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-/// Builds the selected part of a document, in which each record lives until it has been used.
-class RecordReader : public nlohmann::json_sax<json> {
+/// Goes through a text value by value. What is skipped is only looked at for where it ends; what is
+/// wanted goes to the parser. Throws InvalidJson where the text ends too early or has another form.
+class JsonScanner {
   public:
-    using Use = std::function<void(const std::string&, const json&)>;
+    explicit JsonScanner(std::string_view text) : text_(text) {}
 
-    RecordReader(const RecordSelection& selection, const Use& use)
-        : selection_(selection), use_(use) {}
-
-    RecordsSummary summary;
-
-    bool null() override { return place(nullptr); }
-    bool boolean(bool value) override { return place(value); }
-    bool number_integer(number_integer_t value) override { return place(value); }
-    bool number_unsigned(number_unsigned_t value) override { return place(value); }
-    bool number_float(number_float_t value, const string_t& /*text*/) override {
-        return place(value);
+    /// Whether the next value begins so.
+    bool startsWith(char c) {
+        skipBlanks();
+        return at_ < text_.size() && text_[at_] == c;
     }
-    bool string(string_t& value) override { return place(std::move(value)); }
-    bool binary(binary_t& /*value*/) override { return false; }
-    bool start_object(std::size_t /*size*/) override { return open(json::object()); }
-    bool start_array(std::size_t /*size*/) override { return open(json::array()); }
-    bool end_object() override { return close(); }
-    bool end_array() override { return close(); }
 
-    bool key(string_t& value) override {
-        if (skipped_ == 0) {
-            key_ = std::move(value);
-            if (open_.size() == atRoot)
-                list_ = key_;
+    /// Calls `use` with each name of an object; it takes the member's value.
+    template <typename Use>
+    void eachMember(Use use) {
+        forEach('{', '}', [&] {
+            const std::string_view name = take();
+            if (name.size() < 2 || name.front() != '"')
+                fail("the name of a member is no string");
+            expect(':');
+            use(name.substr(1, name.size() - 2)); // no name that genv looks for has an escape
+        });
+    }
+
+    /// Calls `use` for each element of an array; it takes the element.
+    template <typename Use>
+    void eachElement(Use use) {
+        forEach('[', ']', use);
+    }
+
+    /// The text of the next value.
+    std::string_view take() {
+        skipBlanks();
+        const std::size_t begin = at_;
+        std::size_t depth = 0;
+        do {
+            const char c = next();
+            if (c == '"')
+                skipString();
+            else if (c == '{' || c == '[')
+                ++depth;
+            else if ((c == '}' || c == ']') && depth-- == 0)
+                fail("a value is missing");
+            else if (depth == 0)
+                skipWord();
+        } while (depth > 0);
+        return text_.substr(begin, at_ - begin);
+    }
+
+    json parse() {
+        const std::string_view value = take();
+        try {
+            return json::parse(value.begin(), value.end());
+        } catch (const json::exception& error) {
+            throw InvalidJson(error.what());
         }
-        return true;
     }
 
-    bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
-                     const nlohmann::detail::exception& error) override {
-        throw InvalidJson(error.what());
+    void expectEnd() {
+        skipBlanks();
+        if (at_ != text_.size())
+            fail("something follows the object");
     }
 
   private:
-    // How many containers are open around a value.
-    static constexpr std::size_t atRoot = 1;
-    static constexpr std::size_t inList = 2;
-    static constexpr std::size_t inRecord = 3;
+    [[noreturn]] static void fail(const char* what) { throw InvalidJson(what); }
 
-    [[nodiscard]] bool isErrors() const { return list_ == errorList; }
+    void skipBlanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
 
-    [[nodiscard]] bool isWanted() const {
-        if (open_.size() == atRoot)
-            return isErrors() || isAmong(selection_.lists, key_);
-        if (open_.size() == inRecord)
-            return isErrors() || isAmong(selection_.fields, key_);
-        return true;
+    char next() {
+        if (at_ >= text_.size())
+            fail("the text ends within a value");
+        return text_[at_++];
     }
 
-    json* put(json&& value) {
-        if (open_.empty()) {
-            root_ = std::move(value);
-            return &root_;
-        }
-        json& parent = *open_.back();
-        if (parent.is_array()) {
-            parent.push_back(std::move(value));
-            return &parent.back();
-        }
-        json& member = parent[key_];
-        member = std::move(value);
-        return &member;
+    void expect(char c) {
+        skipBlanks();
+        if (next() != c)
+            fail("the text has another form than JSON");
     }
 
-    template <typename Value>
-    bool place(Value&& value) {
-        if (open_.empty())
-            throw InvalidJson("the document is no object");
-        if (skipped_ == 0 && isWanted())
-            put(json(std::forward<Value>(value)));
-        return true;
+    // Behind its first quote.
+    void skipString() {
+        for (;;) {
+            const std::size_t end = text_.find('"', at_);
+            if (end == std::string_view::npos)
+                fail("the text ends within a string");
+            std::size_t escapes = end;
+            while (escapes > at_ && text_[escapes - 1] == '\\')
+                --escapes;
+            at_ = end + 1;
+            if ((end - escapes) % 2 == 0)
+                return;
+        }
     }
 
-    bool open(json&& container) {
-        if (open_.empty() && !container.is_object())
-            throw InvalidJson("the document is no object");
-        if (skipped_ > 0 || !isWanted()) {
-            ++skipped_;
-            return true;
+    // A number, true, false or null, of which one character was taken.
+    void skipWord() { at_ = std::min(text_.find_first_of(" \t\r\n,:]}", at_), text_.size()); }
+
+    template <typename Use>
+    void forEach(char open, char close, Use use) {
+        expect(open);
+        if (startsWith(close)) {
+            ++at_;
+            return;
         }
-        if (open_.size() == atRoot && container.is_array() && !isErrors())
-            summary.lists.push_back(key_);
-        open_.push_back(put(std::move(container)));
-        return true;
+        for (;;) {
+            use();
+            skipBlanks();
+            const char c = next();
+            if (c == close)
+                return;
+            if (c != ',')
+                fail("the text has another form than JSON");
+        }
     }
 
-    bool close() {
-        if (skipped_ > 0) {
-            --skipped_;
-            return true;
-        }
-        open_.pop_back();
-        if (open_.empty())
-            summary.errors = root_.value(errorList, json());
-        if (open_.size() == inList && !isErrors() && open_.back()->is_array()) {
-            use_(list_, open_.back()->back());
-            open_.back()->clear();
-        }
-        return true;
-    }
-
-    const RecordSelection& selection_;
-    const Use& use_;
-    json root_;
-    std::vector<json*> open_;
-    std::size_t skipped_ = 0; ///< containers that are open within one that is not wanted
-    std::string key_;
-    std::string list_;
+    std::string_view text_;
+    std::size_t at_ = 0;
 };
+
+bool isAmong(const std::vector<std::string_view>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+json selectedFields(JsonScanner& scanner, const std::vector<std::string_view>& fields) {
+    if (!scanner.startsWith('{'))
+        return scanner.parse();
+    json record = json::object();
+    scanner.eachMember([&](std::string_view name) {
+        if (isAmong(fields, name))
+            record[std::string(name)] = scanner.parse();
+        else
+            scanner.take();
+    });
+    return record;
+}
 
 } // namespace
 
 RecordsSummary readRecords(std::string_view text, const RecordSelection& selection,
                            const std::function<void(const std::string&, const json&)>& use) {
-    RecordReader reader(selection, use);
-    json::sax_parse(text.begin(), text.end(), &reader);
-    return std::move(reader.summary);
+    RecordsSummary summary;
+    JsonScanner scanner(text);
+    scanner.eachMember([&](std::string_view name) {
+        if (name == errorList) {
+            summary.errors = scanner.parse();
+        } else if (isAmong(selection.lists, name) && scanner.startsWith('[')) {
+            const std::string list(name);
+            summary.lists.push_back(list);
+            scanner.eachElement([&] { use(list, selectedFields(scanner, selection.fields)); });
+        } else {
+            scanner.take();
+        }
+    });
+    scanner.expectEnd();
+    return summary;
 }
 
 } // namespace genv::ctl::cluster

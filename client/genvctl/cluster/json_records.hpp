@@ -33,7 +33,7 @@ struct RecordsSummary {
 };
 
 /// Hands over each record, which has the selected fields only, with the name of its list. Throws
-/// InvalidJson, and what `use` throws.
+/// InvalidJson, and what `use` throws. What is skipped is not checked.
 RecordsSummary
 readRecords(std::string_view text, const RecordSelection& selection,
             const std::function<void(const std::string& list, const nlohmann::json& record)>& use);

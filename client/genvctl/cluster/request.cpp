@@ -49,20 +49,32 @@ struct ModelChoice {
     std::string feature;
 };
 
-ModelChoice choose(const std::string& model, const Partition& partition) {
-    const auto one = [&](const std::set<std::string>& names, const char* what) -> std::string {
-        const std::vector<std::string> found = fitting(names, model);
-        if (found.size() > 1)
-            throw Failure(ExitStatus::Usage,
-                          fmt::format("--model: \"{}\" fits several {}: {}", model, what,
-                                      joined(found, ", ")),
-                          "Name one of them.");
-        return found.empty() ? "" : found.front();
-    };
-    if (std::string type = one(partition.types, "types of GPUs"); !type.empty())
-        return {type, ""};
-    if (std::string feature = one(partition.features, "features of nodes"); !feature.empty())
-        return {"", feature};
+/// The one name that a model fits; empty where it fits none. `what` stands in messages.
+std::string onlyFitting(const std::string& model, const std::set<std::string>& names,
+                        const char* what) {
+    const std::vector<std::string> found = fitting(names, model);
+    if (found.size() > 1)
+        throw Failure(
+            ExitStatus::Usage,
+            fmt::format("--model: \"{}\" fits several {}: {}", model, what, joined(found, ", ")),
+            "Name one of them.");
+    return found.empty() ? "" : found.front();
+}
+
+ModelChoice choose(const JobRequest& request, const Partition& partition) {
+    const std::string& model = *request.model;
+    std::string type = onlyFitting(model, partition.types, "types of GPUs");
+    // srun allocates shards of a type, and then refuses to run anything with them.
+    if (!type.empty() && !request.memoryBytes)
+        return {std::move(type), ""};
+    std::string feature = onlyFitting(model, partition.features, "features of nodes");
+    if (!feature.empty())
+        return {"", std::move(feature)};
+    if (!type.empty())
+        throw Failure(ExitStatus::Usage,
+                      "--gpu-memory: Slurm gives no shards by the type of their GPU",
+                      fmt::format("Leave --model out, or name a feature of nodes: {}.",
+                                  listOf(partition.features)));
     throw Failure(ExitStatus::NoDevice,
                   fmt::format("the partition {} has no GPUs \"{}\"", partition.name, model),
                   fmt::format("Types of GPUs there: {}. Features of nodes with GPUs: {}.",
@@ -109,13 +121,13 @@ void requireCount(const JobRequest& request, const Partition& partition) {
 void addDevices(std::vector<std::string>& words, const JobRequest& request,
                 const Partition& partition, const ClientConfiguration& configuration) {
     requireCount(request, partition);
-    const ModelChoice model = request.model ? choose(*request.model, partition) : ModelChoice{};
-    const std::string type = model.type.empty() ? "" : model.type + ":";
+    const ModelChoice model = request.model ? choose(request, partition) : ModelChoice{};
     if (request.memoryBytes)
         words.push_back(
-            fmt::format("--gres=shard:{}{}", type, shardsFor(request, partition, configuration)));
+            fmt::format("--gres=shard:{}", shardsFor(request, partition, configuration)));
     else
-        words.push_back(fmt::format("--gpus={}{}", type, request.gpus));
+        words.push_back(
+            fmt::format("--gpus={}{}{}", model.type, model.type.empty() ? "" : ":", request.gpus));
     if (!model.feature.empty())
         words.push_back("--constraint=" + model.feature);
 }

@@ -83,7 +83,7 @@ TEST(ClusterRequest, BecomesTheWordsOfSrun) {
                   r.memoryBytes = 9 * gibibyte;
                   r.model = "rtx";
               }),
-         {"--gres=shard:rtx:3", "--immediate=5"}},
+         {"--gres=shard:3", "--constraint=rtx", "--immediate=5"}},
         {with(request(1), [](auto& r) { r.hasTerminal = true; }),
          {"--gpus=1", "--immediate=5", "--pty"}},
     };
@@ -122,6 +122,9 @@ TEST(ClusterRequest, WhatThePartitionCannotGiveIsRefused) {
     EXPECT_EQ(refusal(with(small, [](auto& r) { r.memoryBytes = 17 * gibibyte; })),
               (Refusal{ExitStatus::NoDevice,
                        "--gpu-memory: no GPU of the partition gpus has more than 16gi"}));
+    EXPECT_EQ(refusal(with(small, [](auto& r) { r.model = "a100"; })),
+              (Refusal{ExitStatus::Usage,
+                       "--gpu-memory: Slurm gives no shards by the type of their GPU"}));
     const Partition old = chosenPartition(recordedPartitions("24.11"), "old");
     EXPECT_EQ(refusal(small, sharing, old),
               (Refusal{ExitStatus::Usage, "--gpu-memory: the partition old shares no GPU among "
@@ -212,7 +215,8 @@ TEST(ClusterConfiguration, AMistakeIsNamedWithItsLine) {
         {"[Client]\n\nnonsense", "genv.conf, line 3: invalid line"},
         {"[Limits]", "genv.conf, line 1: unknown section \"[Limits]\""},
         {"[Client]\nColour=red", "genv.conf, line 2: unknown key \"Colour\""},
-        {"[Client]\nShardMemory=0", "genv.conf, line 2: a shard has some memory"},
+        {"[Client]\nShardMemory=0",
+         "genv.conf, line 2: an amount of memory must be at least one byte"},
     };
     for (const auto& [text, what] : mistakes) {
         try {
