@@ -3,8 +3,8 @@
 
 #include "client/genvctl/cluster/partitions.hpp"
 #include "client/genvctl/cluster/request.hpp"
-#include "client/genvctl/commands/extend.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/extension.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/shell/execution.hpp"

@@ -1,83 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // extend: more time for an environment.
-#include "client/genvctl/commands/extend.hpp"
-
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/options/waiting_options.hpp"
-#include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/error.hpp"
+#include "client/genvctl/environment/extension.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <memory>
-#include <string_view>
 
 namespace genv::ctl {
 
 namespace {
-
-constexpr const char* lifetimeLimit = "MaxLifetime";
-constexpr std::string_view jobPrefix = "slurm-"; // of the ids of Slurm's jobs, and of no others
 
 struct ExtendArguments {
     std::optional<std::string> lifetime;
     std::optional<std::string> id;
 };
 
-// Without a time, as long as its owner may: to the limit of its age, or without an end.
-ConfigurationChange wantedChange(Client& client, const std::string& id,
-                                 const std::optional<std::string>& typed) {
-    ConfigurationChange change;
-    if (typed)
-        change.setLifetime(readLifetime("TIME", *typed));
-    const Environment environment = client.environment(id);
-    // Slurm knows when a job ends, also where its prolog did not say so.
-    const bool isJob = id.starts_with(jobPrefix);
-    if (!environment.expires && isJob && !typed)
-        throw Failure(ExitStatus::Failed,
-                      fmt::format("genv does not know when environment {} ends", id),
-                      fmt::format("Say how long the job is to last from now: genvctl extend --id "
-                                  "{} 2h",
-                                  id));
-    if (!environment.expires && !isJob)
-        throw Failure(ExitStatus::Failed,
-                      fmt::format("Environment {} has no lease; it was not changed", id),
-                      "It ends only with its processes, so there is nothing to extend.");
-    if (typed)
-        return change;
-    const auto limits = client.limits(environment.uid);
-    const auto limit = limits.find(lifetimeLimit);
-    std::optional<std::chrono::seconds> longest;
-    if (limit != limits.end() && limit->second.allowed) {
-        // A second less, which the call may take.
-        longest = std::chrono::floor<std::chrono::seconds>(
-            environment.created + std::chrono::seconds(*limit->second.allowed - 1) - currentTime());
-        if (longest->count() < 1)
-            throw Failure(ExitStatus::Failed,
-                          fmt::format("Environment {} may not last any longer (MaxLifetime)", id),
-                          "\"genvctl limits\" shows what you may have.");
-    }
-    return change.setLifetime(longest);
-}
-
 } // namespace
-
-void extendEnvironment(Context& context, const std::string& id,
-                       const std::optional<std::string>& lifetime) {
-    const ConfigurationChange change = wantedChange(context.client(), id, lifetime);
-    context.authorised([&](Client& client) { client.configure(id, change); });
-    const auto expires = context.client().environment(id).expires;
-    if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
-        return;
-    print(expires ? fmt::format("Environment {}: lease ends {} ({})\n", shown(id),
-                                relativeFuture(*expires, currentTime()), timestamp(*expires))
-                  : fmt::format("Environment {}: no lease, no end\n", shown(id)));
-}
 
 void addExtend(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("extend", "Extend the lease of an environment");

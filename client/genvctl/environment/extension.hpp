@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Extending an environment whose id is known.
+// More time for an environment, for "extend" here and on a cluster.
 #pragma once
 
 #include <optional>
