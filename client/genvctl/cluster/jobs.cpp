@@ -103,10 +103,12 @@ std::string jobNumber(const GivenCommand& given) {
 }
 
 ClusterJob requireJob(const std::string& number) {
-    for (ClusterJob& job : allJobs()) {
-        if (std::to_string(job.id) == number && job.state != JobState::Over)
-            return std::move(job);
-    }
+    std::vector<ClusterJob> jobs = allJobs();
+    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const ClusterJob& job) {
+        return std::to_string(job.id) == number && job.state != JobState::Over;
+    });
+    if (found != jobs.end())
+        return std::move(*found);
     throw Failure(ExitStatus::Failed, fmt::format("there is no Slurm job {}", number),
                   "\"genvctl envs\" lists the jobs with GPUs, \"genvctl queue\" those that wait.");
 }
