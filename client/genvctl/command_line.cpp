@@ -248,7 +248,7 @@ int run(int count, char** arguments) {
         parse(app, words);
         apply(raw, context);
         requireSense(app, context);
-        if (runOnCluster(app, context))
+        if (cluster::run(app, context))
             return static_cast<int>(ExitStatus::Ok);
         if (context.command)
             context.command();

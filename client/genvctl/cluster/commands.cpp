@@ -18,11 +18,9 @@
 #include <array>
 #include <cstdlib>
 
-namespace genv::ctl {
+namespace genv::ctl::cluster {
 
 namespace {
-
-using namespace cluster;
 
 ListingOptions listingOptions(const GivenCommand& given) {
     ListingOptions options;
@@ -111,7 +109,7 @@ void requireCounterparts(const GivenCommand& given) {
 
 } // namespace
 
-bool runOnCluster(const CLI::App& app, Context& context) {
+bool run(const CLI::App& app, Context& context) {
     const auto given = givenCommand(app);
     const std::optional<std::string>& typed = context.options.cluster;
     if (!given || (!typed && useOf(*given) == Use::ThisMachine))
@@ -137,4 +135,4 @@ bool runOnCluster(const CLI::App& app, Context& context) {
     return true;
 }
 
-} // namespace genv::ctl
+} // namespace genv::ctl::cluster

@@ -8,11 +8,13 @@ class App;
 }
 
 namespace genv::ctl {
-
 class Context;
+}
+
+namespace genv::ctl::cluster {
 
 /// Runs the command that was named on the cluster. False where it is about this machine, or where
 /// genvctl is set up for no cluster. Throws Failure.
-bool runOnCluster(const CLI::App& app, Context& context);
+bool run(const CLI::App& app, Context& context);
 
-} // namespace genv::ctl
+} // namespace genv::ctl::cluster

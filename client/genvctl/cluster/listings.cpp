@@ -45,17 +45,17 @@ Json optionalText(const std::string& text) {
 }
 
 Json holdersJson(const std::vector<Holder>& holders) {
-    Json json = Json::array();
+    Json all = Json::array();
     for (const Holder& holder : holders)
-        json.push_back({{"environment", holder.job->environment()},
-                        {"name", optionalText(holder.job->name)},
-                        {"gpu_memory", nullptr},
-                        {"since", toJson(holder.job->begins.value_or(holder.job->submitted))},
-                        {"lingering", false},
-                        {"user", holder.job->user},
-                        {"shared", holder.gres.isShared},
-                        {"shards", orNull(holder.gres.shards)}});
-    return json;
+        all.push_back({{"environment", holder.job->environment()},
+                       {"name", optionalText(holder.job->name)},
+                       {"gpu_memory", nullptr},
+                       {"since", toJson(holder.job->begins.value_or(holder.job->submitted))},
+                       {"lingering", false},
+                       {"user", holder.job->user},
+                       {"shared", holder.gres.isShared},
+                       {"shards", orNull(holder.gres.shards)}});
+    return all;
 }
 
 Json deviceJson(const ClusterNode& node, std::optional<std::uint32_t> index,
@@ -136,13 +136,13 @@ Table devicesTable(const Nodes& nodes, const Jobs& jobs, const ListingOptions& o
 }
 
 Json devicesJson(const Nodes& nodes, const Jobs& jobs) {
-    Json json = Json::array();
+    Json all = Json::array();
     forEachDevice(nodes, jobs,
                   [&](const ClusterNode& node, std::optional<std::uint32_t> index,
                       const std::vector<Holder>& holders) {
-                      json.push_back(deviceJson(node, index, holders));
+                      all.push_back(deviceJson(node, index, holders));
                   });
-    return json;
+    return all;
 }
 
 Table jobsTable(const Jobs& jobs, const ListingOptions& options) {
@@ -156,7 +156,7 @@ Table jobsTable(const Jobs& jobs, const ListingOptions& options) {
 }
 
 Json jobsJson(const Jobs& jobs) {
-    Json json = Json::array();
+    Json all = Json::array();
     for (const ClusterJob& job : jobs) {
         if (!hasGpus(job))
             continue;
@@ -166,18 +166,18 @@ Json jobsJson(const Jobs& jobs) {
                                {"index", orNull(gpu.gres.index)},
                                {"shared", gpu.gres.isShared},
                                {"shards", orNull(gpu.gres.shards)}});
-        json.push_back({{"id", job.environment()},
-                        {"uid", job.uid},
-                        {"user", job.user},
-                        {"name", optionalText(job.name)},
-                        {"created", toJson(sinceOf(job))},
-                        {"lingering", false},
-                        {"pids", Json::array()},
-                        {"kernels", Json::array()},
-                        {"nodes", job.nodes},
-                        {"devices", std::move(devices)}});
+        all.push_back({{"id", job.environment()},
+                       {"uid", job.uid},
+                       {"user", job.user},
+                       {"name", optionalText(job.name)},
+                       {"created", toJson(sinceOf(job))},
+                       {"lingering", false},
+                       {"pids", Json::array()},
+                       {"kernels", Json::array()},
+                       {"nodes", job.nodes},
+                       {"devices", std::move(devices)}});
     }
-    return json;
+    return all;
 }
 
 Table queueTable(const Jobs& jobs, const ListingOptions& options, Time now) {
@@ -201,20 +201,20 @@ Table queueTable(const Jobs& jobs, const ListingOptions& options, Time now) {
 }
 
 Json queueJson(const Jobs& jobs) {
-    Json json = Json::array();
+    Json all = Json::array();
     for (const ClusterJob& job : waitingJobs(jobs))
-        json.push_back({{"position", json.size() + 1},
-                        {"ticket", job.id},
-                        {"environment", job.environment()},
-                        {"uid", job.uid},
-                        {"user", job.user},
-                        {"name", optionalText(job.name)},
-                        {"gpus", job.wanted.gpus},
-                        {"shards", job.wanted.shards},
-                        {"since", toJson(job.submitted)},
-                        {"starts", job.begins ? toJson(*job.begins) : Json(nullptr)},
-                        {"reason", optionalText(job.reason)}});
-    return json;
+        all.push_back({{"position", all.size() + 1},
+                       {"ticket", job.id},
+                       {"environment", job.environment()},
+                       {"uid", job.uid},
+                       {"user", job.user},
+                       {"name", optionalText(job.name)},
+                       {"gpus", job.wanted.gpus},
+                       {"shards", job.wanted.shards},
+                       {"since", toJson(job.submitted)},
+                       {"starts", job.begins ? toJson(*job.begins) : Json(nullptr)},
+                       {"reason", optionalText(job.reason)}});
+    return all;
 }
 
 } // namespace genv::ctl::cluster
