@@ -154,6 +154,15 @@ TEST(ClusterShapes, AnUnknownShapeIsToldAsSuch) {
         EXPECT_THROW(readNodes(text), UnknownShape) << text;
 }
 
+TEST(ClusterShapes, AnAnswerThatEndsTooEarlyIsToldAsSuch) {
+    const std::string whole = fixture("22.05.busy.squeue.json");
+    const std::size_t end = whole.find_last_of('}');
+    for (std::size_t length = 0; length <= end; length += 251)
+        EXPECT_THROW(readJobs(whole.substr(0, length)), UnknownShape) << length;
+    EXPECT_THROW(readJobs(whole.substr(0, end)), UnknownShape);
+    EXPECT_THROW(readJobs(whole + "}"), UnknownShape);
+}
+
 TEST(ClusterShapes, FieldsOfOtherTypesAreLeftOut) {
     const Jobs jobs = readJobs(
         R"({"jobs": [{"job_id": {"set": true, "infinite": false, "number": 7}, "job_state": ["RUNNING"],
