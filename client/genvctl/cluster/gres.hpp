@@ -33,7 +33,7 @@ struct HeldGres {
 /// Slurm 23.02; "shard:3(0/4,3/4)", used and all of each GPU, from 23.11 on.
 std::vector<HeldGres> readHeldGres(std::string_view text);
 
-/// What a job asks for: "gres:gpu:rtx:2" up to Slurm 23.02, "gres/gpu:rtx:2" or "gres/gpu=2" later.
+/// What a job asks for: "gres:gpu:rtx:2" of Slurm 22.05, "gres/gpu:rtx:2" or "gres/gpu=2" of 24.11.
 struct WantedGres {
     std::uint32_t gpus = 0;
     std::uint32_t shards = 0;

@@ -2,11 +2,13 @@
 // What "sinfo --json" and "squeue --json" print, which changed with Slurm 23.02 and 23.11. A shape
 // is known by what is in it, not by the version that it names:
 //
+// clang-format off
 //               up to 22.05                  23.02                       from 23.11 on
-//   nodes       "nodes", a record each       either                      "sinfo", one for alike
-//   ones state       "mixed" and "state_flags"    ["MIXED", "DRAIN"]          the same job_state
-//   "RUNNING"                    "RUNNING"                   ["RUNNING"] numbers     12, null {set,
-//   infinite, number}     the same
+//   nodes       "nodes", a record each       either                      "sinfo", one for alike ones
+//   state       "mixed" and "state_flags"    ["MIXED", "DRAIN"]          the same
+//   job_state   "RUNNING"                    "RUNNING"                   ["RUNNING"]
+//   numbers     12, null                     {set, infinite, number}     the same
+// clang-format on
 #pragma once
 
 #include "client/genvctl/cluster/rows.hpp"
