@@ -8,9 +8,9 @@
 namespace genv::core {
 
 Bytes Device::availableMemory() const {
-    Bytes left = facts.totalMemory;
+    Bytes left = memory();
     for (const Holder& holder : holders) {
-        const Bytes held = holder.attachment.share.value_or(facts.totalMemory);
+        const Bytes held = holder.attachment.share.value_or(left);
         left = held < left ? left - held : Bytes{0};
     }
     return left;
@@ -24,6 +24,22 @@ bool Device::isAvailable(std::optional<Bytes> share) const {
 
 bool Device::isSlurms() const {
     return reservedForSlurm || std::ranges::any_of(holders, &Holder::isJob);
+}
+
+DeviceTable::DeviceTable(const DeviceTable& machine, const Environment& parent)
+    : parent_(parent.id) {
+    for (const Attachment& attachment : parent.attachments) {
+        const Device* device = machine.findUuid(attachment.device.uuid);
+        if (device == nullptr)
+            continue;
+        Device own = *device;
+        own.holders = std::exchange(own.children, {});
+        std::erase_if(own.holders, [&](const Holder& child) { return child.parent != parent.id; });
+        own.reservedForSlurm = false; // whoever its devices are, they are the environment's now
+        own.capacity = attachment.share;
+        own.usedByParent = own.users.contains(parent.id);
+        insert(std::move(own));
+    }
 }
 
 const Device* DeviceTable::find(DeviceIndex index) const {
@@ -61,7 +77,8 @@ void DeviceTable::addHolder(const DeviceUuid& uuid, Holder holder) {
     const auto index = indices_.find(uuid);
     if (index == indices_.end())
         return;
-    auto& holders = devices_.at(index->second).holders;
+    Device& device = devices_.at(index->second);
+    auto& holders = holder.parent ? device.children : device.holders;
     const auto after = std::upper_bound(holders.begin(), holders.end(), holder,
                                         [](const Holder& a, const Holder& b) {
                                             return a.attachment.sequence < b.attachment.sequence;
@@ -73,8 +90,10 @@ void DeviceTable::removeHolder(const DeviceUuid& uuid, const EnvironmentId& envi
     const auto index = indices_.find(uuid);
     if (index == indices_.end())
         return;
-    std::erase_if(devices_.at(index->second).holders,
-                  [&](const Holder& holder) { return holder.environment == environment; });
+    Device& device = devices_.at(index->second);
+    for (auto* holders : {&device.holders, &device.children})
+        std::erase_if(*holders,
+                      [&](const Holder& holder) { return holder.environment == environment; });
 }
 
 } // namespace genv::core

@@ -19,6 +19,8 @@ struct Holder {
     EnvironmentId environment;
     Attachment attachment;
     bool isJob = false; ///< the environment is a Slurm job's
+    /// The environment's parent, whose hold on the device it is a part of.
+    std::optional<EnvironmentId> parent = {};
 };
 
 /// A compute process that was seen on a device.
@@ -33,11 +35,26 @@ struct Device {
     Health health;
     DeviceReading reading;
     std::optional<WallTime> sampledAt;
-    std::vector<Holder> holders; ///< oldest first
+    std::vector<Holder> holders; ///< oldest first; without the children of these
     bool occupied = false;       ///< a compute process of none of its environments runs on it
     Occupant occupant{};         ///< that process, where it is occupied
     std::map<EnvironmentId, Occupant> users{}; ///< a compute process of each environment on it
     bool reservedForSlurm = false;             ///< Devices= in [Slurm] names it
+    std::vector<Holder> children{}; ///< what children of the holders have of it, oldest first
+    /// In a table of what an environment holds: its share of the memory; unset: all of it.
+    std::optional<Bytes> capacity{};
+    bool usedByParent = false; ///< in such a table: a process of the environment itself uses it
+
+    /// Calls use(holder) for the holders and then for their children.
+    template <typename Use>
+    void forEachHolder(Use use) const {
+        for (const auto* all : {&holders, &children}) {
+            for (const Holder& holder : *all)
+                use(holder);
+        }
+    }
+    /// The memory that there is to hold.
+    [[nodiscard]] Bytes memory() const { return capacity.value_or(facts.totalMemory); }
 
     /// Whether genv gives it to nobody but jobs: it is reserved for them, or one holds it.
     [[nodiscard]] bool isSlurms() const;
@@ -49,9 +66,17 @@ struct Device {
     [[nodiscard]] bool isAvailable(std::optional<Bytes> share) const;
 };
 
-/// The devices, by index.
+/// The devices, by index: the machine's, or those that one environment holds, for its children.
 class DeviceTable {
   public:
+    /// The machine's.
+    DeviceTable() = default;
+    /// An environment's, as the machine's table has them: held by its children alone.
+    DeviceTable(const DeviceTable& machine, const Environment& parent);
+
+    /// The environment whose devices these are; unset: the machine's.
+    [[nodiscard]] const std::optional<EnvironmentId>& parent() const { return parent_; }
+
     [[nodiscard]] const std::map<DeviceIndex, Device>& byIndex() const { return devices_; }
     [[nodiscard]] const Device* find(DeviceIndex index) const;
     [[nodiscard]] const Device* findUuid(std::string_view uuid) const;
@@ -69,6 +94,7 @@ class DeviceTable {
     void removeHolder(const DeviceUuid& uuid, const EnvironmentId& environment);
 
   private:
+    std::optional<EnvironmentId> parent_;
     std::map<DeviceIndex, Device> devices_;
     std::unordered_map<DeviceUuid, DeviceIndex> indices_;
 };

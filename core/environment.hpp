@@ -147,6 +147,10 @@ struct Environment {
 
     std::optional<SlurmJob> job; ///< unset: it is no job's
 
+    /// The environment whose devices it takes some of, and with which it ends. Unset: it takes the
+    /// machine's.
+    std::optional<EnvironmentId> parent;
+
     /// Whether a registered process or kernel keeps it alive, or the Slurm job that it is.
     [[nodiscard]] bool isRegistered() const;
     /// Whether it exists. Without a registered process it does only for the devices that it holds.

@@ -10,13 +10,18 @@ namespace genv::core {
 
 void Evictor::onEvent(const Event& event) {
     const auto* detached = std::get_if<Detached>(&event);
-    // Only Slurm ends the processes of a job.
-    if (detached == nullptr || !detached->cause.endsProcesses || detached->former->job)
+    if (detached == nullptr || !detached->cause.endsProcesses || isLeftToSlurm(*detached))
         return;
     if (pending_.empty())
         scheduler_.soon([this] { begin(); });
     pending_.push_back({std::make_shared<const Environment>(*detached->former),
                         detached->attachment.device, detached->cause});
+}
+
+// Only Slurm ends the processes of a job, also those within children that lose what the job loses.
+bool Evictor::isLeftToSlurm(const Detached& detached) const {
+    return detached.former->job ||
+           (detached.cause.reason == Reason::job() && ledger_.isOfJob(*detached.former));
 }
 
 void Evictor::begin() {

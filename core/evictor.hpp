@@ -34,6 +34,7 @@ class Evictor {
     };
     using Batch = std::vector<Eviction>;
 
+    [[nodiscard]] bool isLeftToSlurm(const Detached& detached) const;
     void begin();
     void carryOut(const Batch& batch, const Observation& observation);
 

@@ -44,9 +44,9 @@ void Forecast::addWindows(const Device& device, std::optional<Bytes> share,
                 continue;
             if (!share)
                 return false;
-            held = held + hold.share.value_or(device.facts.totalMemory);
+            held = held + hold.share.value_or(device.memory());
         }
-        return !share || held + *share <= device.facts.totalMemory;
+        return !share || held + *share <= device.memory();
     };
     // Between these nothing changes.
     std::vector<BootTime> moments{now_};

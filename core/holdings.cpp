@@ -38,7 +38,7 @@ Holdings holdingsOf(const Ledger& ledger, Uid uid) {
     Holdings holdings;
     for (const EnvironmentId& id : ledger.environmentsOf(uid)) {
         const Environment& environment = ledger.get(id);
-        if (environment.job)
+        if (environment.job || environment.parent)
             continue;
         ++holdings.environments;
         for (const Attachment& attachment : environment.attachments)

@@ -33,7 +33,8 @@ struct KeptDevice {
     std::optional<Bytes> share;
 };
 
-/// What a user holds now. What Slurm gave to their jobs is not counted.
+/// What a user holds now. What Slurm gave to their jobs is not counted, and what a child has counts
+/// as its parent's.
 Holdings holdingsOf(const Ledger& ledger, Uid uid);
 /// What one environment holds.
 Holdings holdingsOf(const Environment& environment);

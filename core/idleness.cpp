@@ -32,8 +32,11 @@ std::set<Idleness::Key> Idleness::usedIn(const Ledger& ledger, const Observation
     for (const ComputeProcess& process : observation.processes) {
         const Environment* environment = userOf(lookup, process);
         for (const ComputeUse& use : process.uses) {
-            if (environment != nullptr && working.contains(use.device))
-                used.emplace(environment->id, use.device);
+            if (environment == nullptr || !working.contains(use.device))
+                continue;
+            used.emplace(environment->id, use.device);
+            if (environment->parent)
+                used.emplace(*environment->parent, use.device);
         }
     }
     return used;

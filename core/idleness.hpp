@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Since when attachments are idle. An attachment is in use at an observation when a compute process
-// of its environment is on the device and the device's utilisation is above zero, or unknown.
-// Nothing of this is written down: after a restart every attachment counts as used at that moment.
+// of its environment, or of a child of it, is on the device and the device's utilisation is above
+// zero, or unknown. Nothing of this is written down: after a restart every attachment counts as
+// used at that moment.
 //
 // What changes is told: that an attachment is in use as soon as that is seen, that it is idle once
 // it has not been used for `idleAfter`, so that nobody hears of one more than twice in that time. A

@@ -24,10 +24,11 @@ std::optional<BootTime> leaseEnd(const Environment& environment, const Wait& wai
     return leaseEnd(&environment, wait.lifetime, now);
 }
 
-KeptDevices::KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor)
-    : ledger_(ledger), now_(now),
+KeptDevices::KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor,
+                         const Environment* parent)
+    : ledger_(ledger), pool_(std::make_unique<Pool>(ledger, parent)), now_(now),
       forecast_(
-          ledger.devices(),
+          pool_->devices(),
           [&ledger](const Holder& holder) {
               return ledger.get(holder.environment).endOf(holder.attachment);
           },
@@ -38,11 +39,11 @@ std::optional<Forecast::Start> KeptDevices::startNow(const Environment& environm
                                                      const Wait& wait,
                                                      std::vector<Part>& parts) const {
     try {
-        const Placement placement = place(wait.request, ledger_.devices(), &environment,
-                                          reservations_, leaseEnd(environment, wait, now_));
+        const Placement placement = place(wait.request, devices(), &environment, reservations_,
+                                          leaseEnd(environment, wait, now_));
         Forecast::Start start{now_, {}, false};
         for (const Placement::Device& placed : placement.attach) {
-            const Device* device = ledger_.devices().findUuid(placed.facts.uuid);
+            const Device* device = devices().findUuid(placed.facts.uuid);
             start.devices.push_back(device);
             if (!placed.overSubscribed)
                 parts.push_back({device, wait.request.share, true});
@@ -69,13 +70,13 @@ std::vector<KeptDevices::Part> KeptDevices::usable(const AttachRequest& request,
             parts.push_back({device, std::nullopt, true});
     };
     if (!std::holds_alternative<CountWanted>(request.wanted)) {
-        for (const Device* device : namedDevices(request, ledger_.devices(), &environment))
+        for (const Device* device : namedDevices(request, devices(), &environment))
             add(device);
         return parts;
     }
     const std::size_t need = missing(request, environment);
     for (const DeviceKind kind : {DeviceKind::Gpu, DeviceKind::MigInstance}) {
-        const auto all = candidates(request, ledger_.devices(), &environment, kind);
+        const auto all = candidates(request, devices(), &environment, kind);
         if (need > 0 && all.size() >= need)
             std::for_each(all.begin(), all.end(), add);
     }
@@ -135,7 +136,7 @@ void KeptDevices::dropWhatLimitsForbid(const Environment& environment, const Lim
 }
 
 Bytes KeptDevices::Part::memory() const {
-    return std::min(share.value_or(device->facts.totalMemory), device->availableMemory());
+    return std::min(share.value_or(device->memory()), device->availableMemory());
 }
 
 KeptForUser KeptDevices::of(Uid owner, std::optional<std::uint64_t> except) const {

@@ -7,10 +7,12 @@
 #include "core/admission.hpp"
 #include "core/forecast.hpp"
 #include "core/ledger.hpp"
+#include "core/pool.hpp"
 #include "core/reservations.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -25,8 +27,19 @@ std::optional<BootTime> leaseEnd(const Environment& environment, const Wait& wai
 
 class KeptDevices {
   public:
-    /// The ledger outlives this, and does not change but by what is granted to the next request.
-    KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor);
+    /// Of the machine's devices or, for its children, of what `parent` holds. The ledger outlives
+    /// this, and does not change but by what is granted to the next request.
+    KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor,
+                const Environment* parent = nullptr);
+
+    /// The devices that are kept, and others beside them.
+    [[nodiscard]] const DeviceTable& devices() const { return pool_->devices(); }
+    /// Whether an environment's requests are among those for which they are kept.
+    [[nodiscard]] bool areFor(const Environment& environment) const {
+        return pool_->isFor(environment);
+    }
+    /// To be called when something was granted.
+    void refresh() { pool_->refresh(); }
 
     /// Keeps for the next request in the queue what it could use; `limits` where they apply to it.
     void keep(const Environment& environment, const Wait& wait,
@@ -66,6 +79,7 @@ class KeptDevices {
                               std::vector<Part>& parts) const;
 
     const Ledger& ledger_;
+    std::unique_ptr<Pool> pool_; ///< the forecast has its table
     const BootTime now_;
     Forecast forecast_;
     Reservations reservations_;

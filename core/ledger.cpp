@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace genv::core {
@@ -121,6 +122,10 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause,
                    const std::optional<Environment>& left) {
     if (left)
         nexts.insert(nexts.begin(), *left);
+    std::vector<Environment> children = childrenAfter(nexts);
+    const std::size_t childCount = children.size();
+    nexts.insert(nexts.begin(), std::make_move_iterator(children.begin()),
+                 std::make_move_iterator(children.end()));
     std::for_each(nexts.begin(), nexts.end(), unlockDetached);
     try {
         for (const Environment& next : nexts)
@@ -133,15 +138,22 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause,
     }
     if (left)
         markTaken(*left, nexts.back());
-    for (std::span<Environment> rest(nexts); !rest.empty();) {
-        Environment& next = rest.front();
-        rest = rest.subspan(1);
-        commit(std::move(next), cause, std::nullopt, rest);
+    for (std::size_t i = 0; i < nexts.size(); ++i) {
+        const Cause why = i < childCount ? causeFor(nexts[i], cause) : cause;
+        commit(std::move(nexts[i]), why, std::nullopt, std::span(nexts).subspan(i + 1));
     }
 }
 
 void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wait,
                        const Environment* written) {
+    std::vector<Environment> nexts{std::move(next)};
+    for (Environment& child : childrenAfter(nexts)) {
+        unlockDetached(child);
+        writeFact(child);
+        const Cause why = causeFor(child, cause);
+        commit(std::move(child), why, std::nullopt, nexts);
+    }
+    next = std::move(nexts.front());
     unlockDetached(next);
     try {
         openTo(next);
@@ -231,6 +243,7 @@ void Ledger::index(Environment& environment, bool present) {
             users_.erase(environment.uid);
     }
 
+    indexChild(environment, present);
     indexProcesses(environment, present);
     for (const Wait& wait : environment.waits)
         indexNumber(waits_, wait.ticket, environment.id, present);
@@ -241,7 +254,8 @@ void Ledger::index(Environment& environment, bool present) {
         const DeviceUuid& uuid = attachment.device.uuid;
         if (present) {
             holders_[uuid].insert(environment.id);
-            devices_.addHolder(uuid, {environment.id, attachment, environment.job.has_value()});
+            devices_.addHolder(uuid, {environment.id, attachment, environment.job.has_value(),
+                                      environment.parent});
         } else {
             holders_[uuid].erase(environment.id);
             if (holders_[uuid].empty())

@@ -6,8 +6,9 @@
 // throws and has changed nothing; a fact (an exit, a lost device) is made at once and its document
 // is written again later. A device is never given twice unless over-subscription was asked for. An
 // environment without a process or kernel does not exist, unless it holds devices and may linger
-// (core/lingering.hpp). One thread uses it, the loop's; listeners must not change it from within an
-// event.
+// (core/lingering.hpp). A child environment holds nothing that its parent does not, and loses what
+// its parent loses, by the same change and before it. One thread uses it, the loop's; listeners
+// must not change it from within an event.
 #pragma once
 
 #include "core/access_guard.hpp"
@@ -15,6 +16,7 @@
 #include "core/environment.hpp"
 #include "core/events.hpp"
 #include "core/placement.hpp"
+#include "core/pool.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/observer.hpp"
 #include "core/ports/store.hpp"
@@ -41,6 +43,7 @@ struct NewEnvironment {
     bool exempt = false; ///< over a limit, by somebody who may
     /// From when it has what it waits for, if it waits.
     std::optional<std::chrono::seconds> lifetime = std::nullopt;
+    std::optional<EnvironmentId> parent = std::nullopt; ///< of a child
 };
 
 /// On what terms devices are given.
@@ -73,6 +76,10 @@ struct NewJob {
 
 /// Throws Error(NotSupported) for a Slurm job's environment: only Slurm changes it.
 void requireNoJob(const Environment& environment);
+
+/// Throws Error(InvalidArgs) for a child, which can have no children, and Error(NoSuchProcess) for
+/// one that only keeps the devices that are still in use.
+void requireMayHaveChildren(const Environment& environment);
 
 /// Throws Error(NotAttached) unless the environment holds every one of these devices.
 void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices);
@@ -113,6 +120,18 @@ class Ledger {
     /// for. That environment as it is then; nothing where no other than `joined` lingers for it.
     [[nodiscard]] std::optional<Environment> leftBy(const ProcessIdentity& process, Uid owner,
                                                     const EnvironmentId& joined) const;
+    /// The children of an environment, oldest first.
+    [[nodiscard]] std::vector<const Environment*> childrenOf(const EnvironmentId& id) const;
+    /// The environment whose child an environment is, or null.
+    [[nodiscard]] const Environment* parentOf(const Environment& environment) const {
+        return environment.parent ? find(*environment.parent) : nullptr;
+    }
+    /// Whether an environment is a Slurm job's, or within one that is.
+    [[nodiscard]] bool isOfJob(const Environment& environment) const;
+    /// The devices that an environment's requests choose from.
+    [[nodiscard]] Pool poolOf(const Environment& environment) const {
+        return {*this, parentOf(environment)};
+    }
     /// The environments of a user, oldest first.
     [[nodiscard]] std::vector<EnvironmentId> environmentsOf(Uid uid) const;
     /// What waits, earliest first: ticket to environment.
@@ -130,7 +149,8 @@ class Ledger {
     // A plan that is given to them is one that stillHolds(). A request that waits by it is the
     // environment's last wait then.
 
-    /// Starts an environment, with its devices when a plan is given.
+    /// Starts an environment, with its devices when a plan is given. Throws what
+    /// requireMayHaveChildren() does of its parent.
     void activate(NewEnvironment environment, const std::optional<Plan>& plan, Uid actor);
     void attach(const EnvironmentId& id, const Plan& plan, Uid actor, const Terms& terms = {});
     /// Gives a waiting request what it waits for.
@@ -243,7 +263,10 @@ class Ledger {
     /// `following` are the changes that are committed next.
     void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
                 std::span<const Environment> following = {});
+    [[nodiscard]] static Cause causeFor(const Environment& child, const Cause& cause);
+    [[nodiscard]] std::vector<Environment> childrenAfter(std::vector<Environment>& nexts) const;
     void index(Environment& environment, bool present);
+    void indexChild(const Environment& environment, bool present);
     void indexProcesses(const Environment& environment, bool present);
     void tellDifference(const Environment& before, const Environment& after, const Cause& cause,
                         const EndedWait& wait);
@@ -282,6 +305,8 @@ class Ledger {
     void detachLost(const DeviceUuid& uuid);
     void rememberFacts(const DeviceFacts& facts);
     void setHealth(DeviceIndex index, Health health);
+    [[nodiscard]] const Environment* holderFor(const Environment* environment,
+                                               const DeviceUuid& device) const;
     void markOccupied(const Observation& observation);
     void markLeft(const EnvironmentId& id, DeviceIndex index);
     void markTaken(const Environment& left, const Environment& taker);
@@ -314,6 +339,7 @@ class Ledger {
     std::map<std::uint64_t, EnvironmentId> locks_;
     std::unordered_map<DeviceUuid, std::set<EnvironmentId>> holders_;
     std::unordered_map<Uid, OfUser> users_;
+    std::unordered_map<EnvironmentId, std::set<std::uint64_t>> children_; ///< their sequences
 };
 
 } // namespace genv::core

@@ -196,7 +196,7 @@ void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
     for (const EnvironmentId& holder : holdersOf(sample.facts.uuid)) {
         const Environment& environment = get(holder);
         devices_.addHolder(sample.facts.uuid, {holder, *environment.attachmentTo(sample.facts.uuid),
-                                               environment.job.has_value()});
+                                               environment.job.has_value(), environment.parent});
     }
     tell(DeviceAdded{sample.facts.index});
     rememberFacts(sample.facts);
@@ -222,12 +222,9 @@ void Ledger::rememberFacts(const DeviceFacts& facts) {
 }
 
 void Ledger::detachLost(const DeviceUuid& uuid) {
-    for (const EnvironmentId& holder : holdersOf(uuid)) {
-        Environment next = get(holder);
-        std::erase_if(next.attachments,
-                      [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
-        applyFact(std::move(next), Cause::fact(Reason::deviceLost()));
-    }
+    for (const EnvironmentId& holder :
+         holdersOf(uuid)) // a child may be gone by what became of its parent
+        takeAway(holder, uuid, Cause::fact(Reason::deviceLost()));
 }
 
 void Ledger::setHealth(DeviceIndex index, Health health) {
@@ -243,10 +240,11 @@ void Ledger::markOccupied(const Observation& observation) {
         const Environment* environment = environmentOf(lookup, process);
         const Occupant occupant{process.facts.identity.pid, process.facts.uids.real};
         for (const ComputeUse& use : process.uses) {
-            if (environment == nullptr || environment->attachmentTo(use.device) == nullptr)
+            const Environment* user = holderFor(environment, use.device);
+            if (user == nullptr)
                 occupied.try_emplace(use.device, occupant);
             else
-                users[use.device].try_emplace(environment->id, occupant);
+                users[use.device].try_emplace(user->id, occupant);
         }
     }
     for (const auto& [index, known] : devices_.byIndex()) {

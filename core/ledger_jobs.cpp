@@ -63,7 +63,7 @@ std::vector<Environment> Ledger::evictedFor(const NewJob& wanted) const {
     for (const DeviceUuid& uuid : wanted.devices) {
         for (const EnvironmentId& id : holdersOf(uuid)) {
             const Environment& holder = get(id);
-            if (holder.job)
+            if (holder.job || holder.parent) // a child loses what its parent does
                 continue;
             if (!wanted.evict)
                 fail(ErrorCode::DeviceUnavailable,

@@ -90,11 +90,21 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
         return std::find(placement.detach.begin(), placement.detach.end(),
                          attachment.device.uuid) != placement.detach.end();
     });
+    const Environment* parent = parentOf(environment);
+    const Pool pool(*this, parent);
     for (const Placement::Device& device : placement.attach) {
-        const Device* now = devices_.findUuid(device.facts.uuid);
-        Attachment attachment{device.facts, placement.share,  !now->isAvailable(placement.share),
-                              terms.exempt, clock_.wallNow(), ++lastSequence_,
-                              std::nullopt, device.keptFor};
+        const DeviceUuid& uuid = device.facts.uuid;
+        const Device* now = pool.devices().findUuid(uuid);
+        // All of a device of which the parent has a share is that share.
+        Attachment attachment{device.facts,
+                              placement.share ? placement.share : now->capacity,
+                              !now->isAvailable(placement.share),
+                              terms.exempt ||
+                                  (parent != nullptr && parent->attachmentTo(uuid)->exempt),
+                              clock_.wallNow(),
+                              ++lastSequence_,
+                              std::nullopt,
+                              device.keptFor};
         if (terms.lifetime)
             attachment.lease = leaseFor(*terms.lifetime);
         environment.attachments.push_back(std::move(attachment));
@@ -135,8 +145,11 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
     for (const Kernel& kernel : wanted.kernels)
         requireUnregistered(wanted.id, kernel.process.identity);
     requireRoom(wanted.uid, actor, 1, wanted.processes.size() + wanted.kernels.size());
+    if (wanted.parent)
+        requireMayHaveChildren(get(*wanted.parent));
 
     Environment environment;
+    environment.parent = std::move(wanted.parent);
     environment.id = std::move(wanted.id);
     environment.uid = wanted.uid;
     environment.user = std::move(wanted.user);
@@ -154,7 +167,7 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
         return environment;
     }
     if (plan) {
-        requireFresh(*plan, devices_, nullptr);
+        requireFresh(*plan, poolOf(environment).devices(), nullptr);
         addAttachments(environment, std::get<Placement>(*plan), {terms.exempt, std::nullopt});
     }
     if (terms.lifetime)
@@ -171,7 +184,7 @@ void Ledger::attach(const EnvironmentId& id, const Plan& plan, Uid actor, const 
             "environment {} has no process any more and only keeps the GPUs that are still in use; "
             "activate it again first",
             id);
-    requireFresh(plan, devices_, &environment);
+    requireFresh(plan, poolOf(environment).devices(), &environment);
     const auto* placement = std::get_if<Placement>(&plan);
     if (placement != nullptr && placement->attach.empty() && placement->detach.empty())
         return;
@@ -183,7 +196,7 @@ void Ledger::attach(const EnvironmentId& id, const Plan& plan, Uid actor, const 
 void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
     const Environment& environment = get(waits_.at(ticket));
     const Wait granted = wait(ticket);
-    requireFresh(placement, devices_, &environment);
+    requireFresh(placement, poolOf(environment).devices(), &environment);
     Environment next = environment;
     std::erase_if(next.waits, [&](const Wait& other) { return other.ticket == ticket; });
     if (!granted.startsEnvironment) {
@@ -217,6 +230,8 @@ void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& ind
 void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor) {
     const DeviceUuid uuid = device(index).facts.uuid;
     std::vector<EnvironmentId> ids = holdersOf(uuid);
+    std::erase_if(ids,
+                  [this](const EnvironmentId& holder) { return get(holder).parent.has_value(); });
     if (id) {
         if (get(*id).attachmentTo(uuid) == nullptr)
             fail(ErrorCode::NotAttached, "environment {} is not attached to device {}", *id, index);
@@ -340,7 +355,7 @@ Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> p
             wait.joined = true;
     }
     if (plan) {
-        requireFresh(*plan, devices_, &environment);
+        requireFresh(*plan, poolOf(environment).devices(), &environment);
         carryOut(next, *plan, terms, actor);
     }
     return next;

@@ -43,7 +43,7 @@ std::uint64_t computeProcesses(const LimitUseSources& from) {
         std::count_if(processes.begin(), processes.end(), [&](const ComputeProcess& process) {
             const Environment* environment = environmentOf(lookup, process);
             return (environment != nullptr ? environment->uid : process.user()) == from.user &&
-                   !(environment != nullptr && environment->job);
+                   !(environment != nullptr && from.ledger.isOfJob(*environment));
         }));
 }
 
@@ -51,7 +51,7 @@ std::uint64_t oldestEnvironment(const LimitUseSources& from) {
     std::chrono::microseconds age{0};
     for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
         const Environment& environment = from.ledger.get(id);
-        if (!environment.job)
+        if (!environment.job && !environment.parent)
             age = std::max(age, from.now - environment.began);
     }
     return wholeSeconds(age);
@@ -60,7 +60,10 @@ std::uint64_t oldestEnvironment(const LimitUseSources& from) {
 std::uint64_t longestIdle(const LimitUseSources& from) {
     std::chrono::milliseconds idle{0};
     for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
-        for (const Attachment& attachment : from.ledger.get(id).attachments)
+        const Environment& environment = from.ledger.get(id);
+        if (environment.parent)
+            continue;
+        for (const Attachment& attachment : environment.attachments)
             idle = std::max(idle, from.idleness.of(id, attachment.device.uuid, from.now));
     }
     return wholeSeconds(idle);
@@ -83,7 +86,7 @@ constexpr std::array limitRows{
     LimitDefinition{"MaxEnvironmentsPerUser", "max-environments-per-user", &Limits::maxEnvironments,
                     LimitScope::User, LimitedRequest::Activation, &heldEnvironments, "environment",
                     "ENVS", "ENVIRONMENTS", "Environments of a user",
-                    "Active environments.\n"
+                    "Active environments, without those within others.\n"
                     "Over it, the most recently activated end first."},
     LimitDefinition{
         "MaxProcessesPerUser", "max-processes-per-user", &Limits::maxProcesses, LimitScope::User,

@@ -19,7 +19,8 @@ std::uint64_t countOf(const LimitDefinition& limit, const LimitUseSources& from)
     std::uint64_t most = 0;
     for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
         const Environment& environment = from.ledger.get(id);
-        most = std::max(most, environment.job ? 0 : count(holdingsOf(environment)));
+        most = std::max(most,
+                        environment.job || environment.parent ? 0 : count(holdingsOf(environment)));
     }
     return most;
 }

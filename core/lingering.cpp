@@ -183,9 +183,13 @@ std::vector<Lingering::User> Lingering::usersOf(const Environment& environment,
         std::set<DeviceUuid> devices = heldAndUsed(former, process);
         const ProcessIdentity& identity = process.facts.identity;
         const Environment* registered = ledger_.environmentOfRoot(identity);
+        // What a child's processes use is kept by the parent, with which the child ends.
+        const auto isHere = [&](const Environment* other) {
+            return other == &environment || other == &former ||
+                   (other != nullptr && other->parent == environment.id);
+        };
         if (!devices.empty() && !process.isMpsServer &&
-            (registered == nullptr || registered == &environment) &&
-            environmentOf(lookup, process) == &former)
+            (registered == nullptr || isHere(registered)) && isHere(environmentOf(lookup, process)))
             users.push_back({identity, std::move(devices), nullptr});
     }
     return users;

@@ -25,10 +25,12 @@ Uses usesOfShares(const Ledger& ledger, const Observation& observation) {
     const EnvironmentLookup lookup = lookupIn(ledger);
     for (const ComputeProcess& process : observation.processes) {
         const Environment* environment = environmentOf(lookup, process);
-        for (const ComputeUse& use : process.uses) {
-            const auto found = uses.find({environment, use.device});
-            if (found != uses.end())
-                found->second = found->second + use.usedMemory.value_or(Bytes{0});
+        for (; environment != nullptr; environment = ledger.parentOf(*environment)) {
+            for (const ComputeUse& use : process.uses) {
+                const auto found = uses.find({environment, use.device});
+                if (found != uses.end())
+                    found->second = found->second + use.usedMemory.value_or(Bytes{0});
+            }
         }
     }
     return uses;

@@ -28,12 +28,13 @@ bool isLost(const Device& device) {
     return device.health.state == Health::State::Lost;
 }
 
-// Healthy ones first, then those on which no foreign process runs.
+// Healthy ones first, then those on which no foreign process runs, and last of a parent's those
+// that the parent itself uses.
 auto quality(const Device& device) {
     const int unhealthy = device.health.state == Health::State::Ok      ? 0
                           : device.health.state == Health::State::Stale ? 1
                                                                         : 2;
-    return std::pair(unhealthy, device.occupied);
+    return std::tuple(unhealthy, device.occupied, device.usedByParent);
 }
 
 bool isAttached(const Device& device, const Environment* environment) {
@@ -91,8 +92,10 @@ class Placing {
         std::array<Kind, 2> kinds{sorted(DeviceKind::Gpu), sorted(DeviceKind::MigInstance)};
         const std::size_t most = std::max(kinds[0].usable(), kinds[1].usable());
         if (most < need)
-            fail(ErrorCode::NotEnoughDevices,
-                 "Requested more devices ({}) than total available ({}){}{}", wanted.count,
+            fail(ErrorCode::NotEnoughDevices, "Requested more devices ({}) than {} ({}){}{}",
+                 wanted.count,
+                 devices_.parent() ? fmt::format("environment {} has", *devices_.parent())
+                                   : std::string("total available"),
                  most + current.size(), restriction(), slurmHint(need));
         for (const Kind& kind : kinds) {
             if (kind.available.size() >= need)
@@ -120,8 +123,8 @@ class Placing {
         for (const DeviceIndex index : wanted.indices) {
             const Device* device = devices_.find(index);
             if (device == nullptr)
-                fail(ErrorCode::NoSuchDevice, "there is no device {} on this machine, which has {}",
-                     index, presentIndices());
+                fail(ErrorCode::NoSuchDevice, "{}, which has {}",
+                     lacks(fmt::format("device {}", index)), presentIndices());
             if (std::find(named.begin(), named.end(), device) == named.end())
                 named.push_back(device);
         }
@@ -135,8 +138,8 @@ class Placing {
         for (const DeviceUuid& uuid : wanted.uuids) {
             const Device* device = devices_.findUuid(uuid);
             if (device == nullptr)
-                fail(ErrorCode::NoSuchDevice,
-                     "there is no device with the UUID \"{}\" on this machine", escaped(uuid));
+                fail(ErrorCode::NoSuchDevice, "{}",
+                     lacks(fmt::format("device with the UUID \"{}\"", escaped(uuid))));
             if (std::find(named.begin(), named.end(), device) == named.end())
                 named.push_back(device);
         }
@@ -248,9 +251,12 @@ class Placing {
         if (isLost(device))
             fail(ErrorCode::DeviceUnavailable, "Device {} is not available: the driver lost it",
                  device.facts.index);
-        if (request_.share && *request_.share > device.facts.totalMemory)
-            fail(ErrorCode::InvalidArgs, "device {} has {} of memory, less than the {} wanted",
-                 device.facts.index, formatBytes(device.facts.totalMemory),
+        if (request_.share && *request_.share > device.memory())
+            fail(ErrorCode::InvalidArgs, "{} has {} of memory{}, less than the {} wanted",
+                 device.capacity ? fmt::format("environment {}", *devices_.parent())
+                                 : fmt::format("device {}", device.facts.index),
+                 formatBytes(device.memory()),
+                 device.capacity ? fmt::format(" on device {}", device.facts.index) : std::string(),
                  formatBytes(*request_.share));
         const bool isFree = reservations_.leave(device, request_.share, leaseEnd_);
         if (!isFree && reservations_.contains(device.facts.uuid, leaseEnd_))
@@ -268,6 +274,13 @@ class Placing {
         if (request_.share)
             text += fmt::format(" with {} of memory", formatBytes(*request_.share));
         return text;
+    }
+
+    // That there is no such thing among the devices, and where that is.
+    [[nodiscard]] std::string lacks(const std::string& what) const {
+        return devices_.parent()
+                   ? fmt::format("there is no {} in environment {}", what, *devices_.parent())
+                   : fmt::format("there is no {} on this machine", what);
     }
 
     [[nodiscard]] std::string presentIndices() const {
@@ -315,7 +328,7 @@ std::vector<const Device*> candidates(const AttachRequest& request, const Device
     for (const auto& [index, device] : devices.byIndex()) {
         if (device.facts.kind == kind && !isLost(device) && !device.reservedForSlurm &&
             !isAttached(device, environment) && matchesModel(device.facts, request.model) &&
-            !(request.share > device.facts.totalMemory))
+            !(request.share > device.memory()))
             result.push_back(&device);
     }
     return result;

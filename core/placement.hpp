@@ -53,6 +53,8 @@ const Placement& placementOf(const Plan& plan);
 /// none in particular.
 bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);
 
+// `devices` are the machine's or, for a child of an environment, those of its parent.
+
 /// The devices of a kind that a request for a number of devices could ever get, attached ones and
 /// Slurm's not among them. One that a job holds and that is not Slurm's otherwise is, since the job
 /// ends. `environment` is null for one that does not exist yet.

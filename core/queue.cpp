@@ -49,12 +49,12 @@ void Queue::expectClients() {
 }
 
 Placement Queue::place(const AttachRequest& request, const Environment* environment,
-                       std::optional<std::chrono::seconds> lifetime) const {
-    const KeptDevices kept = keptDevices();
+                       std::optional<std::chrono::seconds> lifetime,
+                       const Environment* parent) const {
+    const KeptDevices kept = keptDevices(environment, parent);
     try {
-        Placement placement =
-            core::place(request, ledger_.devices(), environment, kept.reservations(),
-                        leaseEnd(environment, lifetime, kept.now()));
+        Placement placement = core::place(request, kept.devices(), environment, kept.reservations(),
+                                          leaseEnd(environment, lifetime, kept.now()));
         placement.lifetime = lifetime;
         return placement;
     } catch (const Error& error) {
@@ -62,14 +62,15 @@ Placement Queue::place(const AttachRequest& request, const Environment* environm
             throw;
         throw Error(error.code(), error.what() +
                                       describeKeepers(request, environment, ledger_, kept) +
-                                      describeHolders(request, ledger_));
+                                      describeHolders(request, kept.devices(), ledger_));
     }
 }
 
 Plan Queue::placeOrWait(const AttachRequest& request, const Environment* environment,
-                        std::optional<std::chrono::seconds> lifetime) const {
-    const KeptDevices kept = keptDevices();
-    Plan plan = core::placeOrWait(request, ledger_.devices(), environment, kept.reservations(),
+                        std::optional<std::chrono::seconds> lifetime,
+                        const Environment* parent) const {
+    const KeptDevices kept = keptDevices(environment, parent);
+    Plan plan = core::placeOrWait(request, kept.devices(), environment, kept.reservations(),
                                   leaseEnd(environment, lifetime, kept.now()));
     if (auto* placement = std::get_if<Placement>(&plan))
         placement->lifetime = lifetime;
@@ -78,25 +79,26 @@ Plan Queue::placeOrWait(const AttachRequest& request, const Environment* environ
     return plan;
 }
 
-bool Queue::stillHolds(const Plan& plan, const Environment* environment) const {
-    const KeptDevices kept = keptDevices();
+bool Queue::stillHolds(const Plan& plan, const Environment* environment,
+                       const Environment* parent) const {
+    const KeptDevices kept = keptDevices(environment, parent);
     const Reservations& reservations = kept.reservations();
     const auto end = leaseEnd(environment, placementOf(plan).lifetime, kept.now());
-    if (!core::stillHolds(plan, ledger_.devices(), environment, reservations, end))
+    if (!core::stillHolds(plan, kept.devices(), environment, reservations, end))
         return false;
     const auto* placement = std::get_if<Placement>(&plan);
     if (placement == nullptr)
         return true;
     // Who is to start when it ends is part of what was agreed to.
-    return std::all_of(
-        placement->attach.begin(), placement->attach.end(), [&](const Placement::Device& wanted) {
-            return reservations.passed(*ledger_.devices().findUuid(wanted.facts.uuid),
-                                       placement->share, end) == wanted.keptFor;
-        });
+    return std::all_of(placement->attach.begin(), placement->attach.end(),
+                       [&](const Placement::Device& wanted) {
+                           return reservations.passed(*kept.devices().findUuid(wanted.facts.uuid),
+                                                      placement->share, end) == wanted.keptFor;
+                       });
 }
 
 KeptForUser Queue::keptFor(Uid owner, std::optional<Ticket> except) const {
-    return keptDevices().of(owner, except);
+    return keptDevices(nullptr, nullptr).of(owner, except);
 }
 
 void Queue::requireRoom(Uid owner, Uid actor) const {
@@ -207,19 +209,28 @@ void Queue::giveUpOnClients() {
         ledger_.endWait(ticket, Reason::cancelled());
 }
 
-KeptDevices Queue::keptDevices() const {
-    KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor);
-    for (const auto& [ticket, id] : ledger_.waits())
-        keep(ticket, kept);
+const Environment* Queue::parentOf(const Environment& environment) const {
+    return environment.parent ? &ledger_.get(*environment.parent) : nullptr;
+}
+
+// Beside an environment's requests: those that choose from the same devices.
+KeptDevices Queue::keptDevices(const Environment* environment, const Environment* parent) const {
+    KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor,
+                     environment != nullptr ? parentOf(*environment) : parent);
+    for (const auto& [ticket, id] : ledger_.waits()) {
+        if (kept.areFor(ledger_.get(id)))
+            keep(ticket, kept);
+    }
     return kept;
 }
 
-// The limits of one whose client has not called again are not known yet.
+// The limits of one whose client has not called again are not known yet, and a child has none.
 void Queue::keep(Ticket ticket, KeptDevices& kept) const {
+    const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
     const auto waiter = waiters_.find(ticket);
-    kept.keep(ledger_.get(ledger_.waits().at(ticket)), ledger_.wait(ticket),
-              waiter == waiters_.end() ? std::nullopt
-                                       : std::optional(limitsOf_(waiter->second.owner)));
+    const bool isLimited = waiter != waiters_.end() && !environment.parent;
+    kept.keep(environment, ledger_.wait(ticket),
+              isLimited ? std::optional(limitsOf_(waiter->second.owner)) : std::nullopt);
 }
 
 void Queue::schedule() {
@@ -231,7 +242,7 @@ void Queue::schedule() {
 }
 
 void Queue::serve() {
-    KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor);
+    KeptByParent kept;
     std::vector<Ticket> tickets;
     for (const auto& [ticket, id] : ledger_.waits())
         tickets.push_back(ticket);
@@ -241,9 +252,13 @@ void Queue::serve() {
     }
 }
 
-void Queue::serve(Ticket ticket, KeptDevices& kept) {
+void Queue::serve(Ticket ticket, KeptByParent& all) {
     const Wait& wait = ledger_.wait(ticket);
     const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
+    const Environment* parent = parentOf(environment);
+    KeptDevices& kept =
+        all.try_emplace(parent, ledger_, clock_.bootNow(), times_().keepFor, parent).first->second;
+    kept.refresh(); // a parent may have been served meanwhile, or another child
     const auto waiter = waiters_.find(ticket);
     if (waiter == waiters_.end() || !hasLivingProcess(environment)) {
         keep(ticket, kept);
@@ -251,12 +266,13 @@ void Queue::serve(Ticket ticket, KeptDevices& kept) {
     }
     try {
         Placement placement =
-            core::place(wait.request, ledger_.devices(), &environment, kept.reservations(),
+            core::place(wait.request, kept.devices(), &environment, kept.reservations(),
                         leaseEnd(environment, wait, kept.now()));
         const QuotaViolation violation =
-            wait.exempt ? std::nullopt
-                        : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner),
-                                          placement, kept.of(environment.uid));
+            wait.exempt || parent != nullptr
+                ? std::nullopt
+                : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner), placement,
+                                  kept.of(environment.uid));
         if (violation)
             refuse(ticket, {ErrorCode::QuotaExceeded, *violation});
         else
@@ -265,7 +281,7 @@ void Queue::serve(Ticket ticket, KeptDevices& kept) {
         const bool mayPass = error.code() == ErrorCode::DeviceUnavailable ||
                              error.code() == ErrorCode::StorageFailed ||
                              error.code() == ErrorCode::IsolationFailed;
-        if (mayPass && !wantsDeviceOfSlurms(wait.request, ledger_.devices(), environment)) {
+        if (mayPass && !wantsDeviceOfSlurms(wait.request, kept.devices(), environment)) {
             waiter->second.lasted = true;
             keep(ticket, kept);
         } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The queue of those who wait for devices: first come, first served.
+// The queue of those who wait for devices: first come, first served. The children of an environment
+// have one of their own, for what their parent holds.
 //
 // Nothing that is kept lies idle without need: a request whose lease ends before those for whom it
 // is kept can start may use it (backfill), and cannot have that lease extended while they wait.
@@ -57,18 +58,21 @@ class Queue {
 
     /// Works out what a request gets beside what is kept for those who wait. `lifetime`: how long
     /// it wants it, where it says. Throws as core::place() does, and says who holds what is wanted,
-    /// for whom it is kept, and what would help.
-    [[nodiscard]] Placement
-    place(const AttachRequest& request, const Environment* environment,
-          std::optional<std::chrono::seconds> lifetime = std::nullopt) const;
+    /// for whom it is kept, and what would help. `parent`: of an environment that does not exist
+    /// yet.
+    [[nodiscard]] Placement place(const AttachRequest& request, const Environment* environment,
+                                  std::optional<std::chrono::seconds> lifetime = std::nullopt,
+                                  const Environment* parent = nullptr) const;
     /// The same for a request that may wait. Throws as core::placeOrWait() does.
-    [[nodiscard]] Plan
-    placeOrWait(const AttachRequest& request, const Environment* environment,
-                std::optional<std::chrono::seconds> lifetime = std::nullopt) const;
+    [[nodiscard]] Plan placeOrWait(const AttachRequest& request, const Environment* environment,
+                                   std::optional<std::chrono::seconds> lifetime = std::nullopt,
+                                   const Environment* parent = nullptr) const;
     /// core::stillHolds(), beside what is kept for those who wait; also whether its lease, which
     /// would begin now, ends in time, and for whom it is kept is as it was.
-    [[nodiscard]] bool stillHolds(const Plan& plan, const Environment* environment) const;
-    /// What is kept for the waiting requests of a user, but for one of them.
+    [[nodiscard]] bool stillHolds(const Plan& plan, const Environment* environment,
+                                  const Environment* parent = nullptr) const;
+    /// What is kept for the waiting requests of a user, but for one of them. What children wait for
+    /// is their parents' already.
     [[nodiscard]] KeptForUser keptFor(Uid owner, std::optional<Ticket> except = std::nullopt) const;
 
     /// Throws Error(LimitsExceeded) when one more request of this actor for this owner is too many.
@@ -105,12 +109,17 @@ class Queue {
         bool lasted = false; ///< it could not be served at once
     };
 
-    [[nodiscard]] KeptDevices keptDevices() const;
+    /// The devices that requests of each parent's children choose from; null: the machine's.
+    using KeptByParent = std::map<const Environment*, KeptDevices>;
+
+    [[nodiscard]] const Environment* parentOf(const Environment& environment) const;
+    [[nodiscard]] KeptDevices keptDevices(const Environment* environment,
+                                          const Environment* parent) const;
     void keep(Ticket ticket, KeptDevices& kept) const;
     void limitWait(Ticket ticket, Waiter& waiter);
     void schedule();
     void serve();
-    void serve(Ticket ticket, KeptDevices& kept);
+    void serve(Ticket ticket, KeptByParent& all);
     void grant(Ticket ticket, Placement placement);
     void refuse(Ticket ticket, const Error& error);
     void forget(const EnvironmentId& environment);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 namespace genv::core {
@@ -41,20 +42,18 @@ void keepLiving(std::vector<Environment>& environments, Processes& processes) {
 // Adds up what is given of each device, in the order in which it was given.
 class Bookings {
   public:
-    // Whether an attachment is one that the ledger could have made after those before it.
-    bool accept(const Attachment& attachment) {
+    // Whether an attachment is one that the ledger could have made after those before it. `memory`:
+    // what there is of the device to give.
+    bool accept(const Attachment& attachment, Bytes memory) {
         Given& given = given_[attachment.device.uuid];
-        const Bytes wanted = attachment.share.value_or(attachment.device.totalMemory);
-        const Bytes left = given.memory < attachment.device.totalMemory
-                               ? attachment.device.totalMemory - given.memory
-                               : Bytes{0};
+        const Bytes wanted = attachment.share.value_or(memory);
+        const Bytes left = given.memory < memory ? memory - given.memory : Bytes{0};
         // Documents need not agree on how much memory there is, so a whole device is no mere sum.
         const bool fits = attachment.share ? wanted <= left && !given.wholly : given.count == 0;
         if (!fits && !attachment.overSubscribed)
             return false;
         given.wholly = given.wholly || !attachment.share;
-        given.memory =
-            std::max(given.memory, std::min(given.memory + wanted, attachment.device.totalMemory));
+        given.memory = std::max(given.memory, std::min(given.memory + wanted, memory));
         ++given.count;
         return true;
     }
@@ -68,30 +67,96 @@ class Bookings {
     std::unordered_map<DeviceUuid, Given> given_;
 };
 
-void dropConflicts(std::vector<Environment>& environments, RecoveryReport& report) {
-    struct Entry {
-        Environment* environment;
-        Attachment attachment;
-    };
-    std::vector<Entry> entries;
+// An attachment of an environment, taken out of it.
+struct Claimed {
+    Environment* environment;
+    Attachment attachment;
+};
+
+// The attachments of some environments, which lose them, in the order in which they were given.
+std::vector<Claimed> takeAttachments(std::span<Environment> environments) {
+    std::vector<Claimed> claimed;
     for (Environment& environment : environments) {
         for (const Attachment& attachment : environment.attachments)
-            entries.push_back({&environment, attachment});
+            claimed.push_back({&environment, attachment});
         environment.attachments.clear();
     }
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-        return a.attachment.sequence < b.attachment.sequence;
-    });
+    std::ranges::stable_sort(claimed, {},
+                             [](const Claimed& each) { return each.attachment.sequence; });
+    return claimed;
+}
+
+// Gives an attachment back where it is not one too many.
+void giveBack(Claimed claimed, Bookings& bookings, Bytes memory, RecoveryReport& report) {
+    auto& [environment, attachment] = claimed;
+    const bool repeated = environment->attachmentTo(attachment.device.uuid) != nullptr;
+    if (!repeated && bookings.accept(attachment, memory))
+        environment->attachments.push_back(std::move(attachment));
+    else
+        report.conflicts.push_back(
+            fmt::format("environment {} loses device {}, which was given already", environment->id,
+                        attachment.device.index));
+}
+
+void dropConflicts(std::span<Environment> environments, RecoveryReport& report) {
     Bookings bookings;
-    for (Entry& entry : entries) {
-        const bool repeated =
-            entry.environment->attachmentTo(entry.attachment.device.uuid) != nullptr;
-        if (!repeated && bookings.accept(entry.attachment))
-            entry.environment->attachments.push_back(std::move(entry.attachment));
-        else
+    for (Claimed& claimed : takeAttachments(environments)) {
+        const Bytes memory = claimed.attachment.device.totalMemory;
+        giveBack(std::move(claimed), bookings, memory, report);
+    }
+}
+
+std::unordered_map<EnvironmentId, const Environment*>
+byId(std::span<const Environment> environments) {
+    std::unordered_map<EnvironmentId, const Environment*> found;
+    for (const Environment& environment : environments)
+        found.emplace(environment.id, &environment);
+    return found;
+}
+
+// A child holds nothing that its parent does not, and no more of it.
+void dropConflicts(std::span<Environment> children, std::span<const Environment> parents,
+                   RecoveryReport& report) {
+    const auto parentsById = byId(parents);
+    std::map<EnvironmentId, Bookings> bookings;
+    for (Claimed& claimed : takeAttachments(children)) {
+        const EnvironmentId& parent = *claimed.environment->parent;
+        const Attachment* whole =
+            parentsById.at(parent)->attachmentTo(claimed.attachment.device.uuid);
+        if (whole == nullptr || (whole->share && claimed.attachment.share > whole->share)) {
             report.conflicts.push_back(
-                fmt::format("environment {} loses device {}, which was given already",
-                            entry.environment->id, entry.attachment.device.index));
+                fmt::format("environment {} loses device {}, of which environment {} has less",
+                            claimed.environment->id, claimed.attachment.device.index, parent));
+            continue;
+        }
+        if (!claimed.attachment.share)
+            claimed.attachment.share = whole->share;
+        const Bytes memory = whole->share.value_or(whole->device.totalMemory);
+        giveBack(std::move(claimed), bookings[parent], memory, report);
+    }
+}
+
+// A child without the environment that it is within is over, for the reason for which that is.
+void endOrphans(std::vector<Environment>& environments, RecoveryReport& report) {
+    const auto known = byId(environments);
+    const auto hasParent = [&](const Environment& child) {
+        const auto parent = known.find(*child.parent);
+        return parent != known.end() && parent->second->sequence < child.sequence &&
+               !parent->second->parent && parent->second->isAlive() &&
+               !parent->second->isLingering();
+    };
+    for (Environment& child : environments) {
+        if (!child.parent || !child.isAlive() || hasParent(child))
+            continue;
+        const auto end = std::ranges::find_if(report.endedMeanwhile, [&](const auto& ended) {
+            return ended.isOver && ended.former.id == *child.parent;
+        });
+        ++report.ended;
+        EndedMeanwhile ended{child, child.attachments, true,
+                             end != report.endedMeanwhile.end() ? end->reason
+                                                                : Reason::processExit()};
+        report.endedMeanwhile.push_back(std::move(ended));
+        child.end();
     }
 }
 
@@ -212,6 +277,7 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         [](const Environment& a, const Environment& b) { return a.sequence < b.sequence; });
     dropSharedProcesses(environments);
     renumberRepeated(environments);
+    endOrphans(environments, report);
     const auto restore = [&](Environment& environment) {
         const Environment* asWritten = &written.at(environment.id);
         ledger.restore(std::move(environment), asWritten);
@@ -223,7 +289,12 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         else
             restore(environment); // without a process it ends, and its document goes
     }
-    dropConflicts(living, report);
+    // Parents come first, since what their children have is a part of it.
+    const auto children = std::ranges::stable_partition(
+        living, [](const Environment& environment) { return !environment.parent; });
+    const std::span<Environment> parents(living.begin(), children.begin());
+    dropConflicts(parents, report);
+    dropConflicts(std::span<Environment>(children.begin(), children.end()), parents, report);
     dropRepeatedNumbers(living);
     report.restored = living.size();
     for (Environment& environment : living)

@@ -30,7 +30,7 @@ struct EndedMeanwhile {
     Reason reason;
 };
 
-/// What recovery found.
+/// What recovery found. A child whose parent is over, or was never there, is over as well.
 struct RecoveryReport {
     std::size_t restored = 0;
     std::size_t ended = 0;    ///< environments whose processes are all gone

@@ -94,10 +94,11 @@ void writeDevices(std::string& text, const Ledger& ledger) {
     ListWriter list(text, "devices");
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         ordered_json attachments = ordered_json::array();
-        for (const Holder& holder : device.holders)
+        device.forEachHolder([&](const Holder& holder) {
             attachments.push_back({{"eid", holder.environment},
                                    {"gpu_memory", memoryOrNull(holder.attachment.share)},
                                    {"time", formatLocalTime(holder.attachment.since)}});
+        });
         list.add({{"index", index},
                   {"total_memory", formatMebibytes(device.facts.totalMemory)},
                   {"attachments", std::move(attachments)}});

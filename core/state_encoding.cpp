@@ -137,6 +137,8 @@ std::string encodeState(const Environment& environment) {
         document["pending_end"] = encodePendingEnd(*environment.pendingEnd);
     if (environment.job)
         document["job"] = encodeJob(*environment.job);
+    if (environment.parent)
+        document["parent"] = *environment.parent;
     for (const Wait& wait : environment.waits)
         document["waits"].push_back(encodeWait(wait));
     for (const HeldLock& lock : environment.locks)

@@ -247,6 +247,12 @@ Environment decodeEnvironment(const json& document) {
     environment.lease = leaseIfAny(document);
     environment.pendingEnd = pendingEndIfAny(document);
     environment.job = jobIfAny(document);
+    if (document.contains("parent")) {
+        environment.parent = text(document, "parent");
+        requireIdentifier(*environment.parent, "parent");
+    }
+    if (environment.job && environment.parent)
+        throw StateError("a job is within no other environment");
     if (environment.job && environment.id != environmentIdOf(environment.job->id))
         throw StateError("it has another job's id");
     for (const json& wait : listIfAny(document, "waits"))

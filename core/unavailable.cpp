@@ -31,12 +31,11 @@ bool isWanted(const AttachRequest& request, const Device& device) {
 // the fewer requests it passes.
 std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& request,
                                                          const Environment* environment,
-                                                         const Ledger& ledger,
                                                          const KeptDevices& kept) {
     const std::vector<BootTime> starts = kept.starts();
     const auto isRefused = [&](BootTime leaseEnd) {
         try {
-            place(request, ledger.devices(), environment, kept.reservations(), leaseEnd);
+            place(request, kept.devices(), environment, kept.reservations(), leaseEnd);
             return false;
         } catch (const Error&) {
             return true;
@@ -59,7 +58,7 @@ std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& re
 std::string describeKeepers(const AttachRequest& request, const Environment* environment,
                             const Ledger& ledger, const KeptDevices& kept) {
     std::map<std::uint64_t, std::vector<DeviceIndex>> byKeeper;
-    for (const auto& [index, device] : ledger.devices().byIndex()) {
+    for (const auto& [index, device] : kept.devices().byIndex()) {
         const auto keepers = kept.reservations().keepersOf(device.facts.uuid);
         if (!keepers.empty() && isWanted(request, device))
             byKeeper[keepers.front().ticket].push_back(index);
@@ -76,17 +75,18 @@ std::string describeKeepers(const AttachRequest& request, const Environment* env
     }
     if (byKeeper.empty())
         return text;
-    if (const auto longest = longestLifetime(request, environment, ledger, kept))
+    if (const auto longest = longestLifetime(request, environment, kept))
         text += fmt::format("; with a lifetime of at most {} this request could start now",
                             formatDuration(*longest));
     return text;
 }
 
-std::string describeHolders(const AttachRequest& request, const Ledger& ledger) {
+std::string describeHolders(const AttachRequest& request, const DeviceTable& devices,
+                            const Ledger& ledger) {
     std::string text;
     std::size_t named = 0;
     std::size_t more = 0;
-    for (const auto& [index, device] : ledger.devices().byIndex()) {
+    for (const auto& [index, device] : devices.byIndex()) {
         if (!isWanted(request, device))
             continue;
         for (const Holder& holder : device.holders) {

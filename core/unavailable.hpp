@@ -15,6 +15,7 @@ std::string describeKeepers(const AttachRequest& request, const Environment* env
                             const Ledger& ledger, const KeptDevices& kept);
 
 /// Who holds wanted devices. To be added to a sentence.
-std::string describeHolders(const AttachRequest& request, const Ledger& ledger);
+std::string describeHolders(const AttachRequest& request, const DeviceTable& devices,
+                            const Ledger& ledger);
 
 } // namespace genv::core

@@ -14,11 +14,11 @@ namespace genv::core {
 namespace {
 
 // The environments of each user that rules may end or detach from, oldest first: Slurm's jobs are
-// none of them.
+// none of them, and children count with their parents.
 std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state) {
     std::map<Uid, std::vector<const Environment*>> owners;
     for (const auto& [sequence, environment] : state.situation.environments) {
-        if (!state.isEnded(environment) && !environment.job)
+        if (!state.isEnded(environment) && !environment.job && !environment.parent)
             owners[environment.uid].push_back(&environment);
     }
     return owners;

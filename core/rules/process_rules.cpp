@@ -11,10 +11,6 @@ namespace genv::core {
 
 namespace {
 
-bool isOfJob(const RunningProcess& process) {
-    return process.environment != nullptr && process.environment->job;
-}
-
 // The processes that still run, by what they are counted under. Those of Slurm's jobs are counted
 // by Slurm.
 template <typename Key>
@@ -22,7 +18,7 @@ std::map<Key, std::vector<RunningProcess*>>
 group(WorkingState& state, const std::function<std::optional<Key>(const RunningProcess&)>& key) {
     std::map<Key, std::vector<RunningProcess*>> groups;
     for (RunningProcess& process : state.processes) {
-        if (process.ends || isOfJob(process))
+        if (process.ends || process.isOfJob())
             continue;
         if (const auto found = key(process))
             groups[*found].push_back(&process);
@@ -81,7 +77,7 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
             // Which of its devices a job may use is Slurm's to say. A process elsewhere only claims
             // to be of the job.
             if (process.environment->attachmentTo(use.device) == nullptr &&
-                !(isOfJob(process) && process.process->slurm && state.isSlurms(use.device)))
+                !(process.environment->job && process.process->slurm && state.isSlurms(use.device)))
                 foreign.push_back(use.device);
         }
         if (foreign.empty())
@@ -97,16 +93,26 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
 }
 
 void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
+    struct Group {
+        const Environment* environment = nullptr;
+        std::vector<RunningProcess*> processes;
+    };
     using Key = std::pair<EnvironmentId, DeviceUuid>;
-    std::map<Key, std::vector<RunningProcess*>> groups;
+    std::map<Key, Group> groups;
     for (RunningProcess& process : state.processes) {
-        if (process.ends || process.environment == nullptr)
-            continue;
-        for (const ComputeUse& use : process.process->uses)
-            groups[{process.environment->id, use.device}].push_back(&process);
+        for (const Environment* environment : {process.environment, process.parent}) {
+            if (process.ends || environment == nullptr)
+                continue;
+            for (const ComputeUse& use : process.process->uses) {
+                Group& group = groups[{environment->id, use.device}];
+                group.environment = environment;
+                group.processes.push_back(&process);
+            }
+        }
     }
-    for (const auto& [key, processes] : groups) {
-        const Attachment* attachment = processes.front()->environment->attachmentTo(key.second);
+    for (const auto& [key, group] : groups) {
+        const auto& [environment, processes] = group;
+        const Attachment* attachment = environment->attachmentTo(key.second);
         if (attachment == nullptr || !attachment->share)
             continue; // a whole device has no capacity to exceed
         const auto size = [&device = key.second](const RunningProcess& process) {
@@ -116,7 +122,7 @@ void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
         if (used <= *attachment->share)
             continue;
         Consequences& consequences = state.find(
-            Rule::EnvMemory, processes.front()->user, key.first, key.first + " " + key.second,
+            Rule::EnvMemory, environment->uid, key.first, key.first + " " + key.second,
             fmt::format(
                 "Environment {} is using {} on device {} which is {} over its capacity of {}",
                 key.first, formatMebibytes(used), state.index(key.second),

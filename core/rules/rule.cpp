@@ -15,6 +15,10 @@ bool RunningProcess::uses(const DeviceUuid& device) const {
                        [&](const ComputeUse& use) { return use.device == device; });
 }
 
+bool RunningProcess::isOfJob() const {
+    return (environment != nullptr && environment->job) || (parent != nullptr && parent->job);
+}
+
 std::optional<Bytes> RunningProcess::memoryOn(const DeviceUuid& device) const {
     for (const ComputeUse& use : process->uses) {
         if (use.device == device)
@@ -34,7 +38,9 @@ runningProcesses(const Ledger& ledger, const Observation& observation,
             continue;
         const Environment* environment = environmentOf(lookup, process);
         const Uid user = environment != nullptr ? environment->uid : process.user();
-        processes.push_back({&process, environment, user});
+        const Environment* parent =
+            environment != nullptr ? ledger.parentOf(*environment) : nullptr;
+        processes.push_back({&process, environment, parent, user});
     }
     return processes;
 }

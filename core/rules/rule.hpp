@@ -31,12 +31,15 @@ struct RuleSet {
 struct RunningProcess {
     const ComputeProcess* process = nullptr;
     const Environment* environment = nullptr; ///< null for none
+    const Environment* parent = nullptr;      ///< the environment's, or null
     Uid user = 0;                             ///< the environment's owner, else the process's own
     bool ends = false;                        ///< a rule has found it
 
     /// What it uses of a device; empty where it does not use it or the driver does not know.
     [[nodiscard]] std::optional<Bytes> memoryOn(const DeviceUuid& device) const;
     [[nodiscard]] bool uses(const DeviceUuid& device) const;
+    /// Whether its environment is a Slurm job's, or within one that is.
+    [[nodiscard]] bool isOfJob() const;
 };
 
 /// Returns the compute processes that rules may end, with their environments: all that were

@@ -12,8 +12,11 @@ namespace genv::core {
 
 WorkingState::WorkingState(const Situation& seen) : situation(seen), processes(seen.processes) {
     for (std::size_t i = 0; i < processes.size(); ++i) {
-        if (processes[i].environment != nullptr)
-            members_[processes[i].environment].push_back(i);
+        // A device that a parent loses is lost to its children as well.
+        for (const Environment* environment : {processes[i].environment, processes[i].parent}) {
+            if (environment != nullptr)
+                members_[environment].push_back(i);
+        }
     }
 }
 

@@ -57,7 +57,8 @@ class LedgerTest : public ::testing::Test {
     }
 
     core::Placement planned(const std::string& id, const core::AttachRequest& request) {
-        return core::place(request, ledger.devices(), ledger.find(id));
+        const core::Environment& environment = ledger.get(id);
+        return core::place(request, ledger.poolOf(environment).devices(), &environment);
     }
     void attach(const std::string& id, const core::AttachRequest& request) {
         ledger.attach(id, planned(id, request), ledger.get(id).uid);

@@ -116,10 +116,16 @@ TEST(StateDocuments, OfTheGenvThatFirstHadSlurmJobsAreRead) {
     EXPECT_FALSE(read(newest).job) << "one of an earlier genv is no job's";
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstHadEnvironmentsWithinOthersAreRead) {
+    EXPECT_EQ(read("version-1-children.json").parent, "slurm-4711");
+    EXPECT_FALSE(read("version-1-jobs.json").parent) << "a job is within none";
+}
+
 // Fails where the form changed, and a document of the new one is not kept yet.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
-    for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json",
-                             "version-1-lock-waits.json", "version-1-jobs.json"})
+    for (const char* file :
+         {newest, "version-1-lingering.json", "version-1-pending-end.json",
+          "version-1-lock-waits.json", "version-1-jobs.json", "version-1-children.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Environments within environments: a child holds some of what its parent holds, one level deep.
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+
+#include <algorithm>
+
+namespace genv::core {
+
+namespace {
+
+// A child keeps what its parent keeps, for as long as that has a process or a job.
+void followParent(Environment& child, const Environment& parent) {
+    std::erase_if(child.attachments, [&](const Attachment& attachment) {
+        return parent.attachmentTo(attachment.device.uuid) == nullptr;
+    });
+    if (!parent.isAlive() || parent.isLingering())
+        child.end();
+}
+
+} // namespace
+
+void requireMayHaveChildren(const Environment& environment) {
+    if (environment.parent)
+        fail(ErrorCode::InvalidArgs,
+             "environment {} is within environment {} itself, and has no room for another one: "
+             "environments are one level deep; start it within environment {}",
+             environment.id, *environment.parent, *environment.parent);
+    if (!environment.isRegistered())
+        fail(ErrorCode::NoSuchProcess,
+             "environment {} has no process any more and only keeps the GPUs that are still in "
+             "use, so nothing starts within it; activate it again first",
+             environment.id);
+}
+
+std::vector<const Environment*> Ledger::childrenOf(const EnvironmentId& id) const {
+    std::vector<const Environment*> children;
+    if (const auto found = children_.find(id); found != children_.end()) {
+        for (const std::uint64_t sequence : found->second)
+            children.push_back(&environments_.at(sequence));
+    }
+    return children;
+}
+
+bool Ledger::isOfJob(const Environment& environment) const {
+    const Environment* parent = parentOf(environment);
+    return environment.job || (parent != nullptr && parent->job);
+}
+
+// What becomes of the children when environments change; children among `nexts` are changed there.
+std::vector<Environment> Ledger::childrenAfter(std::vector<Environment>& nexts) const {
+    std::vector<Environment> children;
+    for (const Environment& parent : nexts) {
+        for (const Environment* child : childrenOf(parent.id)) {
+            const auto find = [&](std::vector<Environment>& among) {
+                return std::ranges::find(among, child->sequence, &Environment::sequence);
+            };
+            auto next = find(nexts);
+            if (next == nexts.end() && (next = find(children)) == children.end())
+                next = children.insert(children.end(), *child);
+            followParent(*next, parent);
+        }
+    }
+    std::erase_if(children, [this](const Environment& next) { return next == get(next.id); });
+    return children;
+}
+
+// What the owner of a parent did is somebody else's doing to the owner of a child.
+Cause Ledger::causeFor(const Environment& child, const Cause& cause) {
+    return cause.reason == Reason::user() ? Cause::request(cause.actor, child.uid) : cause;
+}
+
+void Ledger::indexChild(const Environment& environment, bool present) {
+    if (!environment.parent)
+        return;
+    std::set<std::uint64_t>& siblings = children_[*environment.parent];
+    if (present)
+        siblings.insert(environment.sequence);
+    else
+        siblings.erase(environment.sequence);
+    if (siblings.empty())
+        children_.erase(*environment.parent);
+}
+
+// An environment that a process belongs to where it holds a device, or else its parent: what a
+// child uses beside its own devices is its parent's.
+const Environment* Ledger::holderFor(const Environment* environment,
+                                     const DeviceUuid& device) const {
+    while (environment != nullptr && environment->attachmentTo(device) == nullptr)
+        environment = parentOf(*environment);
+    return environment;
+}
+
+} // namespace genv::core
