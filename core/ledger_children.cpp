@@ -9,12 +9,24 @@ namespace genv::core {
 
 namespace {
 
-// A child keeps what its parent keeps, for as long as that has a process or a job.
-void followParent(Environment& child, const Environment& parent) {
-    std::erase_if(child.attachments, [&](const Attachment& attachment) {
-        return parent.attachmentTo(attachment.device.uuid) == nullptr;
+// Whether an environment can have children: it has a process or a job, or its end pends.
+bool hasRoom(const Environment& parent) {
+    return parent.isAlive() && !parent.isLingering();
+}
+
+bool isLost(const Attachment& attachment, const Environment& parent) {
+    return parent.attachmentTo(attachment.device.uuid) == nullptr;
+}
+
+bool mustFollow(const Environment& child, const Environment& parent) {
+    return !hasRoom(parent) || std::ranges::any_of(child.attachments, [&](const Attachment& each) {
+        return isLost(each, parent);
     });
-    if (!parent.isAlive() || parent.isLingering())
+}
+
+void followParent(Environment& child, const Environment& parent) {
+    std::erase_if(child.attachments, [&](const Attachment& each) { return isLost(each, parent); });
+    if (!hasRoom(parent))
         child.end();
 }
 
@@ -56,12 +68,14 @@ std::vector<Environment> Ledger::childrenAfter(std::vector<Environment>& nexts) 
                 return std::ranges::find(among, child->sequence, &Environment::sequence);
             };
             auto next = find(nexts);
-            if (next == nexts.end() && (next = find(children)) == children.end())
+            const bool isKnown = next != nexts.end() || (next = find(children)) != children.end();
+            if (!mustFollow(isKnown ? *next : *child, parent))
+                continue;
+            if (!isKnown)
                 next = children.insert(children.end(), *child);
             followParent(*next, parent);
         }
     }
-    std::erase_if(children, [this](const Environment& next) { return next == get(next.id); });
     return children;
 }
 

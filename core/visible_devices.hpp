@@ -22,7 +22,8 @@ bool isInstanceUuid(std::string_view uuid);
 
 /// The attached indices, or with `namesUuids` the UUIDs; "-1" when nothing is attached, which hides
 /// every device. CUDA's own indices are other ones on a machine with MIG instances, which it does
-/// not count, and while isolation is in force, when it counts the devices that it can open.
+/// not count, while isolation is in force, when it counts the devices that it can open, and in a
+/// Slurm job, where it counts the job's.
 std::string visibleDevices(std::vector<VisibleDevice> attached, bool namesUuids);
 
 } // namespace genv::core
