@@ -28,6 +28,7 @@ struct Wanted {
     std::optional<NamedDevices> named;
     std::optional<std::string> model;
     core::Uid owner = 0;
+    std::optional<core::EnvironmentId> within;
     std::optional<core::Pid> pid;
     std::optional<sdbus::UnixFd> process;
     std::optional<std::string> kernel;
@@ -67,6 +68,9 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
     if (gpus && *gpus != 0)
         wanted.configuration.gpus = gpus;
     wanted.configuration.gpuMemory = options.takeMemory("gpu-memory");
+    wanted.within = options.take<std::string>("within");
+    if (wanted.within)
+        core::requireIdentifier(*wanted.within, "within");
     wanted.pid = options.take<std::uint32_t>("pid");
     wanted.process = options.takeDescriptor("process");
     wanted.kernel = options.take<std::string>("kernel");
@@ -94,6 +98,11 @@ class Activation : public Operation<Activation, ActivateReply> {
 
     void start() {
         requireOwnerOfId();
+        if (wanted_.within && parentSequence_ == 0) {
+            const core::Environment& parent = context_.sharing.ledger.get(*wanted_.within);
+            core::requireMayHaveChildren(parent);
+            parentSequence_ = parent.sequence;
+        }
         // Whether it is joined or a new one starts is known once its end is decided.
         if (joined() != nullptr && joined()->pendingEnd &&
             context_.sharing.lingering.isSettling() && !std::exchange(hasSettled_, true)) {
@@ -119,6 +128,22 @@ class Activation : public Operation<Activation, ActivateReply> {
             core::fail(core::ErrorCode::AlreadyExists,
                        "environment {} exists already and belongs to {}", existing->id,
                        existing->user);
+    }
+
+    // The environment that it starts within, or null. One that ended and came again under its id
+    // is another.
+    [[nodiscard]] const core::Environment* parent() const {
+        return wanted_.within
+                   ? &sameEnvironment(context_.sharing.ledger, *wanted_.within, parentSequence_)
+                   : nullptr;
+    }
+
+    void requireWithin(const core::Environment& existing) const {
+        if (wanted_.within && existing.parent != wanted_.within)
+            core::fail(core::ErrorCode::InvalidArgs,
+                       "environment {} exists already and is not within environment {}; leave "
+                       "within out to join it, or give another id",
+                       existing.id, *wanted_.within);
     }
 
     void findKernel() {
@@ -232,8 +257,10 @@ class Activation : public Operation<Activation, ActivateReply> {
             return self->asIfLeft([&] { return self->target(plan); });
         };
         request.stillHolds = [self](const core::Plan& plan) {
-            return self->asIfLeft(
-                [&] { return self->context_.sharing.queue.stillHolds(plan, self->joined()); });
+            return self->asIfLeft([&] {
+                return self->context_.sharing.queue.stillHolds(plan, self->joined(),
+                                                               self->parent());
+            });
         };
         request.quota = [self](const std::optional<core::Plan>& plan) {
             return self->asIfLeft([&] { return self->quota(plan); });
@@ -247,6 +274,8 @@ class Activation : public Operation<Activation, ActivateReply> {
     [[nodiscard]] std::optional<core::Plan> plan() const {
         requireOwnerOfId();
         const core::Environment* environment = joined();
+        if (environment != nullptr)
+            requireWithin(*environment);
         if (environment != nullptr && wanted_.waiting.lifetime && !wanted_.attach && !restarts_)
             core::fail(core::ErrorCode::InvalidArgs,
                        "environment {} exists already; configure its lifetime to extend it",
@@ -255,7 +284,7 @@ class Activation : public Operation<Activation, ActivateReply> {
             return std::nullopt;
         return planFor(context_, request(), environment,
                        environment == nullptr ? lifetime() : wanted_.waiting.lifetime,
-                       wanted_.waiting.wait, wanted_.owner, actor());
+                       wanted_.waiting.wait, wanted_.owner, actor(), parent());
     }
 
     [[nodiscard]] core::AttachRequest request() const {
@@ -279,10 +308,20 @@ class Activation : public Operation<Activation, ActivateReply> {
         target.ownerName = owner_.name;
         if (plan)
             addDevices(target, *plan, wanted_.overSubscribe);
+        if (const core::Environment* other = parentOfResult())
+            addParent(target, *other);
         return target;
     }
 
+    // The parent of what is started or joined, or null.
+    [[nodiscard]] const core::Environment* parentOfResult() const {
+        const core::Environment* environment = joined();
+        return environment != nullptr ? context_.sharing.ledger.parentOf(*environment) : parent();
+    }
+
     [[nodiscard]] core::QuotaViolation quota(const std::optional<core::Plan>& plan) const {
+        if (parentOfResult() != nullptr)
+            return std::nullopt; // what it takes is its parent's, and counted there
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         const core::Environment* environment = joined();
         const auto kept = keptFor(context_, wanted_.owner, environment, plan);
@@ -331,7 +370,7 @@ class Activation : public Operation<Activation, ActivateReply> {
 
     // A limit is also the lifetime of those who name none.
     [[nodiscard]] std::optional<std::chrono::seconds> lifetime() const {
-        if (wanted_.waiting.lifetime)
+        if (wanted_.waiting.lifetime || wanted_.within)
             return wanted_.waiting.lifetime;
         const auto most = context_.settings.current().limits.of(owner_).maxLifetime;
         if (!most)
@@ -344,6 +383,8 @@ class Activation : public Operation<Activation, ActivateReply> {
                    std::optional<std::chrono::seconds> lifetime) const {
         core::NewEnvironment environment{id, wanted_.owner, owner_.name, wanted_.configuration, {},
                                          {}, exempt,        lifetime};
+        if (const core::Environment* within = parent())
+            environment.parent = within->id;
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else
@@ -375,7 +416,8 @@ class Activation : public Operation<Activation, ActivateReply> {
     bool restarts_ = false; ///< the kernel of an environment that is there
     core::UserInfo owner_;
     bool hasSettled_ = false;
-    std::shared_ptr<void> reading_; ///< counted while its process is read
+    std::uint64_t parentSequence_ = 0; ///< of the environment that it starts within
+    std::shared_ptr<void> reading_;    ///< counted while its process is read
     std::shared_ptr<void> waits_;
 };
 

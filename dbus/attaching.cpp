@@ -60,10 +60,14 @@ class Attaching : public Operation<Attaching, AttachReply> {
     [[nodiscard]] policy::Target target(const core::Plan& plan) const {
         policy::Target target = targetOf(environment());
         addDevices(target, plan, wanted_.request.overSubscribe);
+        if (const core::Environment* parent = context_.sharing.ledger.parentOf(environment()))
+            addParent(target, *parent);
         return target;
     }
 
     [[nodiscard]] core::QuotaViolation quota(const core::Plan& plan) const {
+        if (environment().parent)
+            return std::nullopt; // what it takes is its parent's, and counted there
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         if (auto violation =
                 core::admitAttachment(context_.sharing.ledger, environment(), limits, plan,

@@ -45,6 +45,8 @@ class Configuring : public Operation<Configuring, Reply<>> {
     }
 
     [[nodiscard]] core::QuotaViolation violationOf(const core::UserInfo& owner) const {
+        if (environment().parent)
+            return std::nullopt; // its parent is held to them
         const core::Limits limits = context_.settings.current().limits.of(owner);
         auto violation = core::admitConfiguration(limits, change_);
         if (!violation && change_.lifetime)

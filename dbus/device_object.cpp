@@ -118,11 +118,12 @@ std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attach
 std::string DeviceObject::LockedBy() {
     return readProperty([this]() -> std::string {
         const core::Device& device = self();
-        for (const core::Holder& holder : device.holders) {
+        std::string locker;
+        device.forEachHolder([&](const core::Holder& holder) {
             if (ledger_.get(holder.environment).hasLocked(device.facts.uuid))
-                return holder.environment;
-        }
-        return "";
+                locker = holder.environment;
+        });
+        return locker;
     });
 }
 

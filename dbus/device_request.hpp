@@ -43,14 +43,16 @@ inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
 }
 
 /// What comes of a request. A request that waited before the service was started again goes on
-/// waiting in its place. Throws as core::Queue::place() and core::Queue::requireRoom() do.
+/// waiting in its place. `parent`: of an environment that does not exist yet. Throws as
+/// core::Queue::place() and core::Queue::requireRoom() do.
 inline core::Plan planFor(const Context& context, const core::AttachRequest& request,
                           const core::Environment* environment,
                           std::optional<std::chrono::seconds> lifetime, bool mayWait,
-                          core::Uid owner, core::Uid actor) {
+                          core::Uid owner, core::Uid actor,
+                          const core::Environment* parent = nullptr) {
     if (!mayWait)
-        return context.sharing.queue.place(request, environment, lifetime);
-    core::Plan plan = context.sharing.queue.placeOrWait(request, environment, lifetime);
+        return context.sharing.queue.place(request, environment, lifetime, parent);
+    core::Plan plan = context.sharing.queue.placeOrWait(request, environment, lifetime, parent);
     if (environment != nullptr && context.sharing.queue.abandoned(environment->id, request))
         return core::PlannedWait{request, core::placementOf(plan)};
     if (std::holds_alternative<core::PlannedWait>(plan))

@@ -282,6 +282,10 @@ bool EnvironmentObject::Lingering() {
     return readProperty([this] { return seen().isLingering(); });
 }
 
+std::string EnvironmentObject::Parent() {
+    return readProperty([this] { return seen().parent.value_or(""); });
+}
+
 std::string EnvironmentObject::Job() {
     return readProperty(
         [this] { return seen().job ? std::to_string(seen().job->id) : std::string(); });

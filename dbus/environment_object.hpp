@@ -73,6 +73,7 @@ class EnvironmentObject
     uint64_t Expires() override;
     bool Lingering() override;
     std::string Job() override;
+    std::string Parent() override;
 
     [[nodiscard]] const core::Environment& self() const { return context_.sharing.ledger.get(id_); }
 

@@ -105,6 +105,12 @@ const core::Environment& sameEnvironment(const core::Ledger& ledger, const core:
     return *environment;
 }
 
+void addParent(policy::Target& target, const core::Environment& parent) {
+    target.parent = parent.id;
+    target.parentOwner = parent.uid;
+    target.parentOwnerName = parent.user;
+}
+
 policy::Target targetOf(const core::Environment& environment) {
     policy::Target target;
     target.environment = environment.id;

@@ -48,6 +48,9 @@ AttachOptions readAttachOptions(VariantMap options, const core::Environment& env
 const core::Environment& sameEnvironment(const core::Ledger& ledger, const core::EnvironmentId& id,
                                          std::uint64_t sequence);
 
+/// Adds to a target the environment whose devices it takes.
+void addParent(policy::Target& target, const core::Environment& parent);
+
 /// What a call about an environment is asked about.
 policy::Target targetOf(const core::Environment& environment);
 

@@ -56,8 +56,10 @@ constexpr std::string_view idOf(Action action) {
 
 /// What a method requires of its caller; questionFor() turns it into a question.
 enum class Requirement {
-    Free,        ///< reading: who holds what is what people share a machine by
-    GiveDevices, ///< the first that applies of manage-others, over-subscribe, attach, activate
+    Free, ///< reading: who holds what is what people share a machine by
+    /// The first that applies of manage-others (also for what another user's environment has),
+    /// over-subscribe, attach, activate.
+    GiveDevices,
     /// manage-own or manage-others, by the environment's owner; extend-job for the lifetime of
     /// one's own Slurm job
     ManageEnvironment,

@@ -15,7 +15,7 @@ Action actionFor(Requirement requirement, core::Uid caller, const Target& target
     const bool own = target.owner == caller;
     switch (requirement) {
     case Requirement::GiveDevices:
-        if (!own)
+        if (!own || target.parentOwner.value_or(caller) != caller)
             return Action::ManageOthers;
         if (target.overSubscribes)
             return Action::OverSubscribe;
@@ -48,9 +48,12 @@ std::string describe(const Target& target) {
                            ? std::string()
                            : fmt::format("GPU{} {}", target.devices.size() == 1 ? "" : "s",
                                          fmt::join(target.devices, ", "));
-    const std::string environment = target.environment
-                                        ? fmt::format("environment {}{}", *target.environment, of)
-                                        : std::string();
+    std::string environment = target.environment
+                                  ? fmt::format("environment {}{}", *target.environment, of)
+                                  : std::string();
+    if (target.parent)
+        environment +=
+            fmt::format(" within environment {} of {}", *target.parent, target.parentOwnerName);
     if (!gpus.empty() && !environment.empty())
         return fmt::format("{} ({})", environment, gpus);
     if (!gpus.empty())
@@ -70,6 +73,10 @@ std::map<std::string, std::string> detailsOf(const Target& target) {
         details["owner"] = target.ownerName;
     if (target.owner)
         details["uid"] = std::to_string(*target.owner);
+    if (target.parent)
+        details["parent"] = *target.parent;
+    if (target.parentOwner)
+        details["parent-uid"] = std::to_string(*target.parentOwner);
     if (!target.devices.empty())
         details["devices"] = fmt::format("{}", fmt::join(target.devices, ","));
     if (target.gpus)

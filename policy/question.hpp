@@ -19,6 +19,9 @@ struct Target {
     std::optional<std::string> environment; ///< its id
     std::optional<core::Uid> owner;         ///< the environment's owner, or the process's uid
     std::string ownerName;
+    std::optional<std::string> parent;    ///< the environment that it takes devices from, by its id
+    std::optional<core::Uid> parentOwner; ///< whose that is
+    std::string parentOwnerName;
     std::vector<std::uint32_t> devices; ///< indices that would change hands
     std::optional<std::uint32_t> gpus;  ///< how many devices are claimed
     bool overSubscribes = false;        ///< over-subscription was asked for

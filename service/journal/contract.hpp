@@ -45,6 +45,7 @@ inline constexpr std::string_view messageId = "MESSAGE_ID";
 inline constexpr std::string_view event = "GENV_EVENT";             ///< a name of `kinds`
 inline constexpr std::string_view environment = "GENV_ENVIRONMENT"; ///< id
 inline constexpr std::string_view environmentName = "GENV_ENVIRONMENT_NAME";
+inline constexpr std::string_view parent = "GENV_PARENT"; ///< id of what it is within, if anything
 inline constexpr std::string_view job = "GENV_JOB";   ///< of Slurm's, where the environment is one
 inline constexpr std::string_view uid = "GENV_UID";   ///< of the environment's, or process's, owner
 inline constexpr std::string_view user = "GENV_USER"; ///< that owner's name

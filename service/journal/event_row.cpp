@@ -29,6 +29,7 @@ struct Rule {
 constexpr std::array rules{
     Rule{field::environment, "environment", Form::Identifier},
     Rule{field::environmentName, "name", Form::Word},
+    Rule{field::parent, "parent", Form::Identifier},
     Rule{field::job, "job", Form::Number},
     Rule{field::uid, "uid", Form::Number},
     Rule{field::user, "user", Form::Word},

@@ -7,6 +7,8 @@ void addEnvironment(Record& record, const core::Environment& environment) {
     record.add(field::environment, environment.id);
     if (environment.configuration.name)
         record.add(field::environmentName, *environment.configuration.name);
+    if (environment.parent)
+        record.add(field::parent, *environment.parent);
     if (environment.job)
         record.add(field::job, std::uint64_t{environment.job->id});
 }

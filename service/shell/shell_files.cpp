@@ -364,7 +364,8 @@ std::string ShellFiles::devicesOf(const core::Environment& environment) const {
     std::vector<core::VisibleDevice> visible;
     for (const core::Attachment& attachment : environment.attachments)
         visible.push_back({attachment.device.index, attachment.device.uuid});
-    return core::visibleDevices(std::move(visible), hasInstances_ || isIsolated_);
+    return core::visibleDevices(std::move(visible),
+                                hasInstances_ || isIsolated_ || environment.parent);
 }
 
 bool ShellFiles::machineHasInstances() const {

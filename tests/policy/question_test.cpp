@@ -79,6 +79,27 @@ TEST(Question, OfARequestForDevicesIsTheFirstThatApplies) {
     EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::ManageOthers);
 }
 
+TEST(Question, AboutDevicesOfAnothersEnvironmentIsOfOthers) {
+    Target target = environmentOf(alice);
+    target.gpus = 1;
+    target.parent = "1600";
+    target.parentOwner = alice;
+    target.parentOwnerName = "alice";
+    EXPECT_EQ(actionFor("dev.genv.Manager", "Activate", target), Action::Attach);
+    target.parentOwner = bob;
+    target.parentOwnerName = "bob";
+    const auto question = policy::questionFor(row("dev.genv.Manager", "Activate"), alice, target);
+    EXPECT_EQ(question->action, Action::ManageOthers);
+    EXPECT_EQ(question->message(), "Authentication is required to activate environment 1573 of "
+                                   "alice within environment 1600 of bob");
+    EXPECT_EQ(question->details.at("parent"), "1600");
+    EXPECT_EQ(question->details.at("parent-uid"), "1002");
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::ManageOthers);
+    target.gpus.reset();
+    EXPECT_EQ(actionFor("dev.genv.Manager", "Activate", target), Action::ManageOthers)
+        << "also without devices";
+}
+
 TEST(Question, TellsOnesOwnFromAnothers) {
     for (const char* member : {"Detach", "Configure", "AddProcess", "RemoveProcess", "AddKernel",
                                "RemoveKernel", "Deactivate", "Lock"}) {
