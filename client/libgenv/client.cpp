@@ -102,6 +102,16 @@ Environment Client::environment(const std::string& id) {
     });
 }
 
+std::map<std::string, std::string> Client::parents() {
+    return client::toParents(implementation_->managedObjects());
+}
+
+std::optional<std::string> Client::parentOf(const std::string& id) {
+    return implementation_->onEnvironment(Patience::Usual, id, [](sdbus::IProxy& proxy) {
+        return client::toParent(allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
+    });
+}
+
 std::string Client::environmentOfProcess(std::uint32_t pid) {
     return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
         return client::environmentId(manager.GetEnvironmentByPID(pid));
@@ -196,6 +206,12 @@ std::vector<std::string> Client::limitedUsers() {
 
 void Client::history(const HistoryQuery& query,
                      const std::function<void(const HistoryEvent&)>& take) {
+    historyWithParents(query, [&](const HistoryEvent& event, const auto&) { take(event); });
+}
+
+void Client::historyWithParents(
+    const HistoryQuery& query,
+    const std::function<void(const HistoryEvent&, const std::optional<std::string>&)>& take) {
     const auto microseconds = [](Time time) {
         return static_cast<std::uint64_t>(time.time_since_epoch().count());
     };
@@ -203,18 +219,19 @@ void Client::history(const HistoryQuery& query,
     for (;;) {
         const auto page =
             implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
-                std::vector<HistoryEvent> events;
+                std::vector<std::pair<HistoryEvent, std::optional<std::string>>> events;
                 for (const client::Dictionary& event : manager.ListEvents(
                          microseconds(wanted.since), wanted.until ? microseconds(*wanted.until) : 0,
                          wanted.arguments))
-                    events.push_back(client::toHistoryEvent(event));
+                    events.emplace_back(client::toHistoryEvent(event),
+                                        client::toParentInHistory(event));
                 return events;
             });
         if (page.empty())
             return;
-        for (const HistoryEvent& event : page)
-            take(event);
-        wanted.arguments["after"] = sdbus::Variant(page.back().cursor);
+        for (const auto& [event, parent] : page)
+            take(event, parent);
+        wanted.arguments["after"] = sdbus::Variant(page.back().first.cursor);
     }
 }
 

@@ -153,6 +153,28 @@ Environment toEnvironment(const Dictionary& properties) {
     return environment;
 }
 
+// A service of an earlier version has no such property.
+std::optional<std::string> toParent(const Dictionary& properties) {
+    return properties.contains("Parent") ? unlessZero(property<std::string>(properties, "Parent"))
+                                         : std::nullopt;
+}
+
+std::map<std::string, std::string> toParents(const ManagedObjects& objects) {
+    std::map<std::string, std::string> parents;
+    for (const auto& [path, interfaces] : objects) {
+        const auto found = interfaces.find(EnvironmentProxy::INTERFACE_NAME);
+        if (found == interfaces.end())
+            continue;
+        if (const auto parent = toParent(found->second))
+            parents.emplace(property<std::string>(found->second, "Id"), *parent);
+    }
+    return parents;
+}
+
+std::optional<std::string> toParentInHistory(const Dictionary& event) {
+    return detail<std::string>(event, "parent");
+}
+
 std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
     std::vector<Environment> environments;
     for (const auto& [path, interfaces] : objects) {

@@ -28,6 +28,12 @@ Dictionary toDictionary(const AttachOptions& options);
 Environment toEnvironment(const Dictionary& properties);
 /// The environments among all objects, oldest first.
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
+/// The environment that one is within, by its properties.
+std::optional<std::string> toParent(const Dictionary& properties);
+/// The environments within others, and those.
+std::map<std::string, std::string> toParents(const ManagedObjects& objects);
+/// The environment that the one of an event was within.
+std::optional<std::string> toParentInHistory(const Dictionary& event);
 
 /// Every device and environment among all objects. Throws sdbus::Error where a property is missing
 /// or of another type.

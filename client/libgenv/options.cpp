@@ -170,6 +170,11 @@ ActivateOptions& ActivateOptions::setUid(std::optional<std::uint32_t> uid) {
     return *this;
 }
 
+ActivateOptions& ActivateOptions::setWithin(const std::optional<std::string>& environment) {
+    put(values_, "within", environment);
+    return *this;
+}
+
 ActivateOptions& ActivateOptions::setJob(const std::optional<std::string>& job) {
     put(values_, "job", job);
     return *this;

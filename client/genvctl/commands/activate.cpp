@@ -8,6 +8,7 @@
 #include "client/genvctl/environment/requests.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
+#include "client/genvctl/options/within_options.hpp"
 #include "client/genvctl/remote/remote_run.hpp"
 #include "client/genvctl/reports/enforcement.hpp"
 #include "client/genvctl/shell/status_file.hpp"
@@ -20,6 +21,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace genv::ctl {
@@ -40,6 +42,7 @@ struct ActivateArguments {
     bool overSubscribe = false;
     bool nvmlFilter = false;
     WaitingOptions waiting;
+    WithinOptions within;
 
     void check() const {
         devices.check(configuration.gpus.has_value(), "--gpus");
@@ -95,7 +98,8 @@ void tellOfGenv1() {
 
 // If the command line asks for GPUs that cannot be had, the command fails. If only the project's
 // folder asks for them, it warns.
-std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid) {
+std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid,
+                  const std::optional<std::string>& parent) {
     const Configuration typed = arguments.configuration.read();
     Configuration wanted =
         merged(typed, arguments.noLoad ? Configuration{} : projectConfiguration());
@@ -112,7 +116,8 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
         .setAttach(attaches)
         .setIndices(arguments.devices.indices)
         .setUuids(arguments.devices.uuids)
-        .setOverSubscribe(arguments.overSubscribe);
+        .setOverSubscribe(arguments.overSubscribe)
+        .setWithin(parent);
     if (attaches)
         options.setModel(arguments.devices.model);
     arguments.waiting.apply(options);
@@ -141,7 +146,19 @@ void activateOnHost(const Context& context, const ActivateArguments& arguments) 
     wanted.overSubscribe = arguments.overSubscribe;
     wanted.nvmlFilter = arguments.nvmlFilter;
     wanted.waiting = arguments.waiting;
+    wanted.within = arguments.within;
     runRemotely(context, {wanted, "order", arguments.id, {}, arguments.noPrompt, false});
+}
+
+// A shell may be in one environment more than its parent activated, and is a process of one alone.
+void requireRoomWithin(const Environment& active, const std::optional<std::string>& parent,
+                       std::uint32_t shell) {
+    const bool isItsOwn = std::ranges::find(active.processes, shell) != active.processes.end();
+    if (parent && !isItsOwn)
+        return;
+    throw Failure(ExitStatus::Failed, "Already running in an active environment",
+                  parent ? "Start another shell, such as with \"bash\", to activate one within it."
+                         : "Leave it first with \"genv deactivate\".");
 }
 
 void activate(Context& context, const ActivateArguments& arguments) {
@@ -152,10 +169,11 @@ void activate(Context& context, const ActivateArguments& arguments) {
     }
     const ShellLink& shell = context.requireShell("activate");
     ShellCode code;
-    if (context.activeEnvironment())
-        throw Failure(ExitStatus::Failed, "Already running in an active environment",
-                      "Leave it first with \"genv deactivate\".");
-    if (namedEnvironment())
+    const auto active = context.activeEnvironment();
+    const auto parent = arguments.within.choose(context.client());
+    if (active)
+        requireRoomWithin(*active, parent, shell.pid);
+    else if (namedEnvironment())
         code.leave(shimsFolder());
     if (arguments.id)
         core::requireIdentifier(*arguments.id, "id");
@@ -165,8 +183,8 @@ void activate(Context& context, const ActivateArguments& arguments) {
 
     context.client().listenForNotices(geteuid());
     const bool joins = arguments.id && exists(context, *arguments.id);
-    const std::string id =
-        joins ? join(context, *arguments.id, shell.pid) : start(context, arguments, shell.pid);
+    const std::string id = joins ? join(context, *arguments.id, shell.pid)
+                                 : start(context, arguments, shell.pid, parent);
     if (joins && (arguments.configuration.isGiven() || arguments.devices.isGiven()))
         warn(fmt::format("Environment {} exists already and stays as it is", id),
              "\"genv attach\" attaches GPUs to it, \"genv config\" configures it.");
@@ -176,8 +194,8 @@ void activate(Context& context, const ActivateArguments& arguments) {
     const Environment environment = context.client().environment(id);
     code.enter(arguments.noPrompt ? "" : promptPrefix, shimsFolder());
     code.set({{"GENV_SHELL", "1"}});
-    code.set(
-        environmentVariables(environment, visibleDevices(context.client(), environment.devices)));
+    code.set(environmentVariables(environment,
+                                  visibleDevices(context.client(), id, environment.devices)));
     if (filter)
         code.set({*filter});
     if (seen)
@@ -264,6 +282,7 @@ void addActivate(CLI::App& app, Context& context) {
     command->add_flag("--nvml-filter", arguments->nvmlFilter,
                       "Show the environment's GPUs to every program that uses NVML");
     arguments->waiting.addTo(*command, "End the environment");
+    arguments->within.addTo(*command);
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { activate(context, *arguments); };
     });

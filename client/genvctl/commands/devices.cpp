@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -25,6 +26,16 @@ struct HeldDevice {
     Device device;
     std::vector<Attachment> attachments;
 };
+
+/// An environment within another one, which holds the devices.
+struct Child {
+    std::string id;
+    std::optional<std::string> name;
+    std::vector<std::uint32_t> devices;
+};
+
+// Those of each environment, by its id.
+using Children = std::map<std::string, std::vector<Child>>;
 
 std::vector<HeldDevice> heldDevices(Client& client) {
     std::vector<HeldDevice> held;
@@ -40,32 +51,59 @@ std::vector<HeldDevice> heldDevices(Client& client) {
     return held;
 }
 
-// The processes of the environments that linger, by id; nothing is asked for where nobody holds
-// anything.
+// The processes of the environments that linger, by id.
 using Lingering = std::map<std::string, std::vector<std::uint32_t>>;
-Lingering lingeringHolders(Client& client, const std::vector<HeldDevice>& held) {
+
+// What is known of the holders beside what they hold.
+struct Holders {
     Lingering lingering;
+    Children children;
+};
+
+// Nothing is asked for where nobody holds anything.
+Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
+    Holders holders;
     if (std::all_of(held.begin(), held.end(),
                     [](const HeldDevice& device) { return device.attachments.empty(); }))
-        return lingering;
+        return holders;
+    const auto parents = client.parents();
     for (Environment& environment : client.environmentDetails()) {
+        if (const auto parent = parents.find(environment.id); parent != parents.end())
+            holders.children[parent->second].push_back(
+                {environment.id, environment.configuration.name, environment.devices});
         if (environment.lingering)
-            lingering[environment.id] = std::move(environment.processes);
+            holders.lingering[environment.id] = std::move(environment.processes);
     }
-    return lingering;
+    return holders;
 }
 
-Json devicesJson(Client& client, const std::vector<HeldDevice>& held, const Lingering& lingering) {
+// The children of environments that have something of a device, of this one holder.
+std::vector<Child> childrenWith(const Children& all, const Attachment& attachment) {
+    std::vector<Child> children;
+    if (const auto found = all.find(attachment.environment); found != all.end())
+        std::ranges::copy_if(found->second, std::back_inserter(children), [&](const Child& child) {
+            return std::ranges::find(child.devices, attachment.device) != child.devices.end();
+        });
+    return children;
+}
+
+Json devicesJson(Client& client, const std::vector<HeldDevice>& held, const Lingering& lingering,
+                 const Children& children) {
     const std::map<std::uint32_t, std::string> reservations = client.reservations();
     Json devices = Json::array();
     for (const auto& [device, attachments] : held) {
         Json holders = Json::array();
-        for (const Attachment& attachment : attachments)
+        for (const Attachment& attachment : attachments) {
+            Json within = Json::array();
+            for (const Child& child : childrenWith(children, attachment))
+                within.push_back({{"environment", child.id}, {"name", orNull(child.name)}});
             holders.push_back({{"environment", attachment.environment},
                                {"name", orNull(attachment.environmentName)},
                                {"gpu_memory", orNull(attachment.shareBytes)},
                                {"since", toJson(attachment.since)},
-                               {"lingering", lingering.contains(attachment.environment)}});
+                               {"lingering", lingering.contains(attachment.environment)},
+                               {"within", std::move(within)}});
+        }
         const auto reserved = reservations.find(device.index);
         devices.push_back(
             {{"index", device.index},
@@ -94,29 +132,31 @@ void sayWhyThereAreNone(const Context& context) {
 void printDevices(Context& context, const ListingOptions& options) {
     const auto held = heldDevices(context.client());
     // For programs that read the table nothing is said beside the time.
-    const Lingering lingering =
-        options.format == "csv" ? Lingering{} : lingeringHolders(context.client(), held);
+    const auto [lingering, children] =
+        options.format == "csv" ? Holders{} : holdersOf(context.client(), held);
     if (context.options.json != JsonMode::Off) {
-        context.printJson(devicesJson(context.client(), held, lingering));
+        context.printJson(devicesJson(context.client(), held, lingering, children));
         return;
     }
     if (held.empty())
         sayWhyThereAreNone(context);
-    const auto cell = [&](const Attachment& attachment) {
-        const auto pids = lingering.find(attachment.environment);
-        return options.time(attachment.since) +
-               (pids == lingering.end()
-                    ? ""
-                    : fmt::format(" (lingering: {})", joined(pids->second, " ")));
+    const auto stays = [&lingering = lingering](const std::string& id) {
+        const auto pids = lingering.find(id);
+        return pids == lingering.end() ? ""
+                                       : fmt::format(" (lingering: {})", joined(pids->second, " "));
     };
     Table table({{"ID", 8}, {"ENV ID", 12}, {"ENV NAME", 16}, {"ATTACHED", 0}});
     for (const auto& [device, attachments] : held) {
         const std::string index = std::to_string(device.index);
         if (attachments.empty())
             table.add({index, "", "", ""});
-        for (const Attachment& attachment : attachments)
+        for (const Attachment& attachment : attachments) {
             table.add({index, attachment.environment, attachment.environmentName.value_or(""),
-                       cell(attachment)});
+                       options.time(attachment.since) + stays(attachment.environment)});
+            for (const Child& child : childrenWith(children, attachment))
+                table.add({index, "- " + child.id, child.name.value_or(""),
+                           "within " + attachment.environment + stays(child.id)});
+        }
     }
     options.print(context, table);
 }

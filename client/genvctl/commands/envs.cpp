@@ -4,6 +4,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/found.hpp"
+#include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/lingering.hpp"
 #include "client/genvctl/options/listing_options.hpp"
@@ -23,7 +24,30 @@ namespace genv::ctl {
 
 namespace {
 
-Json environmentsJson(const std::vector<Environment>& all) {
+// In their order, but each after the one that it is within.
+std::vector<EnvironmentEntry> asTree(const std::vector<EnvironmentEntry>& entries,
+                                     const Parents& parents) {
+    if (parents.empty())
+        return entries;
+    std::set<std::string> known;
+    for (const EnvironmentEntry& entry : entries)
+        known.insert(entry.id);
+    std::map<std::string, std::vector<EnvironmentEntry>> children;
+    std::vector<EnvironmentEntry> roots;
+    for (const EnvironmentEntry& entry : entries) {
+        const auto parent = parentOf(parents, entry.id);
+        (parent && known.contains(*parent) ? children[*parent] : roots).push_back(entry);
+    }
+    std::vector<EnvironmentEntry> tree;
+    for (const EnvironmentEntry& entry : roots) {
+        tree.push_back(entry);
+        if (const auto within = children.find(entry.id); within != children.end())
+            tree.insert(tree.end(), within->second.begin(), within->second.end());
+    }
+    return tree;
+}
+
+Json environmentsJson(const std::vector<Environment>& all, const Parents& parents) {
     Json environments = Json::array();
     for (const Environment& environment : all)
         environments.push_back({{"id", environment.id},
@@ -33,7 +57,8 @@ Json environmentsJson(const std::vector<Environment>& all) {
                                 {"created", toJson(environment.created)},
                                 {"lingering", environment.lingering},
                                 {"pids", environment.processes},
-                                {"kernels", environment.kernels}});
+                                {"kernels", environment.kernels},
+                                {"parent", orNull(parentOf(parents, environment.id))}});
     return environments;
 }
 
@@ -79,18 +104,22 @@ Table environmentTable(bool withKernels) {
 
 void printEnvironments(Context& context, const ListingOptions& options) {
     if (context.options.json != JsonMode::Off) {
-        context.printJson(environmentsJson(context.client().environmentDetails()));
+        context.printJson(
+            environmentsJson(context.client().environmentDetails(), context.client().parents()));
         return;
     }
-    const auto entries = context.client().environments();
+    // A table for programs has no room for it.
+    const Parents parents = options.format == "csv" ? Parents{} : context.client().parents();
+    const auto entries = asTree(context.client().environments(), parents);
     KernelsById kernels = options.format == "csv" ? KernelsById{} : kernelsOf(context, entries);
     const std::set<std::string> lingering = lingeringIn(context, options);
     Table table = environmentTable(!kernels.empty());
     for (const EnvironmentEntry& entry : entries) {
-        std::vector<std::string> cells{entry.id, fmt::format("{}({})", entry.user, entry.uid),
-                                       entry.name.value_or(""), options.time(entry.created),
-                                       joined(entry.processes, " ") +
-                                           (lingering.contains(entry.id) ? " (lingering)" : "")};
+        const bool isWithin = parents.contains(entry.id);
+        std::vector<std::string> cells{
+            (isWithin ? "- " : "") + entry.id, fmt::format("{}({})", entry.user, entry.uid),
+            entry.name.value_or(""), options.time(entry.created),
+            joined(entry.processes, " ") + (lingering.contains(entry.id) ? " (lingering)" : "")};
         if (!kernels.empty())
             cells.push_back(joined(kernels[entry.id], " "));
         table.add(std::move(cells));

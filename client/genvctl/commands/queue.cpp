@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // queue: who waits for devices, and in which order.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 
 void printQueue(Context& context, const ListingOptions& options) {
     const auto queue = context.client().queue();
+    const auto parents =
+        queue.empty() ? std::map<std::string, std::string>{} : context.client().parents();
     std::map<std::string, std::string> users;
     for (const EnvironmentEntry& entry : context.client().environments())
         users.emplace(entry.id, entry.user);
@@ -27,16 +30,19 @@ void printQueue(Context& context, const ListingOptions& options) {
         const auto found = users.find(entry.environment);
         const std::string user = found == users.end() ? std::to_string(entry.uid) : found->second;
         const std::size_t position = json.size() + 1;
+        const auto within = parentOf(parents, entry.environment);
         json.push_back({{"position", position},
                         {"ticket", entry.ticket},
                         {"environment", entry.environment},
                         {"uid", entry.uid},
                         {"user", user},
                         {"gpus", entry.gpus},
-                        {"since", toJson(entry.since)}});
+                        {"since", toJson(entry.since)},
+                        {"parent", orNull(within)}});
         table.add({std::to_string(position), entry.environment,
                    fmt::format("{}({})", user, entry.uid), std::to_string(entry.gpus),
-                   options.time(entry.since)});
+                   options.time(entry.since) +
+                       (within && options.format != "csv" ? " (within " + *within + ")" : "")});
     }
     if (!context.printJson(json))
         options.print(context, table);

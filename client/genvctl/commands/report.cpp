@@ -30,11 +30,17 @@ struct ReportArguments {
 // is looked at in any case.
 constexpr std::chrono::hours lookBack{24};
 
+// Without what environments within others had: that is a part of what those had.
 std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) {
     std::vector<HistoryEvent> events;
     context.authorised([&](Client& client) {
         events.clear();
-        client.history(query, [&](const HistoryEvent& event) { events.push_back(event); });
+        client.historyWithParents(
+            query, [&](const HistoryEvent& event, const std::optional<std::string>& parent) {
+                const bool isHold = event.kind != "refused" && !event.kind.starts_with("wait-");
+                if (!parent || !isHold)
+                    events.push_back(event);
+            });
     });
     return events;
 }

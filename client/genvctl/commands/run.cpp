@@ -92,6 +92,7 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
         ->type_name("ID");
     arguments.wanted.addTo(command);
     arguments.wanted.devices.addNamesTo(command);
+    arguments.wanted.within.addTo(command);
     command.add_flag("--login", arguments.login,
                      "Run your own shell, as when you log in, with the environment active");
     command.add_flag("--no-prompt", arguments.noPrompt, "With --login: leave the prompt as it is");
@@ -111,7 +112,8 @@ void addRun(CLI::App& app, Context& context) {
     addOptions(*command, *arguments);
     command->footer(
         "The environment ends with the command. Without --gpus the command sees no GPU. Also in\n"
-        "an active environment the command gets one of its own, with its own GPUs.");
+        "an active environment the command gets one of its own, with its own GPUs; with --within,\n"
+        "and in a Slurm job, it gets some of those of that environment or of the job.");
     takeEverythingFromTheCommandOn(*command);
     command->callback([&context, arguments, command] {
         const bool needsNone = arguments->login || arguments->hold || arguments->report;

@@ -96,7 +96,7 @@ void refresh(Context& context, const ShellArguments& arguments) {
         const Environment environment = context.client().environment(id);
         ShellCode code;
         if (arguments.reattach)
-            code.set(deviceVariables(visibleDevices(context.client(), environment.devices)));
+            code.set(deviceVariables(visibleDevices(context.client(), id, environment.devices)));
         else
             code.set(configurationVariables(environment.configuration));
         context.tellShell(code);

@@ -42,6 +42,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--model", {Model}},
         {"genvctl", "--uuid", {DeviceUuid}},
         {"genvctl", "--wait", {Free}},
+        {"genvctl", "--within", {OwnEnvironment}},
         {"genvctl", "--timeout", {Free}},
         {"genvctl", "--lifetime", {Free}},
         {"genvctl usage snapshot", "--format", {Words, {"json"}}},

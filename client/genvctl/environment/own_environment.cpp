@@ -33,7 +33,8 @@ std::string start(Context& context, const OwnEnvironmentOptions& wanted,
         .setAttach(attaches)
         .setIndices(wanted.devices.indices)
         .setUuids(wanted.devices.uuids)
-        .setOverSubscribe(wanted.overSubscribe);
+        .setOverSubscribe(wanted.overSubscribe)
+        .setWithin(wanted.within.choose(context.client()));
     if (attaches)
         options.setModel(wanted.devices.model);
     wanted.waiting.apply(options);
@@ -83,6 +84,8 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
     if (!waiting.wait.empty())
         words.push_back("--wait=" + waiting.wait);
     put("--lifetime", waiting.lifetime);
+    for (std::string& word : within.words())
+        words.push_back(std::move(word));
     return words;
 }
 

@@ -4,6 +4,7 @@
 
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
+#include "client/genvctl/options/within_options.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,7 @@ struct OwnEnvironmentOptions {
     bool overSubscribe = false;
     bool nvmlFilter = false;
     WaitingOptions waiting;
+    WithinOptions within; ///< added by itself, where a command has it
 
     /// Adds all of them to a command. This object must outlive the parsing.
     void addTo(CLI::App& command);
@@ -28,7 +30,7 @@ struct OwnEnvironmentOptions {
     /// Whether any was given that is about the environment or its devices.
     [[nodiscard]] bool isGiven() const {
         return configuration.isGiven() || devices.isGiven() || overSubscribe ||
-               !waiting.wait.empty() || waiting.lifetime;
+               !waiting.wait.empty() || waiting.lifetime || within.isGiven();
     }
     /// Throws Failure(Usage) for a value that makes no sense.
     void check() const;

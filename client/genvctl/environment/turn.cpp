@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/environment/turn.hpp"
 
+#include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/duration.hpp"
@@ -17,8 +18,9 @@ namespace {
 // More holders than this make a line that nobody reads; "genvctl devices" has them all.
 constexpr std::size_t mostHolders = 8;
 
-std::string holdersText(Client& client, const std::vector<EnvironmentEntry>& environments,
-                        bool brief) {
+// Who holds the machine's devices.
+std::vector<std::string>
+holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environments, bool brief) {
     std::map<std::string, std::string> users;
     for (const EnvironmentEntry& entry : environments)
         users.emplace(entry.id, entry.user);
@@ -33,6 +35,25 @@ std::string holdersText(Client& client, const std::vector<EnvironmentEntry>& env
                                 : fmt::format("GPU {} is held by {} since {}", attachment.device,
                                               who, timestamp(attachment.since)));
     }
+    return holders;
+}
+
+// Which environments within the same one hold its devices.
+std::vector<std::string> siblingsWithDevices(Client& client, const Parents& parents,
+                                             const std::string& parent, bool brief) {
+    std::vector<std::string> holders;
+    for (const Environment& environment : client.environmentDetails()) {
+        if (parentOf(parents, environment.id) != parent)
+            continue;
+        for (const std::uint32_t device : environment.devices)
+            holders.push_back(
+                brief ? fmt::format("GPU {} {}", device, environment.id)
+                      : fmt::format("GPU {} is held by environment {}", device, environment.id));
+    }
+    return holders;
+}
+
+std::string shortened(std::vector<std::string> holders) {
     if (holders.size() > mostHolders) {
         const std::size_t others = holders.size() - mostHolders;
         holders.resize(mostHolders);
@@ -45,8 +66,9 @@ std::string holdersText(Client& client, const std::vector<EnvironmentEntry>& env
 
 TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting) {
     return [&client, isWaiting = std::move(isWaiting)](bool brief) -> std::optional<std::string> {
-        const auto queue = client.queue();
+        auto queue = client.queue();
         const auto environments = client.environments();
+        const Parents parents = client.parents();
         const auto own = std::find_if(queue.begin(), queue.end(), [&](const QueueEntry& entry) {
             return std::any_of(
                 environments.begin(), environments.end(), [&](const EnvironmentEntry& environment) {
@@ -55,10 +77,22 @@ TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> 
         });
         if (own == queue.end())
             return std::nullopt;
-        const std::string holders = holdersText(client, environments, brief);
-        return fmt::format("waiting for {} GPU{}, number {} of {} in the queue{}{}", own->gpus,
-                           own->gpus == 1 ? "" : "s", own - queue.begin() + 1, queue.size(),
-                           holders.empty() ? "" : ": ", holders);
+        // What is within an environment waits only for what else is.
+        const auto parent = parentOf(parents, own->environment);
+        const std::uint32_t gpus = own->gpus;
+        const std::uint64_t ticket = own->ticket;
+        std::erase_if(queue, [&](const QueueEntry& entry) {
+            return parentOf(parents, entry.environment) != parent;
+        });
+        const auto before = std::ranges::count_if(
+            queue, [&](const QueueEntry& entry) { return entry.ticket < ticket; });
+        const std::string holders =
+            shortened(parent ? siblingsWithDevices(client, parents, *parent, brief)
+                             : holdersOfMachine(client, environments, brief));
+        return fmt::format("waiting for {} GPU{}{}, number {} of {} in the queue{}{}", gpus,
+                           gpus == 1 ? "" : "s",
+                           parent ? " of environment " + *parent : std::string(), before + 1,
+                           queue.size(), holders.empty() ? "" : ": ", holders);
     };
 }
 

@@ -99,8 +99,8 @@ bool hasInstances(const std::vector<Device>& machine) {
 } // namespace
 
 std::string visibleDevices(const std::vector<Device>& machine,
-                           const std::vector<std::uint32_t>& attached, bool isIsolated) {
-    const bool namesUuids = isIsolated || hasInstances(machine);
+                           const std::vector<std::uint32_t>& attached, bool otherIndices) {
+    const bool namesUuids = otherIndices || hasInstances(machine);
     std::vector<core::VisibleDevice> visible;
     for (const std::uint32_t index : attached) {
         const auto device = std::find_if(machine.begin(), machine.end(),
@@ -113,12 +113,14 @@ std::string visibleDevices(const std::vector<Device>& machine,
     return core::visibleDevices(std::move(visible), namesUuids);
 }
 
-std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached) {
+std::string visibleDevices(Client& client, const std::string& id,
+                           const std::vector<std::uint32_t>& attached) {
     if (attached.empty())
         return visibleDevices({}, {}, false);
     const std::vector<Device> machine = client.devices();
-    const bool isIsolated = !hasInstances(machine) && client.isolationMode() != "none";
-    return visibleDevices(machine, attached, isIsolated);
+    const bool namesUuids =
+        !hasInstances(machine) && (client.isolationMode() != "none" || client.parentOf(id));
+    return visibleDevices(machine, attached, namesUuids);
 }
 
 std::vector<Variable> configurationVariables(const Configuration& configuration) {
@@ -150,7 +152,8 @@ std::vector<Variable> environmentVariables(const Environment& environment, std::
 
 void setOwnVariables(Client& client, const std::string& id, bool nvmlFilter) {
     const Environment environment = client.environment(id);
-    setVariables(environmentVariables(environment, visibleDevices(client, environment.devices)));
+    setVariables(
+        environmentVariables(environment, visibleDevices(client, id, environment.devices)));
     if (nvmlFilter)
         setVariables({nvmlFilterVariable()});
     putShimsFirst();

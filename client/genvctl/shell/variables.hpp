@@ -39,14 +39,16 @@ std::optional<client::NamedEnvironment> namedEnvironment();
 /// GENV_ENVIRONMENT_CREATED.
 Variable stampVariable(const Environment& environment);
 
-/// The value of CUDA_VISIBLE_DEVICES: the attached indices, or the UUIDs while isolation is in
-/// force and on a machine with MIG instances, where CUDA has other indices; "-1" when nothing is
-/// attached, which hides every device.
+/// The value of CUDA_VISIBLE_DEVICES: the attached indices, or the UUIDs where CUDA may have
+/// `otherIndices`, and on a machine with MIG instances; "-1" when nothing is attached, which hides
+/// every device.
 std::string visibleDevices(const std::vector<Device>& machine,
-                           const std::vector<std::uint32_t>& attached, bool isIsolated);
+                           const std::vector<std::uint32_t>& attached, bool otherIndices);
 
-/// The same; asks the service for its devices and for the mode of isolation, if any is attached.
-std::string visibleDevices(Client& client, const std::vector<std::uint32_t>& attached);
+/// The same of an environment; asks the service for its devices, and whether CUDA has other
+/// indices: while isolation is in force, and in a Slurm job, so in any environment within another.
+std::string visibleDevices(Client& client, const std::string& id,
+                           const std::vector<std::uint32_t>& attached);
 
 /// GENV_ENVIRONMENT_NAME, GENV_GPU_MEMORY and GENV_GPUS.
 std::vector<Variable> configurationVariables(const Configuration& configuration);

@@ -88,6 +88,11 @@ def _is_active() -> bool:
         return False
 
 
+# In a Slurm job CUDA has other indices, so what is within an environment has UUIDs.
+def _visible(connection: Connection, environment: EnvironmentState) -> str:
+    return service.visible_devices(connection, environment.devices, environment.parent is not None)
+
+
 def refresh(*, devices: bool = False, configuration: bool = False) -> EnvironmentState:
     """Makes these variables what the environment is now, and returns it.
 
@@ -97,7 +102,7 @@ def refresh(*, devices: bool = False, configuration: bool = False) -> Environmen
     with _process.lock, Connection() as connection:
         environment = current(connection, eid)
         if devices and environment.job is None:  # in a Slurm job the variable is Slurm's
-            variables.put(variables.of_devices(service.visible_devices(connection, environment.devices)))
+            variables.put(variables.of_devices(_visible(connection, environment)))
         if configuration:
             variables.put(variables.of_configuration(environment))
         return environment
@@ -144,8 +149,9 @@ class Activation:
         wait: bool,
         timeout: Optional[Span],
         lifetime: Optional[Span],
+        within: Optional[str] = None,
     ) -> None:
-        self._arguments = (eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime)
+        self._arguments = (eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within)
         self._eid = eid
         self._config = config
         self._load = load
@@ -154,6 +160,7 @@ class Activation:
         self._wait = wait
         self._timeout = timeout
         self._lifetime = lifetime
+        self._within = within
         self._active: Optional[str] = None
         self._before: variables.Values = {}
 
@@ -180,7 +187,8 @@ class Activation:
     def __enter__(self) -> str:
         """Starts or joins it, and returns its id."""
         with _process.lock:
-            if _process.activated or _is_active():
+            # The environment that this process is in may be the one that another starts within.
+            if _process.activated or (self._within is None and _is_active()):
                 raise AlreadyActive("Already running in an active environment")
             _process.activated = True
         try:
@@ -254,6 +262,8 @@ class Activation:
         options: Options = {**_options(config), "attach": ("b", attach)}
         if self._eid is not None:
             options["id"] = service.variant("s", self._eid, "eid")
+        if self._within is not None:
+            options["within"] = service.variant("s", self._within, "within")
         if self._over_subscribe:
             options["over-subscribe"] = ("b", True)
         if self._lifetime is not None:
@@ -299,7 +309,7 @@ class Activation:
                 values = {
                     **variables.of_activation(environment),
                     **variables.of_configuration(environment),
-                    **variables.of_devices(service.visible_devices(connection, environment.devices)),
+                    **variables.of_devices(_visible(connection, environment)),
                 }
             variables.put(values)
             _process.created = environment.created

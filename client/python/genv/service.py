@@ -63,6 +63,7 @@ class EnvironmentState:
     devices: List[int]
     lingering: bool = False
     job: Optional[str] = None
+    parent: Optional[str] = None
 
     def gpu_memory_text(self) -> Optional[str]:
         """The share of each device's memory, as people write it."""
@@ -159,6 +160,7 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         # A service of an earlier version has no such properties.
         "Lingering" in values and values["Lingering"] == ("b", True),
         values["Job"][1] or None if values.get("Job", ("", ""))[0] == "s" else None,
+        values["Parent"][1] or None if values.get("Parent", ("", ""))[0] == "s" else None,
     )
 
 
@@ -173,15 +175,16 @@ def isolation_mode(connection: Connection) -> str:
     return str(value[1])
 
 
-def visible_devices(connection: Connection, attached: Sequence[int]) -> str:
-    """The value of CUDA_VISIBLE_DEVICES: the attached indices, or UUIDs while isolation is in force and on a machine with
-    MIG instances, where CUDA has other indices; "-1" when nothing is attached, which hides every device."""
+def visible_devices(connection: Connection, attached: Sequence[int], other_indices: bool = False) -> str:
+    """The value of CUDA_VISIBLE_DEVICES: the attached indices, or UUIDs where CUDA may have other indices: as the caller
+    says, while isolation is in force, and on a machine with MIG instances. "-1" when nothing is attached, which hides every
+    device."""
     if not attached:
         return "-1"
     (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_DEVICES)
     uuids: Dict[int, str] = {row[0]: row[1] for row in rows}
     has_instances = any(uuid.startswith("MIG-") for uuid in uuids.values())
-    if not has_instances and isolation_mode(connection) == contract.NO_ISOLATION:
+    if not has_instances and not other_indices and isolation_mode(connection) == contract.NO_ISOLATION:
         return ",".join(str(index) for index in sorted(attached))
     return ",".join(uuids[index] for index in sorted(attached) if index in uuids) or "-1"
 

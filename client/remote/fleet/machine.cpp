@@ -131,7 +131,7 @@ void Machine::addProcesses(const FleetHost& host) {
         seen.facts = {{process->pid, 1}, all(*uid), 1};
         for (const Snapshot::Use& use : process->uses)
             seen.uses.push_back({uuidOf(use.device), use.memory});
-        situation_.processes.push_back({&seen, environment, *uid});
+        situation_.processes.push_back({&seen, environment, nullptr, *uid});
     }
 }
 

@@ -374,3 +374,19 @@ class TestAddresses:
         given = address.format(os.environ["DBUS_SYSTEM_BUS_ADDRESS"])
         lines = world.run("alice", "say(refused(genv.snapshot))", DBUS_SYSTEM_BUS_ADDRESS=given)
         assert (lines == ["None"]) == works
+
+
+class TestWithin:
+    def test_a_program_takes_of_what_another_environment_has(self, world):
+        outer = world.hold("alice", "gpus=2")
+        assert world.run("alice", f"""
+            with genv.sdk.activate(within={outer.eid!r}, config=genv.Env.Config(gpus=1), load=False):
+                say(genv.sdk.attached(), genv.sdk.parent() == {outer.eid!r}, os.environ["CUDA_VISIBLE_DEVICES"][:4])
+                say(refused(genv.sdk.attach, gpus=3))
+            with genv.sdk.activate(load=False):
+                say(genv.sdk.parent())
+            say(refused(genv.sdk.activate(within="nobodys", load=False).__enter__))
+        """) == ["[0] True GPU-",
+                 f"NotEnoughDevices: Requested more devices (3) than environment {outer.eid} has (2)", "None",
+                 'NoSuchEnvironment: there is no environment "nobodys"']
+        assert world.holders() == {0: [outer.eid], 1: [outer.eid]}

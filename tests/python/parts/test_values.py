@@ -151,6 +151,9 @@ class TestVisibleDevices:
             assert service.visible_devices(self.Machine("GPU-a", "GPU-b", "GPU-c", mode=mode), [2, 0]) == "GPU-a,GPU-c"
         assert service.visible_devices(self.Machine("GPU-a", "GPU-b", mode="none"), [1]) == "1"
 
+    def test_uuids_within_another_environment(self):
+        assert service.visible_devices(self.Machine("GPU-a", "GPU-b", mode="none"), [1], other_indices=True) == "GPU-b"
+
     def test_nothing_attached_takes_no_call_and_devices_take_two(self):
         gpus = self.Machine("GPU-a", mode="user")
         assert service.visible_devices(gpus, []) == "-1"

@@ -56,6 +56,11 @@ class GENV_EXPORT Client {
     std::vector<Environment> environmentDetails();
     /// One environment. Throws Error dev.genv.Error.NoSuchEnvironment.
     Environment environment(const std::string& id);
+    /// The environments within others: their ids to the ids of those.
+    std::map<std::string, std::string> parents();
+    /// The environment that this one is within, or nothing. Throws Error
+    /// dev.genv.Error.NoSuchEnvironment.
+    std::optional<std::string> parentOf(const std::string& id);
     /// The id of the environment that a process belongs to; 0 means the caller.
     std::string environmentOfProcess(std::uint32_t pid);
     /// All devices by index.
@@ -96,6 +101,11 @@ class GENV_EXPORT Client {
     /// own is free; others' needs an administrator's consent. Throws Error
     /// org.freedesktop.DBus.Error.NotSupported where the machine has no journal.
     void history(const HistoryQuery& query, const std::function<void(const HistoryEvent&)>& take);
+    /// The same, with the id of the environment that the event's one was within.
+    void historyWithParents(
+        const HistoryQuery& query,
+        const std::function<void(const HistoryEvent&, const std::optional<std::string>& parent)>&
+            take);
 
     // -- changing: one's own freely, others' with an administrator's consent
 

@@ -57,6 +57,9 @@ class GENV_EXPORT ActivateOptions {
     ActivateOptions& setLifetime(std::optional<std::chrono::seconds> lifetime);
     /// The owner, if it is not the caller.
     ActivateOptions& setUid(std::optional<std::uint32_t> uid);
+    /// The environment whose devices it takes, and with which it ends; one's own, or another user's
+    /// with an administrator's consent. Without one, the machine's.
+    ActivateOptions& setWithin(const std::optional<std::string>& environment);
     /// The number of a Slurm job, whose environment has exactly the named devices and no process.
     /// Root's alone, as the next two.
     ActivateOptions& setJob(const std::optional<std::string>& job);

@@ -46,6 +46,7 @@ __all__ = [
     "lingering",
     "load_configuration",
     "lock",
+    "parent",
     "refresh_attached",
     "refresh_configuration",
     "save_configuration",
@@ -72,6 +73,7 @@ def activate(
     wait: bool = False,
     timeout: Optional[Span] = None,
     lifetime: Optional[Span] = None,
+    within: Optional[str] = None,
 ) -> Activation:
     """An environment for this process: a context manager, whose value is the id, and a decorator.
 
@@ -81,6 +83,8 @@ def activate(
     allow_over_subscription: takes also GPUs that others hold.
     wait: where the GPUs are taken, waits until they are free, at most for `timeout` seconds.
     lifetime: ends the environment after so many seconds.
+    within: takes only GPUs of this environment, each for one such environment at a time, and ends with it; the
+        environment of the process itself is `eid()`, that of a Slurm job "slurm-JOBID".
 
     While it is active GENV_PYTHON, GENV_ENVIRONMENT_ID, GENV_ENVIRONMENT_CREATED, GENV_ENVIRONMENT_NAME,
     GENV_GPU_MEMORY, GENV_GPUS, GENV_STATUS_FILE, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are set; afterwards each is
@@ -88,7 +92,7 @@ def activate(
 
     Entering raises AlreadyActive in an environment, AlreadyExists for an id of another user, and what attach() raises.
     """
-    return Activation(eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime)
+    return Activation(eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within)
 
 
 def configure(config: Env.Config) -> None:
@@ -226,6 +230,13 @@ def job() -> Optional[str]:
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).job
+
+
+def parent() -> Optional[str]:
+    """The id of the environment that this one is within; None where it is within none."""
+    active_eid = activation.require()
+    with Connection() as connection:
+        return activation.current(connection, active_eid).parent
 
 
 def detach(index: Optional[int] = None) -> List[int]:

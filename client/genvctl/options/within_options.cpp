@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/options/within_options.hpp"
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/slurm_jobs.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "genv/client.hpp"
+#include "genv/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+namespace {
+
+// The environment that this process is in, or the one that this is within; nothing where there is
+// none, or nobody can tell.
+std::optional<std::string> nearestParent(Client& client) {
+    try {
+        const std::string own = client.environmentOfProcess(0);
+        const auto parent = client.parentOf(own);
+        return parent ? parent : own;
+    } catch (const ServiceUnavailable&) {
+        throw;
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+void WithinOptions::addTo(CLI::App& command) {
+    CLI::Option* some = command
+                            .add_flag(fmt::format("--within{{{}}}", ownEnvironment), within,
+                                      "Take only GPUs of the environment that this is in, or of ID")
+                            ->type_name("ID");
+    command.add_flag("--no-within", none, "Take the machine's GPUs, also in a Slurm job")
+        ->excludes(some);
+}
+
+std::vector<std::string> WithinOptions::words() const {
+    if (none)
+        return {"--no-within"};
+    if (within == ownEnvironment)
+        return {"--within"};
+    return within.empty() ? std::vector<std::string>{} : std::vector{"--within=" + within};
+}
+
+std::optional<std::string> WithinOptions::choose(Client& client) const {
+    if (none)
+        return std::nullopt;
+    if (isGiven() && within != ownEnvironment) {
+        core::requireIdentifier(within, "id");
+        return within;
+    }
+    auto parent = nearestParent(client);
+    if (isGiven() && !parent)
+        throw Failure(ExitStatus::NotInEnvironment,
+                      "Not running in an environment that another one could be within",
+                      "Name one with --within=ID; \"genvctl envs\" lists them.");
+    if (!isGiven() && parent && !client::slurmJobOf(*parent))
+        return std::nullopt;
+    return parent;
+}
+
+} // namespace genv::ctl
