@@ -43,11 +43,12 @@ DeviceRows deviceRows(const core::Ledger& ledger) {
 AttachmentRows attachmentRows(const core::Ledger& ledger) {
     AttachmentRows rows;
     for (const auto& [index, device] : ledger.devices().byIndex()) {
-        for (const core::Holder& holder : device.holders)
+        device.forEachHolder([&, index = index](const core::Holder& holder) {
             rows.emplace_back(index, holder.environment,
                               ledger.get(holder.environment).configuration.name.value_or(""),
                               holder.attachment.share.value_or(core::Bytes{0}).count,
                               core::toMicroseconds(holder.attachment.since));
+        });
     }
     return rows;
 }

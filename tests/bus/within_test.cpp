@@ -38,6 +38,19 @@ class Within : public BusTest {
             "a place in the queue");
         return call;
     }
+    // The rows of ListAttachments, "DEVICE ENVIRONMENT".
+    static Ids attachmentsOf(Client& client) {
+        const Answer answer = client.manager("ListAttachments");
+        sd_bus_message* message = answer.message.get();
+        sd_bus_message_enter_container(message, 'a', "(usstt)");
+        Ids rows;
+        std::uint32_t device = 0;
+        const char* environment = nullptr;
+        while (sd_bus_message_read(message, "(usstt)", &device, &environment, nullptr, nullptr,
+                                   nullptr) > 0)
+            rows.push_back(std::to_string(device) + " " + environment);
+        return rows;
+    }
     std::string parentOf(const std::string& id) {
         return asRoot->property(environmentPath(id), environmentInterface, "Parent");
     }
@@ -53,7 +66,8 @@ TEST_F(Within, TakeOfWhatTheirParentHasAndSayWhoseItIs) {
     EXPECT_EQ(parentOf(child), hers);
     EXPECT_EQ(parentOf(hers), "");
     EXPECT_EQ(devicesOf(hers), "0,1");
-    EXPECT_EQ(holdersOf(*asRoot).at(0), hers) << "a device has one holder in the lists";
+    const auto attached = attachmentsOf(*asRoot);
+    EXPECT_EQ(attached, (Ids{"0 " + hers, "0 " + child, "1 " + hers})) << "a child comes after";
     const Answer own = asAlice->manager("GetEnvironmentByPID", "u", task.pid());
     const char* path = "";
     ASSERT_GT(sd_bus_message_read(own.message.get(), "o", &path), 0);
@@ -232,7 +246,7 @@ TEST_F(Within, AParentThatEndsAtThatMomentAreRefusedOrEndWithIt) {
         EXPECT_TRUE(answer.ok() || isRefused) << answer.error << ": " << answer.text;
         waitUntil([&] { return environmentCount() == "1"; }, "both to end");
     }
-    EXPECT_EQ(holdersOf(*asRoot).size(), 2U);
+    EXPECT_EQ(holdersOf(*asRoot).size(), 2U) << "all of the children are gone";
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // devices: who holds which device, for everybody; and changing that, for owners and administrators.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/found.hpp"
+#include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/options/listing_options.hpp"
@@ -41,7 +42,7 @@ std::vector<HeldDevice> heldDevices(Client& client) {
     std::vector<HeldDevice> held;
     for (Device& device : client.devices())
         held.push_back({std::move(device), {}});
-    for (Attachment& attachment : client.attachments()) {
+    for (Attachment& attachment : holdersAttachments(client)) {
         const auto found = std::find_if(held.begin(), held.end(), [&](const HeldDevice& h) {
             return h.device.index == attachment.device;
         });

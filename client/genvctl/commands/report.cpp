@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // report: who had how much of which device in a time, from the history.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/history_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
@@ -48,7 +49,7 @@ std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) 
 std::vector<HeldNow> heldNow(Client& client, const std::vector<Device>& devices,
                              const std::optional<std::uint32_t>& uid) {
     // Those that began in between are in the history, too.
-    const auto attachments = client.attachments();
+    const auto attachments = holdersAttachments(client);
     std::map<std::string, EnvironmentEntry> environments;
     for (EnvironmentEntry& entry : client.environments()) {
         const std::string id = entry.id;

@@ -25,7 +25,7 @@ holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environmen
     for (const EnvironmentEntry& entry : environments)
         users.emplace(entry.id, entry.user);
     std::vector<std::string> holders;
-    for (const Attachment& attachment : client.attachments()) {
+    for (const Attachment& attachment : holdersAttachments(client)) {
         const auto user = users.find(attachment.environment);
         const std::string who = user == users.end()
                                     ? attachment.environment

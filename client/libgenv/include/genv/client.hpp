@@ -65,7 +65,8 @@ class GENV_EXPORT Client {
     std::string environmentOfProcess(std::uint32_t pid);
     /// All devices by index.
     std::vector<Device> devices();
-    /// All attachments by device.
+    /// All attachments by device. What an environment within another one has comes after, and is a
+    /// part of what that one has; parents() says which those are.
     std::vector<Attachment> attachments();
     /// The processes that use a GPU now.
     std::vector<ComputeProcess> processes();
