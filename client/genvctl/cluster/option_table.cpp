@@ -104,6 +104,7 @@ constexpr std::array optionRows{
               "--within",
               {Use::Refused, "it divides the GPUs of an environment on this machine",
                "Use it in a job, where it is about the job's GPUs."}},
+    OptionRow{"", "--no-within", {Use::Nothing}},
     OptionRow{"deactivate", "--id", {Use::Mapped}},
     OptionRow{"deactivate", "--kill", {Use::Nothing}}, // scancel ends the processes anyway
     OptionRow{"extend", "--id", {Use::Mapped}},
