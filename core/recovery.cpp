@@ -87,15 +87,15 @@ std::vector<Claimed> takeAttachments(std::span<Environment> environments) {
 }
 
 // Gives an attachment back where it is not one too many.
-void giveBack(Claimed claimed, Bookings& bookings, Bytes memory, RecoveryReport& report) {
-    auto& [environment, attachment] = claimed;
-    const bool repeated = environment->attachmentTo(attachment.device.uuid) != nullptr;
-    if (!repeated && bookings.accept(attachment, memory))
-        environment->attachments.push_back(std::move(attachment));
+void giveBack(Claimed&& claimed, Bookings& bookings, Bytes memory, RecoveryReport& report) {
+    Environment& environment = *claimed.environment;
+    const bool repeated = environment.attachmentTo(claimed.attachment.device.uuid) != nullptr;
+    if (!repeated && bookings.accept(claimed.attachment, memory))
+        environment.attachments.push_back(std::move(claimed.attachment));
     else
         report.conflicts.push_back(
-            fmt::format("environment {} loses device {}, which was given already", environment->id,
-                        attachment.device.index));
+            fmt::format("environment {} loses device {}, which was given already", environment.id,
+                        claimed.attachment.device.index));
 }
 
 void dropConflicts(std::span<Environment> environments, RecoveryReport& report) {
