@@ -27,6 +27,8 @@ constexpr unsigned hookTimeout = 8;
 
 constexpr const char* environmentInterface = "dev.genv.Environment";
 constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
+// The bus says so when the service ends before it answers; a call that is late has another name.
+constexpr std::string_view noReply = "org.freedesktop.DBus.Error.NoReply";
 
 void requireAppended(int result) {
     if (result < 0)
@@ -69,11 +71,26 @@ void appendRequest(sd_bus_message* call, const SlurmJob& job,
     requireAppended(sd_bus_message_close_container(call));
 }
 
+// Asks, and once more where the service crashed meanwhile: what a hook asks for is the same when it
+// is asked twice.
+template <typename Question>
+void askAgainAfterCrash(const Question& ask) {
+    try {
+        ask();
+    } catch (const CallFailed& error) {
+        if (error.name() != noReply)
+            throw;
+        ask();
+    }
+}
+
 void activate(const SlurmJob& job, const std::vector<std::string>& uuids) {
     const SystemBus bus(busTimeout);
-    const auto call = bus.prepare(manager, "Activate", true);
-    appendRequest(call.get(), job, uuids);
-    static_cast<void>(bus.send(call));
+    askAgainAfterCrash([&] {
+        const auto call = bus.prepare(manager, "Activate", true);
+        appendRequest(call.get(), job, uuids);
+        static_cast<void>(bus.send(call));
+    });
 }
 
 std::string environmentPath(const std::string& id) {
@@ -87,9 +104,10 @@ std::string environmentPath(const std::string& id) {
 void deactivate(std::uint32_t job) {
     const std::string path = environmentPath(slurmEnvironment(job));
     const SystemBus bus(busTimeout);
+    const BusObject environment{dbus::contract::busName, path.c_str(), environmentInterface};
     try {
-        static_cast<void>(bus.call({dbus::contract::busName, path.c_str(), environmentInterface},
-                                   "Deactivate", nullptr, true));
+        askAgainAfterCrash(
+            [&] { static_cast<void>(bus.call(environment, "Deactivate", nullptr, true)); });
     } catch (const CallFailed& error) {
         // The job had none, or it has ended by itself.
         if (error.name() != dbus::contract::error::noSuchEnvironment &&
