@@ -115,7 +115,9 @@ class Adopted(SlurmTest):
         self.started("sleep infinity")
         done = self.machine.run(["ssh", "-T", "bob@localhost", "true"])
         self.assertEqual(done.status, 255, done)
-        await_that("PAM's word", lambda: [record for record in self.machine.journal("SYSLOG_IDENTIFIER=sshd") if
+        # A newer OpenSSH has a program of its own for each session.
+        programs = ["SYSLOG_IDENTIFIER=sshd", "SYSLOG_IDENTIFIER=sshd-session"]
+        await_that("PAM's word", lambda: [record for record in self.machine.journal(*programs) if
                                           "Access denied for user bob by PAM account configuration" in str(record["MESSAGE"])])
 
 

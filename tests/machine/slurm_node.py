@@ -44,12 +44,14 @@ SETTINGS = f"""\
 [Slurm]
 Devices={UUIDS[2]},{UUIDS[3]}
 """
-# Debian's slurmd is an alternative. The program finds itself by the name that it is called with.
+# Debian's slurmd is an alternative. The program finds itself by the name that it is called with, which must be slurmd, and since
+# 24.11 runs itself for each hook by fexecve(3), which takes no script.
 PRELOAD = "/usr/local/lib/slurm_only_v2.so"
 ONLY_V2 = "/usr/local/sbin/slurmd-only-v2"
+SLURMD = "/usr/local/lib/slurm/slurmd"
 WRAPPER = f"""\
 #!/bin/bash
-LD_PRELOAD={PRELOAD} exec -a /usr/sbin/slurmd /usr/sbin/slurmd-wlm "$@"
+LD_PRELOAD={PRELOAD} exec {SLURMD} "$@"
 """
 
 
@@ -67,6 +69,8 @@ def show_version_2_alone(machine):
         return
     shutil.copy(os.path.join(BUILD, "tests", "slurm", os.path.basename(PRELOAD)), machine.path(PRELOAD))
     machine.write(ONLY_V2, WRAPPER, 0o755)
+    machine.must(["mkdir", "--parents", os.path.dirname(SLURMD)])
+    machine.must(["ln", "--symbolic", "/usr/sbin/slurmd-wlm", SLURMD])
     machine.must(["update-alternatives", "--quiet", "--install", "/usr/sbin/slurmd", "slurmd", ONLY_V2, "1000",
                   "--slave", "/usr/sbin/slurmstepd", "slurmstepd", "/usr/sbin/slurmstepd-wlm"])
 

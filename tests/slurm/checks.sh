@@ -24,9 +24,10 @@ finish() {
     exit "$failed"
 }
 
-# soon COMMAND...: until it succeeds, for 60 s at most.
+# soon COMMAND...: until it succeeds, for so many seconds at most.
+patience=60
 soon() {
-    local end=$((SECONDS + 60))
+    local end=$((SECONDS + patience))
     until "$@" >/dev/null 2>&1; do
         if ((SECONDS >= end)); then
             "$@"
