@@ -290,11 +290,11 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
             restore(environment); // without a process it ends, and its document goes
     }
     // Parents come first, since what their children have is a part of it.
-    const auto children = std::ranges::stable_partition(
-        living, [](const Environment& environment) { return !environment.parent; });
-    const std::span<Environment> parents(living.begin(), children.begin());
+    const auto isNoChild = [](const Environment& environment) { return !environment.parent; };
+    const auto firstChild = std::stable_partition(living.begin(), living.end(), isNoChild);
+    const std::span<Environment> parents(living.begin(), firstChild);
     dropConflicts(parents, report);
-    dropConflicts(std::span<Environment>(children.begin(), children.end()), parents, report);
+    dropConflicts(std::span<Environment>(firstChild, living.end()), parents, report);
     dropRepeatedNumbers(living);
     report.restored = living.size();
     for (Environment& environment : living)
