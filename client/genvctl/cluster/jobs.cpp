@@ -173,7 +173,7 @@ void runShellJob(Context& /*context*/, const GivenCommand& given) {
 void cancelJob(Context& /*context*/, const GivenCommand& given) {
     const std::string job = jobNumber(given);
     requireProgram("scancel");
-    requireJob(job); // scancel itself says nothing about one that is none
+    requireJob(job); // scancel does not complain about an unknown job
     askSlurmTo(fmt::format("cancel job {}", job), {"scancel", job});
 }
 

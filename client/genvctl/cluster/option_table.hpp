@@ -17,7 +17,7 @@ enum class Use {
 
 struct Meaning {
     Use use = Use::Mapped;
-    const char* why = ""; ///< of what is refused: a sentence
+    const char* why = ""; ///< a sentence that says why it is refused
     const char* hint = "";
 };
 
