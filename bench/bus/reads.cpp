@@ -74,7 +74,7 @@ std::vector<Read> readsIn(Scene& scene) {
         {manager("Snapshot"), Holds::Both},
         {manager("GetLimits", "u", tests::alice), Holds::Fixed},
         {manager("ListQueue"), Holds::Fixed},
-        {manager("DescribeIsolation"), Holds::Fixed},
+        {manager("DescribeIsolation"), Holds::Devices},
         {manager("ListRefusedOpens", "a{sv}", 0), Holds::Fixed},
         {history, Holds::Journal},
         {property("Version", managerPath, managerInterface), Holds::Fixed},
