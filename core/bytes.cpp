@@ -49,7 +49,7 @@ Bytes parseBytes(std::string_view text) {
         unit = findUnit(text.substr(static_cast<std::size_t>(end - text.data())));
     if (unit == nullptr && errc != std::errc::result_out_of_range)
         fail(ErrorCode::InvalidArgs,
-             "\"{}\" is not an amount of memory; write a whole number and a unit (b, k, m, g, ki, "
+             "invalid amount of memory \"{}\": expected a whole number and a unit (b, k, m, g, ki, "
              "mi, gi), "
              "such as 4g or 512mi",
              escaped(text));

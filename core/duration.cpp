@@ -89,7 +89,7 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
     } while (good && !rest.empty());
     if (!good)
         fail(ErrorCode::InvalidArgs,
-             "\"{}\" is not a time span; write a number and a unit, such as 30s, 10min or 2h",
+             "invalid time span \"{}\": expected a number and a unit, such as 30s, 10min or 2h",
              escaped(text));
     return std::chrono::milliseconds{static_cast<std::int64_t>(total)};
 }

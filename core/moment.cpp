@@ -182,7 +182,7 @@ WallTime parseMoment(std::string_view text, WallTime now) {
     const auto moment = parse(text, now);
     if (!moment || *moment < WallTime{})
         fail(ErrorCode::InvalidArgs,
-             "\"{}\" is not a time; write today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, "
+             "invalid time \"{}\": expected today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, "
              "\"YYYY-MM-DD HH:MM\", \"DD/MM/YYYY HH:MM\", HH:MM or @SECONDS",
              escaped(text));
     return *moment;

@@ -108,11 +108,11 @@ class Placing {
         const std::size_t free = std::max(kinds[0].available.size(), kinds[1].available.size());
         const std::size_t kept = std::max(kinds[0].reserved.size(), kinds[1].reserved.size());
         const std::string keptText =
-            kept == 0 ? "" : fmt::format(" ({} kept for those who wait)", kept);
+            kept == 0 ? "" : fmt::format(" ({} kept for waiting requests)", kept);
         if (free == 0)
             fail(ErrorCode::DeviceUnavailable, "No available devices{}{}{}", restriction(),
                  keptText, slurmHint(need));
-        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more wanted and {} free{}{}",
+        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more requested, {} free{}{}",
              restriction(), need, free, keptText, slurmHint(need));
     }
 
@@ -261,7 +261,7 @@ class Placing {
         const bool isFree = reservations_.leave(device, request_.share, leaseEnd_);
         if (!isFree && reservations_.contains(device.facts.uuid, leaseEnd_))
             fail(ErrorCode::DeviceUnavailable,
-                 "Device {} is not available: it is kept for somebody who waits for it",
+                 "Device {} is not available: it is kept for a waiting request",
                  device.facts.index);
         if (!isFree && !request_.overSubscribe)
             fail(ErrorCode::DeviceUnavailable, "Device {} is not available", device.facts.index);

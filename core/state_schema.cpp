@@ -194,7 +194,7 @@ HeldLock decodeLock(const json& value) {
     HeldLock lock{requireNumber(value, "number"), {}};
     for (const json& device : requireList(value, "devices")) {
         if (!device.is_string())
-            throw StateError("a lock is on something that is no device");
+            throw StateError("a lock names something other than a device");
         lock.devices.push_back(device.get<std::string>());
     }
     return lock;

@@ -38,14 +38,15 @@ struct Wanted {
 void requireDevices(const Wanted& wanted) {
     if (wanted.waiting.wait && !wanted.attach)
         core::fail(core::ErrorCode::InvalidArgs,
-                   "there is nothing to wait for; give gpus, or attach");
+                   "wait needs gpus or attach, which say how many GPUs to wait for");
     if (wanted.named && !wanted.attach)
         core::fail(core::ErrorCode::InvalidArgs,
                    "indices and uuids name devices to attach; attach must not be false");
     if (wanted.model && wanted.named)
-        core::fail(core::ErrorCode::InvalidArgs, "model goes with gpus only");
+        core::fail(core::ErrorCode::InvalidArgs, "model can be combined with gpus only");
     if (wanted.model && !wanted.attach)
-        core::fail(core::ErrorCode::InvalidArgs, "model says of which GPUs; give gpus, or attach");
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "model needs gpus or attach, which say how many GPUs to attach");
 }
 
 void requireId(const core::EnvironmentId& id, core::Uid caller) {

@@ -28,7 +28,7 @@ Caller Callers::of(const raw::Message& call) {
 const raw::Credentials& Callers::keep(const std::string& busName,
                                       const std::optional<raw::Credentials>& credentials) {
     if (!credentials)
-        core::fail(core::ErrorCode::AccessDenied, "the bus does not say who sent this call");
+        core::fail(core::ErrorCode::AccessDenied, "the bus does not know the sender of this call");
     if (known_.size() >= mostKnown)
         known_.clear();
     return known_.insert_or_assign(busName, *credentials).first->second;

@@ -78,9 +78,9 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
         core::fail(core::ErrorCode::InvalidArgs,
                    "give only one of count, index, indices, uuid and uuids");
     if (request.model && (named || uuid))
-        core::fail(core::ErrorCode::InvalidArgs, "model goes with count or index only");
+        core::fail(core::ErrorCode::InvalidArgs, "model can be combined with count or index only");
     if (exact && (index || named || uuid))
-        core::fail(core::ErrorCode::InvalidArgs, "exact goes with count only");
+        core::fail(core::ErrorCode::InvalidArgs, "exact can be combined with count only");
     if (index)
         request.wanted = core::IndicesWanted{{*index}};
     else if (uuid)

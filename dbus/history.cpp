@@ -15,7 +15,7 @@ namespace {
 core::WallTime toTime(const char* what, std::uint64_t microseconds) {
     if (microseconds > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
         core::fail(core::ErrorCode::InvalidArgs,
-                   "{} is no time; it counts microseconds since the epoch", what);
+                   "invalid {}: expected microseconds since the epoch", what);
     return core::fromMicroseconds(microseconds);
 }
 
@@ -23,7 +23,7 @@ void requireKinds(const std::vector<std::string>& given,
                   const std::vector<std::string_view>& known) {
     for (const std::string& kind : given) {
         if (std::find(known.begin(), known.end(), kind) == known.end())
-            core::fail(core::ErrorCode::InvalidArgs, "there is no kind \"{}\"; the kinds are {}",
+            core::fail(core::ErrorCode::InvalidArgs, "unknown kind \"{}\": expected one of {}",
                        core::escaped(kind), fmt::join(known, ", "));
     }
 }
@@ -35,8 +35,8 @@ void requireCursor(const std::string& cursor) {
             return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '=' || c == ';';
         });
     if (!isGood || cursor.empty())
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "\"after\" is no cursor; it is the cursor of an event that was read before");
+        core::fail(core::ErrorCode::InvalidArgs, "invalid cursor in \"after\": expected the cursor "
+                                                 "of an event that ListEvents returned");
 }
 
 std::string requireUuid(std::string uuid) {
@@ -68,7 +68,7 @@ core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
         query.device = requireUuid(*query.device);
     requireKinds(query.kinds, kinds);
     if (limit == 0 || limit > core::HistoryQuery::mostRows)
-        core::fail(core::ErrorCode::InvalidArgs, "\"limit\" is {}; it must be from 1 to {}", limit,
+        core::fail(core::ErrorCode::InvalidArgs, "invalid limit {}: expected 1-{}", limit,
                    core::HistoryQuery::mostRows);
     query.limit = limit;
     if (after) {

@@ -87,7 +87,7 @@ bool Intake::take(raw::Message message) {
     }
     const std::string sender(message.sender());
     if (sender.empty()) {
-        message.refuse(contract::error::accessDenied, "nobody sent this call");
+        message.refuse(contract::error::accessDenied, "the call has no sender");
         return true;
     }
     Held held{std::move(message), sender, size->bytes, ++lastNumber_};
@@ -106,13 +106,13 @@ void Intake::takeOfStranger(Held held) {
     if (isNew && !ask(stranger, held.sender)) {
         strangers_.erase(found);
         held.call.refuse(contract::error::accessDenied,
-                         "the bus cannot be asked who sent this call");
+                         "the bus cannot be asked for the sender of this call");
         return;
     }
     if (callsOfStrangers_ >= caps::callsOfStrangers ||
         bytesOfStrangers_ + held.bytes > caps::bytesOfStrangers) {
         refuseLater(stranger.account, held.call,
-                    "too much comes from connections that are new; try again in a moment");
+                    "too many calls from new connections; try again in a moment");
         return;
     }
     ++callsOfStrangers_;

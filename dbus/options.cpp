@@ -17,8 +17,9 @@ std::optional<sdbus::Variant> Options::takeAny(const std::string& name) {
 
 void Options::refuseType(const std::string& name, const sdbus::Variant& value,
                          const std::string& wanted) {
-    core::fail(core::ErrorCode::InvalidArgs, "option \"{}\" has the type \"{}\"; it must be \"{}\"",
-               name, core::escaped(value.peekValueType()), wanted);
+    core::fail(core::ErrorCode::InvalidArgs,
+               "invalid type \"{1}\" of option \"{0}\": expected \"{2}\"", name,
+               core::escaped(value.peekValueType()), wanted);
 }
 
 std::optional<core::Bytes> Options::takeMemory(const std::string& name) {
@@ -60,15 +61,14 @@ std::optional<std::chrono::seconds> Options::takeSeconds(const std::string& name
     if (!seconds)
         return std::nullopt;
     if (*seconds == 0 || *seconds > longest)
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "option \"{}\" is {} seconds; it must be from 1 to {}", name, *seconds, longest);
+        core::fail(core::ErrorCode::InvalidArgs, "invalid {} of {} seconds: expected 1-{}", name,
+                   *seconds, longest);
     return std::chrono::seconds{static_cast<std::int64_t>(*seconds)};
 }
 
 void Options::finish() const {
     if (!values_.empty())
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "there is no option \"{}\" here; the options are {}",
+        core::fail(core::ErrorCode::InvalidArgs, "unknown option \"{}\": expected one of {}",
                    core::escaped(values_.begin()->first), fmt::join(known_, ", "));
 }
 

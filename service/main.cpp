@@ -130,7 +130,7 @@ int serve(const Sockets& sockets, service::Logger& log) {
 // What `genvctl policy check` runs: whether a configuration file would be taken.
 int checkConfiguration(const std::string& file) {
     const service::SettingsCheck check = file.empty()
-                                             ? service::SettingsCheck{{"no file is named"}, {}}
+                                             ? service::SettingsCheck{{"missing file name"}, {}}
                                              : service::checkSettingsFile(file);
     for (const auto* lines : {&check.errors, &check.warnings}) {
         for (const std::string& line : *lines)

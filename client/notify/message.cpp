@@ -214,7 +214,7 @@ Part sayOccupied(const Group& group) {
     return {Urgency::Low,
             "device",
             fmt::format("{} {} in use", gpus, indices.size() == 1 ? "is" : "are"),
-            pids.empty() ? fmt::format("a process of somebody else's still runs on {}", gpus)
+            pids.empty() ? fmt::format("a process of another user still runs on {}", gpus)
                          : fmt::format("{}{} still {} on {}", core::nameProcesses(pids), owner,
                                        pids.size() == 1 ? "runs" : "run", gpus),
             {},

@@ -20,19 +20,19 @@ namespace {
 using nlohmann::json;
 
 [[noreturn]] void refuse(const char* what) {
-    fail(ErrorCode::InvalidArgs, "the report makes no sense: {}", what);
+    fail(ErrorCode::InvalidArgs, "invalid report: {}", what);
 }
 
 std::uint32_t number(const json& object, const char* name) {
     if (!object.is_object() || !object.contains(name) || !object[name].is_number_unsigned() ||
         object[name].get<std::uint64_t>() > UINT32_MAX)
-        refuse("an entry lacks a number that it must have");
+        refuse("an entry has no number where one is required");
     return object[name].get<std::uint32_t>();
 }
 
 EnvironmentId parseEnvironment(const json& value) {
     if (!value.is_object() || !value.contains("eid") || !value["eid"].is_string())
-        refuse("an environment lacks its eid");
+        refuse("an environment has no eid");
     return value["eid"].get<std::string>();
 }
 
@@ -42,7 +42,7 @@ EnforcementReport::Process parseProcess(const json& value) {
     if (value.contains("eid") && !value["eid"].is_null())
         process.environment = parseEnvironment(value);
     if (!value.contains("used_gpu_memory") || !value["used_gpu_memory"].is_array())
-        refuse("a process lacks used_gpu_memory");
+        refuse("a process has no used_gpu_memory");
     for (const json& use : value["used_gpu_memory"])
         process.devices.push_back(number(use, "index"));
     return process;
@@ -51,7 +51,7 @@ EnforcementReport::Process parseProcess(const json& value) {
 // The list in a collection's object, such as {"envs": [...]}.
 const json& list(const json& collection, const char* name) {
     if (!collection.is_object() || !collection.contains(name) || !collection[name].is_array())
-        refuse("a collection lacks its list");
+        refuse("a collection has no list");
     return collection[name];
 }
 
@@ -155,14 +155,14 @@ class Matching {
 
 void requireReportLength(std::string_view text) {
     if (text.size() > longestReport)
-        refuse("it is too long");
+        refuse("too long");
 }
 
 EnforcementReport parseReport(std::string_view text) {
     requireReportLength(text);
     const json document = json::parse(text, nullptr, false);
     if (!document.is_object())
-        refuse("it is no JSON object");
+        refuse("not a JSON object");
     EnforcementReport report;
     if (document.contains("terminate")) {
         for (const json& process : list(document["terminate"], "processes"))
@@ -170,18 +170,18 @@ EnforcementReport parseReport(std::string_view text) {
     }
     if (document.contains("terminate_processes")) {
         if (!document["terminate_processes"].is_boolean())
-            refuse("terminate_processes is neither true nor false");
+            refuse("terminate_processes: expected true or false");
         report.terminateProcesses = document["terminate_processes"].get<bool>();
     }
     if (!document.contains("detach"))
         return report;
     if (!document["detach"].is_object())
-        refuse("detach is no object of devices");
+        refuse("detach: expected an object whose keys are device indices");
     for (const auto& [key, value] : document["detach"].items()) {
         DeviceIndex index = 0;
         const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
         if (error != std::errc{} || end != key.data() + key.size())
-            refuse("a key of detach is no device index");
+            refuse("detach: expected device indices as keys");
         for (const json& environment : list(value, "envs"))
             report.detach[index].push_back(parseEnvironment(environment));
     }

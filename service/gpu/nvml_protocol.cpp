@@ -41,7 +41,8 @@ class Object {
     std::uint64_t number(const char* member, std::uint64_t most) const {
         const json& value = value_.at(member);
         if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-            throw ProtocolError(fmt::format("\"{}\" is no number from 0 to {}", member, most));
+            throw ProtocolError(
+                fmt::format("invalid \"{}\": expected a number from 0 to {}", member, most));
         return value.get<std::uint64_t>();
     }
 
@@ -76,15 +77,15 @@ class Object {
     std::string text(const char* member) const {
         const json& value = value_.at(member);
         if (!value.is_string() || !isShowable(value.get_ref<const std::string&>()))
-            throw ProtocolError(
-                fmt::format("\"{}\" is no printable text of 1 to {} bytes", member, longestText));
+            throw ProtocolError(fmt::format(
+                "invalid \"{}\": expected printable text of 1 to {} bytes", member, longestText));
         return value.get<std::string>();
     }
 
     core::DeviceUuid uuid(const char* member) const {
         std::string value = text(member);
         if (!isDeviceUuid(value))
-            throw ProtocolError(fmt::format("\"{}\" is no UUID", member));
+            throw ProtocolError(fmt::format("invalid \"{}\": expected a UUID", member));
         return value;
     }
 
@@ -92,7 +93,7 @@ class Object {
         const json& value = value_.at(member);
         if (!value.is_array() || value.size() > most)
             throw ProtocolError(
-                fmt::format("\"{}\" is no list of at most {} entries", member, most));
+                fmt::format("invalid \"{}\": expected a list of at most {} entries", member, most));
         return value;
     }
 
@@ -158,7 +159,7 @@ core::DeviceNode decodeNode(const json& value) {
         return value[place].get<std::uint32_t>();
     };
     if (!value.is_array() || value.size() != 2)
-        throw ProtocolError("a node is no pair of numbers");
+        throw ProtocolError("invalid device node: expected two numbers");
     return {number(0, maxNodeMajor), number(1, maxNodeMinor)};
 }
 
@@ -284,7 +285,7 @@ std::pair<std::uint64_t, NvmlAnswer> decodeAnswer(std::string_view line) {
         result = decodeReport(answer);
     const json& sample = answer.at("sample");
     if (!sample.is_number_unsigned())
-        throw ProtocolError("\"sample\" is no number");
+        throw ProtocolError("invalid \"sample\": expected a number");
     return {sample.get<std::uint64_t>(), std::move(result)};
 }
 

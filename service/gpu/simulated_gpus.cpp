@@ -69,7 +69,7 @@ class Settings {
         const auto text = variables_(name);
         const auto value = text ? toNumber<std::uint32_t>(*text) : fallback;
         if (!value || *value > most)
-            fail(ErrorCode::InvalidArgs, "{}=\"{}\": it must be a whole number from 0 to {}", name,
+            fail(ErrorCode::InvalidArgs, "{}=\"{}\": expected a whole number from 0 to {}", name,
                  core::escaped(*text), most);
         return *value;
     }
@@ -109,7 +109,7 @@ class Settings {
             good = character && core::isPrintable(*character);
         }
         if (!good)
-            fail(ErrorCode::InvalidArgs, "{}=\"{}\": it must be 1 to {} bytes of printable UTF-8",
+            fail(ErrorCode::InvalidArgs, "{}=\"{}\": expected 1 to {} bytes of printable UTF-8",
                  name, core::escaped(*value), longest);
         return value;
     }

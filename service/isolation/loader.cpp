@@ -180,7 +180,7 @@ void Loader::makeFolder() const {
         failOn("something else is in the place of the folder", pins_);
     errno = EPERM;
     if (folder.st_uid != ::geteuid() || (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        failOn("somebody else may write to the folder", pins_);
+        failOn("other users may write to the folder", pins_);
     // Left by a loader that was ended halfway.
     for (const auto& entry : std::filesystem::directory_iterator(pins_)) {
         if (entry.path().filename().string().ends_with(newSuffix))

@@ -99,7 +99,8 @@ core::WallTime timeOf(sd_journal* journal) {
 bool begin(sd_journal* journal, const core::HistoryQuery& query) {
     if (!query.after.empty()) {
         if (sd_journal_seek_cursor(journal, query.after.c_str()) < 0)
-            core::fail(core::ErrorCode::InvalidArgs, "\"after\" is no cursor of the history");
+            core::fail(core::ErrorCode::InvalidArgs,
+                       "invalid cursor in \"after\": the history has no such event");
         bool found = checked(sd_journal_next(journal)) > 0;
         if (found && sd_journal_test_cursor(journal, query.after.c_str()) > 0)
             found = checked(sd_journal_next(journal)) > 0;

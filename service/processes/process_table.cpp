@@ -141,11 +141,11 @@ void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
     const int pid = text ? parseDescriptorPid(*text) : 0;
     if (pid == 0)
         core::fail(core::ErrorCode::InvalidArgs,
-                   "the descriptor is not one of a process (pidfd_open)");
+                   "invalid descriptor: expected one of a process (pidfd_open)");
     // It hangs up when its thread ends, which says nothing of the process.
     if ((::fcntl(pidfd, F_GETFL) & threadFlag) != 0)
         core::fail(core::ErrorCode::InvalidArgs,
-                   "the descriptor is one of a thread: expected one of a process (pidfd_open "
+                   "invalid descriptor of a thread: expected one of a process (pidfd_open "
                    "without PIDFD_THREAD)");
     if (pid < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");

@@ -59,7 +59,7 @@ void readExemptions(const std::string& value, core::IsolationSettings& isolation
     const std::vector<std::string> words = wordsOf(value);
     if (words.empty())
         fail(ErrorCode::InvalidArgs,
-             "no exemption is named: expected \"system\" or names of users; comment the line out "
+             "empty value: expected \"system\" or names of users; comment the line out "
              "for the default, which is \"system\"");
     core::IsolationSettings read = isolation;
     read.exemptSystem = false;

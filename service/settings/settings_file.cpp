@@ -133,10 +133,9 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
     if (!section) {
         complaints.push_back(
             {group.line,
-             fmt::format(
-                 "there is no section [{}]; the sections are [GPU], [Enforcement], [Queue], "
-                 "[Isolation], [Slurm], [Limits], [User NAME] and [Group NAME]",
-                 core::escaped(name))});
+             fmt::format("unknown section [{}]: expected [GPU], [Enforcement], [Queue], "
+                         "[Isolation], [Slurm], [Limits], [User NAME] or [Group NAME]",
+                         core::escaped(name))});
         return;
     }
     for (const auto& [key, entry] : group.keys) {
@@ -144,9 +143,9 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
             readKey(*section, key, entry, settings, complaints);
         else
             complaints.push_back(
-                {entry.line,
-                 fmt::format("there is no \"{}\" in [{}]; it may hold {}", core::escaped(key),
-                             core::escaped(name), fmt::join(section->keys(), ", "))});
+                {entry.line, fmt::format("unknown setting \"{}\" in [{}]: expected one of {}",
+                                         core::escaped(key), core::escaped(name),
+                                         fmt::join(section->keys(), ", "))});
     }
 }
 
@@ -157,10 +156,10 @@ std::string unknownName(const std::string& group) {
     };
     const std::string user = nameAfter("User ");
     if (!user.empty() && getpwnam(user.c_str()) == nullptr)
-        return fmt::format("there is no user \"{}\"", core::escaped(user));
+        return fmt::format("unknown user \"{}\"", core::escaped(user));
     const std::string users = nameAfter("Group ");
     if (!users.empty() && getgrnam(users.c_str()) == nullptr)
-        return fmt::format("there is no group \"{}\"", core::escaped(users));
+        return fmt::format("unknown group \"{}\"", core::escaped(users));
     return {};
 }
 

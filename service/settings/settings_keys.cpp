@@ -31,7 +31,7 @@ constexpr milliseconds leastInterval{1000};
 milliseconds readTime(const std::string& value, milliseconds least) {
     const auto time = core::parseDuration(value);
     if (time < least)
-        core::fail(core::ErrorCode::InvalidArgs, "it must be at least {}ms", least.count());
+        core::fail(core::ErrorCode::InvalidArgs, "expected at least {}ms", least.count());
     return time;
 }
 
@@ -44,7 +44,8 @@ bool readFlag(const std::string& value) {
         if (value == no)
             return false;
     }
-    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is neither yes nor no", core::escaped(value));
+    core::fail(core::ErrorCode::InvalidArgs, "invalid value \"{}\": expected yes or no",
+               core::escaped(value));
 }
 
 core::Backend readBackend(const std::string& value) {
@@ -54,8 +55,8 @@ core::Backend readBackend(const std::string& value) {
         return core::Backend::Nvml;
     if (value == "simulated")
         return core::Backend::Simulated;
-    core::fail(core::ErrorCode::InvalidArgs, "\"{}\" is none of auto, nvml and simulated",
-               core::escaped(value));
+    core::fail(core::ErrorCode::InvalidArgs,
+               "invalid value \"{}\": expected auto, nvml or simulated", core::escaped(value));
 }
 
 void readLimit(const std::string& value, std::uint32_t& limit) {
@@ -63,7 +64,7 @@ void readLimit(const std::string& value, std::uint32_t& limit) {
     const auto [stop, error] = std::from_chars(value.data(), end, limit);
     if (error != std::errc{} || stop != end)
         core::fail(core::ErrorCode::InvalidArgs,
-                   "\"{}\" is not a number; write one from 0 to {}, or infinity",
+                   "invalid value \"{}\": expected a number from 0 to {}, or infinity",
                    core::escaped(value), core::infinite<std::uint32_t>());
 }
 

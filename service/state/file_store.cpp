@@ -62,11 +62,11 @@ std::optional<std::string> readWhole(int directory, const std::string& name, std
     }
     if (!S_ISREG(status.st_mode) ||
         status.st_size > static_cast<off_t>(FileStore::largestDocument)) {
-        why = "it is no file, or too large";
+        why = "not a regular file, or too large";
         return std::nullopt;
     }
     if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        why = "somebody else could have written it";
+        why = "other users could have written it";
         return std::nullopt;
     }
     std::string text(static_cast<std::size_t>(status.st_size), '\0');
@@ -171,7 +171,7 @@ std::vector<core::Store::Found> FileStore::readAll() {
             ::unlinkat(directory_.get(), name.c_str(), 0); // a write that a crash cut short
             continue;
         }
-        std::string why = "it is none of this service's";
+        std::string why = "not a genvd state file";
         auto text = endsWith(name, suffix) ? readWhole(directory_.get(), name, why) : std::nullopt;
         if (text)
             documents.push_back({name, std::move(*text)});

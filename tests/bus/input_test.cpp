@@ -42,13 +42,13 @@ class Input : public BusTest {
 
 TEST_F(Input, OfTheWrongTypeIsRefused) {
     refused(activateWith("gpus", "s", "two"), error::invalidArgs,
-            R"(option "gpus" has the type "s"; it must be "u")");
+            R"(invalid type "s" of option "gpus": expected "u")");
     refused(activateWith("name", "u", 1U), error::invalidArgs, R"(option "name")");
-    refused(activateWith("gpu-memory", "u", 1U), error::invalidArgs, R"(it must be "s" or "t")");
-    refused(activateWith("over-subscribe", "s", "yes"), error::invalidArgs, R"(it must be "b")");
+    refused(activateWith("gpu-memory", "u", 1U), error::invalidArgs, R"(expected "s" or "t")");
+    refused(activateWith("over-subscribe", "s", "yes"), error::invalidArgs, R"(expected "b")");
     refused(asAlice->manager("Activate", "a{sv}", 1, "pid", "i", 1), error::invalidArgs,
             R"(option "pid")");
-    refused(attachWith("indices", "as", 1, "0"), error::invalidArgs, R"(it must be "au")");
+    refused(attachWith("indices", "as", 1, "0"), error::invalidArgs, R"(expected "au")");
 }
 
 TEST_F(Input, OfTheWrongSignatureNeverReachesTheService) {
@@ -61,8 +61,8 @@ TEST_F(Input, OfTheWrongSignatureNeverReachesTheService) {
 
 TEST_F(Input, WithUnknownOptionsIsRefused) {
     refused(activateWith("gpu", "u", 1U), error::invalidArgs,
-            R"(there is no option "gpu" here; the options are id, name)");
-    refused(attachWith("gpus", "u", 1U), error::invalidArgs, R"(there is no option "gpus" here)");
+            R"(unknown option "gpu": expected one of id, name)");
+    refused(attachWith("gpus", "u", 1U), error::invalidArgs, R"(unknown option "gpus")");
     refused(activateWith("\x1b[31m\n", "u", 1U), error::invalidArgs, R"("\x1b[31m\x0a")");
     refused(asAlice->environment(id, "Configure", "a{sv}as", 0, 1, "colour"), error::invalidArgs,
             R"("colour" cannot be unset)");
@@ -86,7 +86,7 @@ TEST_F(Input, ThatContradictsItselfIsRefused) {
     refused(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "index", "u", 1U),
             error::invalidArgs, "only one of count, index, indices, uuid and uuids");
     refused(asAlice->environment(id, "Attach", "a{sv}", 2, "uuid", "s", "x", "model", "s", "y"),
-            error::invalidArgs, "model goes with count or index only");
+            error::invalidArgs, "model can be combined with count or index only");
     refused(activateWith("attach", "b", 1), error::invalidArgs, "attach needs a device count");
     refused(attachWith("indices", "au", 0), error::invalidArgs, "no device index");
 }
@@ -98,7 +98,7 @@ TEST_F(Input, ThatNamesWhatIsNotThereIsRefused) {
     refused(attachWith("count", "u", 4294967295U), error::notEnoughDevices,
             "Requested more devices (4294967295) than total available (4)");
     refused(activateWith("gpu-memory", "s", "4 gigs"), error::invalidArgs,
-            "is not an amount of memory");
+            "invalid amount of memory");
     refused(asAlice->environment(id, "Detach", "au", 1, 3U), error::notAttached,
             "is not attached to device 3");
     refused(asAlice->environment(id, "RemoveProcess", "u", 4242U), error::noSuchProcess,
@@ -122,7 +122,7 @@ TEST_F(Input, AboutProcessesOfOthersIsRefused) {
     int descriptors[2];
     ASSERT_EQ(::pipe(descriptors), 0);
     refused(asAlice->manager("Activate", "a{sv}", 1, "process", "h", descriptors[0]),
-            error::invalidArgs, "the descriptor is not one of a process");
+            error::invalidArgs, "invalid descriptor: expected one of a process");
     ::close(descriptors[0]);
     ::close(descriptors[1]);
 }
@@ -209,7 +209,7 @@ TEST_F(Configuration, IsReloadedWholeOrNotAtAll) {
     write("[Enforcement]\nInterval=5s\nKillAfter=never\n");
     const Answer answer = asRoot->manager("Reload");
     EXPECT_EQ(answer.error, error::invalidArgs);
-    EXPECT_NE(answer.text.find("genvd.conf:3: KillAfter: \"never\" is not a time span"),
+    EXPECT_NE(answer.text.find("genvd.conf:3: KillAfter: invalid time span \"never\""),
               std::string::npos)
         << answer.text;
     EXPECT_EQ(policy()["KillAfter"], 3U);
@@ -234,7 +234,7 @@ TEST_F(Input, ThatWouldShortenWhatIsThereIsRefused) {
     refused(asAlice->manager("Activate", "a{sv}", 3, "pid", "u", other.pid(), "id", "s", id.c_str(),
                              "lifetime", "t", std::uint64_t{60}),
             error::invalidArgs, "configure its lifetime to extend it");
-    refused(attachWith("at-least", "s", "yes"), error::invalidArgs, R"(it must be "b")");
+    refused(attachWith("at-least", "s", "yes"), error::invalidArgs, R"(expected "b")");
 }
 
 } // namespace

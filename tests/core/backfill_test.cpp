@@ -297,14 +297,14 @@ TEST_F(Backfilling, SaysForWhomDevicesAreKeptAndWhatWouldHelp) {
     EXPECT_EQ(attachNow("30", some(1)), refused);
     const std::string since = core::formatLocalTime(clock.wallNow());
     EXPECT_EQ(reasons["30"],
-              "No available devices (3 kept for those who wait); GPUs 1,2,3 are kept "
+              "No available devices (3 kept for waiting requests); GPUs 1,2,3 are kept "
               "for user1001 (environment 20); with a lifetime of at most 1h this "
               "request could start now; GPU 0 is held by user1002 (environment 10) "
               "since " +
                   since);
     ASSERT_EQ(extend("10", hours{5} + minutes{30} + seconds{59}), given);
     EXPECT_EQ(attachNow("30", named(2)), refused);
-    EXPECT_EQ(reasons["30"], "Device 2 is not available: it is kept for somebody who waits for it; "
+    EXPECT_EQ(reasons["30"], "Device 2 is not available: it is kept for a waiting request; "
                              "GPU 2 is kept for user1001 (environment 20); with a lifetime of at "
                              "most 5h 30min this request could start now");
     EXPECT_EQ(attachNow("30", named(0)), refused);

@@ -150,8 +150,7 @@ TEST_F(Queueing, KeepsWhatIsFreeForTheEarliestThatCanUseIt) {
     scheduler.turn();
     EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
     EXPECT_EQ(attachNow("30", {IndicesWanted{{2}}, {}, {}, false}), ErrorCode::DeviceUnavailable);
-    EXPECT_EQ(reasons["30"].find("Device 2 is not available: it is kept for somebody who waits"),
-              0U)
+    EXPECT_EQ(reasons["30"].find("Device 2 is not available: it is kept for a waiting request"), 0U)
         << reasons["30"];
     EXPECT_EQ(attachNow("30", {UuidsWanted{{"GPU-3"}}, {}, {}, true}), ErrorCode::DeviceUnavailable)
         << "nor for those who share";

@@ -30,7 +30,7 @@ TEST_F(Calls, AreRefusedOnceWithWhatIsKnownOfThem) {
 }
 
 TEST_F(Calls, OfNobodyKnownNameNobody) {
-    call(0, "").refuse({ErrorCode::AccessDenied, "the bus does not say who sent this call"});
+    call(0, "").refuse({ErrorCode::AccessDenied, "the bus does not know the sender of this call"});
     ASSERT_EQ(refusals.size(), 1U);
     EXPECT_EQ(refusals[0].caller, std::nullopt) << "and least of all root";
 }

@@ -110,9 +110,11 @@ TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
     for (const auto& way : ways) {
         const std::string name = way.first;
         EXPECT_EQ(refusal({way, {"model", text("a100")}}),
-                  name == "count" || name == "index" ? "" : "model goes with count or index only");
+                  name == "count" || name == "index"
+                      ? ""
+                      : "model can be combined with count or index only");
         EXPECT_EQ(refusal({way, {"exact", Variant{true}}}),
-                  name == "count" ? "" : "exact goes with count only");
+                  name == "count" ? "" : "exact can be combined with count only");
         EXPECT_EQ(refusal({way, {"at-least", Variant{true}}}), "") << "which has no effect";
     }
     EXPECT_EQ(refusal({{"count", number(1)}, {"timeout", Variant{std::uint64_t{1}}}}),

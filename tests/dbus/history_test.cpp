@@ -62,21 +62,21 @@ TEST_F(HistoryCalls, RefuseWhatCannotBeAskedFor) {
     EXPECT_NE(refusal({{"device", string("GPU 1")}}).find("device, which is a UUID"),
               std::string::npos);
     EXPECT_EQ(refusal({{"kinds", Variant{std::vector<std::string>{"attached", "eaten\x1b"}}}}),
-              R"(there is no kind "eaten\x1b"; the kinds are attached, detached)");
-    EXPECT_EQ(refusal({{"limit", Variant{std::uint32_t{0}}}}),
-              "\"limit\" is 0; it must be from 1 to 10000");
+              R"(unknown kind "eaten\x1b": expected one of attached, detached)");
+    EXPECT_EQ(refusal({{"limit", Variant{std::uint32_t{0}}}}), "invalid limit 0: expected 1-10000");
     EXPECT_EQ(refusal({{"limit", Variant{std::uint32_t{10'001}}}}),
-              "\"limit\" is 10001; it must be from 1 to 10000");
+              "invalid limit 10001: expected 1-10000");
     for (const std::string& cursor : {std::string(), std::string("s=A"), std::string("a/b"),
                                       std::string("a b"), std::string(257, 'a')})
         EXPECT_EQ(refusal({{"after", Variant{cursor}}}),
-                  "\"after\" is no cursor; it is the cursor of an event that was read before");
-    EXPECT_NE(refusal({{"colour", one}}).find("there is no option \"colour\""), std::string::npos);
+                  "invalid cursor in \"after\": expected the cursor of an event that ListEvents "
+                  "returned");
+    EXPECT_NE(refusal({{"colour", one}}).find("unknown option \"colour\""), std::string::npos);
     EXPECT_EQ(refusal({}, 2'000'000, 1'000'000), "since is later than until");
     EXPECT_EQ(refusal({}, std::uint64_t{1} << 63U),
-              "since is no time; it counts microseconds since the epoch");
+              "invalid since: expected microseconds since the epoch");
     EXPECT_EQ(refusal({}, 0, ~std::uint64_t{0}),
-              "until is no time; it counts microseconds since the epoch");
+              "invalid until: expected microseconds since the epoch");
 }
 
 TEST_F(HistoryCalls, ReadOnesOwnUntilNowWithoutAQuestion) {

@@ -33,7 +33,7 @@ TEST(Options, AreTakenOnceAndOnlyOfTheirType) {
     EXPECT_EQ(options.take<std::uint32_t>("gpus"), std::nullopt);
     EXPECT_EQ(options.take<std::string>("name"), std::nullopt);
     EXPECT_EQ(refusalOf([&] { options.take<std::uint32_t>("id"); }),
-              R"(option "id" has the type "s"; it must be "u")");
+              R"(invalid type "s" of option "id": expected "u")");
     options.finish();
 }
 
@@ -42,7 +42,7 @@ TEST(Options, ThatNobodyTakesAreRefusedWithThoseThereAre) {
     options.take<std::uint32_t>("gpus");
     options.takeFlag("wait");
     EXPECT_EQ(refusalOf([&] { options.finish(); }),
-              R"(there is no option "gpu\x1b" here; the options are gpus, wait)");
+              R"(unknown option "gpu\x1b": expected one of gpus, wait)");
 }
 
 TEST(Options, CarryMemoryAsTextOrInBytes) {
@@ -55,7 +55,7 @@ TEST(Options, CarryMemoryAsTextOrInBytes) {
     EXPECT_NE(refusalOf([&] { memory(Variant{std::uint64_t{0}}); }), "");
     EXPECT_NE(refusalOf([&] { memory(Variant{std::string("a lot")}); }), "");
     EXPECT_EQ(refusalOf([&] { memory(Variant{std::int32_t{4096}}); }),
-              R"(option "gpu-memory" has the type "i"; it must be "s" or "t")");
+              R"(invalid type "i" of option "gpu-memory": expected "s" or "t")");
 }
 
 TEST(Options, CarryTimesFromASecondToAHundredYears) {
@@ -66,7 +66,7 @@ TEST(Options, CarryTimesFromASecondToAHundredYears) {
     EXPECT_EQ(seconds(3'153'600'000), std::chrono::seconds{3'153'600'000});
     for (const std::uint64_t impossible : {std::uint64_t{0}, std::uint64_t{3'153'600'001},
                                            std::numeric_limits<std::uint64_t>::max()})
-        EXPECT_NE(refusalOf([&] { seconds(impossible); }).find("it must be from 1 to 3153600000"),
+        EXPECT_NE(refusalOf([&] { seconds(impossible); }).find("expected 1-3153600000"),
                   std::string::npos)
             << impossible;
     EXPECT_EQ(Options({}).takeSeconds("timeout"), std::nullopt);

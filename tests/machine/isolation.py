@@ -296,7 +296,7 @@ class Isolation(Isolated):
         self.assert_stranger()
 
     def test_a_configuration_that_is_wrong_changes_nothing_and_is_told(self):
-        for line, what in (("IsolationExempt=", "no exemption is named"),
+        for line, what in (("IsolationExempt=", "empty value"),
                            ("IsolationExempt=nobody-of-that-name", "nobody-of-that-name"),
                            ("Isolation=users", "expected none, watch or user"),
                            ("IsolationOpenDevices=0", "invalid UUID")):

@@ -81,25 +81,25 @@ TEST_F(SettingsFile, ShipsWithItsDefaults) {
 
 TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
     EXPECT_EQ(complaint("[GPU]\nBackend=cuda\n"),
-              "2: Backend: \"cuda\" is none of auto, nvml and simulated");
+              "2: Backend: invalid value \"cuda\": expected auto, nvml or simulated");
     EXPECT_EQ(complaint("\n\n[Enforcement]\n\nInterval=soon\n"),
-              "5: Interval: \"soon\" is not a time span; write a number and a unit, such as 30s, "
+              "5: Interval: invalid time span \"soon\": expected a number and a unit, such as 30s, "
               "10min or 2h");
-    EXPECT_EQ(complaint("[Enforcement]\nInterval=0\n"), "2: Interval: it must be at least 1000ms");
-    EXPECT_EQ(
-        complaint("[Enforcement]\nIntervall=10s\n"),
-        "2: there is no \"Intervall\" in [Enforcement]; it may hold Interval, NonEnvProcesses, "
-        "EnvDevices, EnvMemory, Grace, KillAfter, Linger, DryRun");
+    EXPECT_EQ(complaint("[Enforcement]\nInterval=0\n"), "2: Interval: expected at least 1000ms");
+    EXPECT_EQ(complaint("[Enforcement]\nIntervall=10s\n"),
+              "2: unknown setting \"Intervall\" in [Enforcement]: expected one of Interval, "
+              "NonEnvProcesses, "
+              "EnvDevices, EnvMemory, Grace, KillAfter, Linger, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
-              "3: there is no section [Foo]; the sections are [GPU], [Enforcement], [Queue], "
-              "[Isolation], [Slurm], [Limits], [User NAME] and [Group NAME]");
+              "3: unknown section [Foo]: expected [GPU], [Enforcement], [Queue], "
+              "[Isolation], [Slurm], [Limits], [User NAME] or [Group NAME]");
     const std::string syntax =
         "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
     EXPECT_EQ(complaint("Backend=auto\n"), "1: " + syntax);
     EXPECT_EQ(complaint("[GPU\nBackend=auto\n"), "1: " + syntax);
     EXPECT_EQ(complaint("[GPU]\nBackend=\x1b[31m\n"),
-              "2: Backend: \"\\x1b[31m\" is none of auto, nvml and simulated");
+              "2: Backend: invalid value \"\\x1b[31m\": expected auto, nvml or simulated");
 }
 
 TEST_F(SettingsFile, ReadsWhatStandsTwiceWhereItStandsLast) {
@@ -118,7 +118,7 @@ TEST_F(SettingsFile, HoldsHowLongRequestsWait) {
     EXPECT_EQ(settings.keepFor, 0s);
     EXPECT_EQ(service::settingsChanged({}, settings),
               (std::vector<std::string>{"MaxWait=2d", "KeepFor=0s"}));
-    EXPECT_EQ(complaint("[Queue]\nMaxWait=0\n"), "2: MaxWait: it must be at least 1000ms");
+    EXPECT_EQ(complaint("[Queue]\nMaxWait=0\n"), "2: MaxWait: expected at least 1000ms");
     EXPECT_NE(complaint("[User alice]\nMaxWait=1h\n"), "nothing");
 }
 
@@ -143,15 +143,16 @@ TEST_F(SettingsFile, HoldsRulesAndLimits) {
 }
 
 TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {
-    EXPECT_EQ(complaint("[Limits]\nMaxDevicesPerUser=-1\n"),
-              "2: MaxDevicesPerUser: \"-1\" is not a number; write one from 0 to 4294967295, or "
-              "infinity");
+    EXPECT_EQ(
+        complaint("[Limits]\nMaxDevicesPerUser=-1\n"),
+        "2: MaxDevicesPerUser: invalid value \"-1\": expected a number from 0 to 4294967295, or "
+        "infinity");
     EXPECT_EQ(complaint("[User alice]\n\nInterval=3s\n").substr(0, 45),
               "3: there is no \"Interval\" in [User alice]; it");
     EXPECT_NE(complaint("[Group students]\nMaxGpuMemoryPerUser=many\n"), "nothing");
     EXPECT_NE(complaint("[User ]\n"), "nothing");
     EXPECT_EQ(complaint("[Enforcement]\nDryRun=perhaps\n"),
-              "2: DryRun: \"perhaps\" is neither yes nor no");
+              "2: DryRun: invalid value \"perhaps\": expected yes or no");
 }
 
 TEST_F(SettingsFile, ReadsIsolation) {
@@ -167,7 +168,7 @@ TEST_F(SettingsFile, ReadsIsolation) {
 
 TEST_F(SettingsFile, NeverTakesAMistakeForAnExemption) {
     EXPECT_EQ(complaint("[Isolation]\nIsolationExempt=\n"),
-              "2: IsolationExempt: no exemption is named: expected \"system\" or names of users; "
+              "2: IsolationExempt: empty value: expected \"system\" or names of users; "
               "comment the line out for the default, which is \"system\"");
     for (const std::string name : {"1000", "*", "a,b", "-x", "a:b", "\x1b[31m"})
         EXPECT_EQ(complaint("[Isolation]\nIsolationExempt=" + name + "\n").substr(0, 40),

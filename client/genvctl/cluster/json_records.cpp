@@ -29,7 +29,7 @@ class JsonScanner {
         forEach('{', '}', [&] {
             const std::string_view name = take();
             if (name.size() < 2 || name.front() != '"')
-                fail("the name of a member is no string");
+                fail("invalid member name: expected a string");
             expect(':');
             use(name.substr(1, name.size() - 2)); // no name that genv looks for has an escape
         });

@@ -19,7 +19,7 @@ void snapshot(Context& context, const std::string& type) {
     Json json = Json::parse(context.client().snapshot(), nullptr, false);
     // Another machine's may be no genvd at all.
     if (!json.is_object() || (!type.empty() && !json.contains(type)))
-        throw Failure(ExitStatus::Failed, "What the service says is no snapshot");
+        throw Failure(ExitStatus::Failed, "The service sent an invalid snapshot");
     if (!type.empty())
         json = Json(json.at(type));
     print(jsonText(json, context.options.json == JsonMode::Pretty));

@@ -165,15 +165,15 @@ std::chrono::milliseconds TurnDisplay::waited() const {
 }
 
 Failure timedOut(std::chrono::seconds timeout) {
-    return {
-        ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
-        "\"genvctl queue\" shows who waits; \"--wait\" alone waits as long as the service allows."};
+    return {ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
+            "\"genvctl queue\" shows the waiting requests; \"--wait\" alone waits as long as the "
+            "service allows."};
 }
 
 Failure cutShort(const Error& error) {
-    return {
-        ExitStatus::NoDevice, error.what(),
-        "\"genvctl queue\" shows who waits; the same command waits again, as the last in line."};
+    return {ExitStatus::NoDevice, error.what(),
+            "\"genvctl queue\" shows the waiting requests; the same command waits again, as the "
+            "last in line."};
 }
 
 } // namespace genv::ctl

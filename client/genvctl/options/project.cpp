@@ -93,7 +93,7 @@ void setField(Configuration& configuration, Field field, const std::string& text
             configuration.gpus = parseNumber(text);
             if (!configuration.gpus)
                 core::fail(core::ErrorCode::InvalidArgs,
-                           "\"{}\" is not a number of GPUs; write a whole number such as 2",
+                           "invalid number of GPUs \"{}\": expected a whole number such as 2",
                            core::escaped(text));
             break;
         case Field::GpuMemory:

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t deepestReport = 32;
 
 Failure noReport(std::string_view why) {
-    return {ExitStatus::Usage, fmt::format("The report on standard input {}", why),
+    return {ExitStatus::Usage, fmt::format("Invalid report on standard input: {}", why),
             "It looks like {\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": "
             "[...]}}}."};
 }
@@ -77,18 +77,18 @@ void printActions(Context& context, const std::vector<EnforcementAction>& action
 std::string reportToSend(const std::string& text, bool terminate) {
     Json report;
     if (core::extentOf(text).depth > deepestReport)
-        throw noReport("is nested too deeply");
+        throw noReport("nested too deeply");
     try {
         report = Json::parse(text);
     } catch (const Json::exception& error) {
         // What the parser says starts with its own name in brackets.
         const std::string_view what = error.what();
         const std::size_t end = what.find("] ");
-        throw noReport(fmt::format("is no JSON: {}",
+        throw noReport(fmt::format("not JSON: {}",
                                    end == std::string_view::npos ? what : what.substr(end + 2)));
     }
     if (!report.is_object())
-        throw noReport("is no JSON object");
+        throw noReport("not a JSON object");
     if (!terminate)
         report["terminate_processes"] = false;
     return report.dump();
@@ -109,7 +109,7 @@ std::string readReport(int descriptor) {
             return text;
         text.append(part.data(), static_cast<std::size_t>(count));
         if (text.size() > core::longestReport)
-            throw noReport(fmt::format("is longer than {} MiB", core::longestReport >> 20));
+            throw noReport(fmt::format("longer than {} MiB", core::longestReport >> 20));
     }
 }
 

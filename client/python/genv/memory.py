@@ -29,7 +29,7 @@ def parse(text: str) -> int:
     found = _AMOUNT.fullmatch(text) if len(text) <= 64 else None
     if found is None:
         raise InvalidArgs(
-            f"{text[:64]!r} is not an amount of memory; write a whole number and a unit (b, k, m, g, ki, mi, gi), "
+            f"invalid amount of memory {text[:64]!r}: expected a whole number and a unit (b, k, m, g, ki, mi, gi), "
             "such as 4g or 512mi"
         )
     amount = int(found.group(1)) * _UNITS[(found.group(2) or "b").lower()]

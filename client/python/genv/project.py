@@ -99,7 +99,7 @@ def _write(path: str, value: str) -> None:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= _MOST_GPUS):
-        raise Error(f"{text!r} is not a number of GPUs; write a whole number such as 2")
+        raise Error(f"invalid number of GPUs {text!r}: expected a whole number such as 2")
     return int(text)
 
 

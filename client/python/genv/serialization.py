@@ -144,5 +144,5 @@ def snapshot_from(text: str) -> Snapshot:
     """The snapshot that a JSON text is. Raises ValueError for any other text."""
     value = json.loads(text, cls=JSONDecoder)
     if not isinstance(value, Snapshot):
-        raise ValueError("the text is no snapshot")
+        raise ValueError("invalid snapshot")
     return value

@@ -31,35 +31,35 @@ constexpr core::Bytes largestAmount{1ULL << 44}; // sums of it do not overflow
 constexpr core::Uid noUid = std::numeric_limits<core::Uid>::max();
 
 [[noreturn]] void refuseSnapshot(std::string_view what) {
-    throw InvalidSnapshot(fmt::format("its snapshot makes no sense: {}", what));
+    throw InvalidSnapshot(fmt::format("invalid snapshot: {}", what));
 }
 
 FarJson parseBounded(std::string_view text) {
     const core::JsonExtent extent = core::extentOf(text);
     if (extent.depth > deepestSnapshot)
-        refuseSnapshot("it is nested too deeply");
+        refuseSnapshot("nested too deeply");
     if (extent.values > mostValues)
-        refuseSnapshot("it is too long");
+        refuseSnapshot("too long");
     try {
         return FarJson::parse(text);
     } catch (const FarJson::exception&) {
-        refuseSnapshot("it is no JSON"); // what the parser says quotes the text
+        refuseSnapshot("not JSON"); // what the parser says quotes the text
     }
 }
 
 const FarJson& member(const FarJson& object, const char* key) {
     if (!object.is_object())
-        refuseSnapshot(fmt::format("there is no object with \"{}\"", key));
+        refuseSnapshot(fmt::format("expected an object with \"{}\"", key));
     const auto found = object.find(key);
     if (found == object.end())
-        refuseSnapshot(fmt::format("an object lacks \"{}\"", key));
+        refuseSnapshot(fmt::format("an object without \"{}\"", key));
     return *found;
 }
 
 const FarJson& arrayIn(const FarJson& object, const char* key) {
     const FarJson& value = member(object, key);
     if (!value.is_array())
-        refuseSnapshot(fmt::format("\"{}\" is no list", key));
+        refuseSnapshot(fmt::format("invalid \"{}\": expected a list", key));
     return value;
 }
 
@@ -72,7 +72,7 @@ std::uint32_t asNumber(const FarJson& value, const char* key, std::uint32_t leas
                        std::uint32_t largest) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least ||
         value.get<std::uint64_t>() > largest)
-        refuseSnapshot(fmt::format("\"{}\" is no number from {} to {}", key, least, largest));
+        refuseSnapshot(fmt::format("invalid \"{}\": expected {}-{}", key, least, largest));
     return value.get<std::uint32_t>();
 }
 
@@ -83,7 +83,7 @@ std::uint32_t numberIn(const FarJson& object, const char* key, std::uint32_t lea
 
 std::string asText(const FarJson& value, const char* key) {
     if (!value.is_string())
-        refuseSnapshot(fmt::format("\"{}\" is no text", key));
+        refuseSnapshot(fmt::format("invalid \"{}\": expected text", key));
     auto text = value.get<std::string>();
     if (text.empty() || text.size() > longestForeignText)
         refuseSnapshot(fmt::format("\"{}\" is empty or too long", key));
@@ -112,7 +112,7 @@ core::Bytes asAmount(const std::string& text, const char* key) {
             refuseSnapshot(fmt::format("\"{}\" is more memory than a GPU has", key));
         return isZero ? core::Bytes{0} : amount;
     } catch (const core::Error&) {
-        refuseSnapshot(fmt::format("\"{}\" is no amount of memory", key));
+        refuseSnapshot(fmt::format("invalid \"{}\": expected an amount of memory", key));
     }
 }
 
@@ -129,7 +129,7 @@ core::WallTime asMoment(const std::string& text, const char* key) {
     };
     if (text.size() != pattern.size() ||
         !std::equal(pattern.begin(), pattern.end(), text.begin(), fits))
-        refuseSnapshot(fmt::format("\"{}\" is no moment", key));
+        refuseSnapshot(fmt::format("invalid \"{}\": expected a time", key));
     const auto number = [&](std::size_t at, std::size_t length) {
         int value = 0;
         std::from_chars(text.data() + at, text.data() + at + length, value);
@@ -146,7 +146,7 @@ core::WallTime asMoment(const std::string& text, const char* key) {
     std::tm is = wanted;
     const std::time_t seconds = std::mktime(&is);
     if (seconds < 0 || is.tm_mday != wanted.tm_mday || is.tm_mon != wanted.tm_mon)
-        refuseSnapshot(fmt::format("\"{}\" is no moment", key));
+        refuseSnapshot(fmt::format("invalid \"{}\": expected a time", key));
     return core::WallTime{std::chrono::seconds{seconds}};
 }
 

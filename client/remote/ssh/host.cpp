@@ -30,14 +30,14 @@ bool isPlain(std::string_view text, std::string_view others) {
 }
 
 [[noreturn]] void refuse(std::string_view text, const char* why) {
-    throw InvalidHost(fmt::format("\"{}\" {}", core::printable(text), why));
+    throw InvalidHost(fmt::format("\"{}\": {}", core::printable(text), why));
 }
 
 std::uint16_t readPort(std::string_view text, std::string_view whole) {
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
     if (error != std::errc() || end != text.data() + text.size() || port == 0)
-        refuse(whole, "has no port that there is: 1 to 65535");
+        refuse(whole, "invalid port: expected 1-65535");
     return port;
 }
 
@@ -72,14 +72,14 @@ Host readHost(std::string_view text) {
     if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
         const std::string_view user = rest.substr(0, at);
         if (!isPlain(user, "._-+$@"))
-            refuse(text, "has no user's name before the @ that ssh could take");
+            refuse(text, "invalid user name before the @");
         host.user = user;
         rest.remove_prefix(at + 1);
     }
     if (rest.starts_with('[')) {
         const std::size_t end = rest.find(']');
         if (end == std::string_view::npos || (end + 1 < rest.size() && rest[end + 1] != ':'))
-            refuse(text, "has no address in brackets with at most a port behind it");
+            refuse(text, "invalid address in brackets: expected [ADDRESS] or [ADDRESS]:PORT");
         if (end + 1 < rest.size())
             host.port = readPort(rest.substr(end + 2), text);
         rest = rest.substr(1, end - 1);
@@ -89,7 +89,7 @@ Host readHost(std::string_view text) {
         rest = rest.substr(0, colon);
     }
     if (!isPlain(rest, "._-:%"))
-        refuse(text, "is no host; write [user@]host[:port]");
+        refuse(text, "invalid host: expected [user@]host[:port]");
     host.name = rest;
     return host;
 }

@@ -49,7 +49,7 @@ class TestActivation:
         """).finish()
         assert (status, out) == (0, "2 []\nNone []\n")
         assert "RuntimeWarning: The environment is active without the 2 GPU(s) that .genv asks for: No available" in err
-        assert "gpus: 'many' is not a number of GPUs" in err
+        assert "gpus: invalid number of GPUs 'many'" in err
 
     def test_a_failed_attach_leaves_no_environment_and_no_variable(self, world):
         bob = world.hold("bob")
@@ -365,7 +365,7 @@ class TestRequests:
                 say(attach(**{"count": ("u", 1), "at-least": ("b", False)}))
                 say(refused(attach, **{"index": ("u", 1), "exact": ("b", True)}))
                 say(attach(**{"count": ("u", 1), "exact": ("b", True)}))
-        """) == ["[0, 1, 2]"] * 2 + ["InvalidArgs: exact goes with count only", "[0]"]
+        """) == ["[0, 1, 2]"] * 2 + ["InvalidArgs: exact can be combined with count only", "[0]"]
 
 
 @pytest.mark.parametrize("address, works", [("unix:path=/nowhere;{}", True), ("tcp:host=x;{}", True), ("tcp:host=x", False)])

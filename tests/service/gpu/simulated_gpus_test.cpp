@@ -118,9 +118,9 @@ TEST(SimulatedGpus, RefuseNodesThatAreNoneOrTooManyOrOneTwice) {
 
 TEST(SimulatedGpus, RefuseWhatTheVariablesMayNotSayAndNameThem) {
     EXPECT_EQ(refusal({{"GENV_MOCK_DEVICE_COUNT", "1025"}}),
-              "GENV_MOCK_DEVICE_COUNT=\"1025\": it must be a whole number from 0 to 1024");
+              "GENV_MOCK_DEVICE_COUNT=\"1025\": expected a whole number from 0 to 1024");
     EXPECT_EQ(refusal({{"GENV_DEVICES", "two\n"}}),
-              "GENV_DEVICES=\"two\\x0a\": it must be a whole number from 0 to 1024");
+              "GENV_DEVICES=\"two\\x0a\": expected a whole number from 0 to 1024");
     for (const char* value : {"", "-1", "1.5", "4 ", "99999999999999999999"})
         EXPECT_NE(refusal({{"GENV_MOCK_DEVICE_COUNT", value}}), "") << value;
     EXPECT_NE(
