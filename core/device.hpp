@@ -43,6 +43,7 @@ struct DeviceReading {
     std::optional<std::uint32_t> utilizationPercent;
     std::optional<std::int32_t> temperatureCelsius;
     std::optional<std::uint64_t> powerMilliwatts;
+    std::optional<std::uint32_t> powerLimitMilliwatts{}; ///< that the driver enforces now
 
     friend bool operator==(const DeviceReading&, const DeviceReading&) = default;
 };

@@ -43,6 +43,7 @@ struct Device {
     std::vector<Holder> children{}; ///< what children of the holders have of it, oldest first
     /// In a table of what an environment holds: its share of the memory; unset: all of it.
     std::optional<Bytes> capacity{};
+    std::string pciAddress{};  ///< empty: the driver does not know
     bool usedByParent = false; ///< in such a table: a process of the environment itself uses it
 
     /// Calls use(holder) for the holders and then for their children.

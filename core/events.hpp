@@ -90,7 +90,15 @@ struct DeviceRemoved {
 };
 
 /// The part of a device that changed. Readings are not told: they change with every sample.
-enum class DeviceField { Model, TotalMemory, Attachments, LockedBy, Health, ReservedFor };
+enum class DeviceField {
+    Model,
+    TotalMemory,
+    Attachments,
+    LockedBy,
+    Health,
+    ReservedFor,
+    PciAddress,
+};
 
 struct DeviceChanged {
     DeviceIndex index = 0;

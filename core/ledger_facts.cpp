@@ -181,11 +181,15 @@ void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
     Device& device = devices_.at(index);
     device.reading = sample.reading;
     device.sampledAt = takenAt;
+    const bool isElsewhere =
+        std::exchange(device.pciAddress, sample.pciAddress) != sample.pciAddress;
     const DeviceFacts before = std::exchange(device.facts, sample.facts);
     if (before.model != sample.facts.model)
         tell(DeviceChanged{index, DeviceField::Model});
     if (before.totalMemory != sample.facts.totalMemory)
         tell(DeviceChanged{index, DeviceField::TotalMemory});
+    if (isElsewhere)
+        tell(DeviceChanged{index, DeviceField::PciAddress});
     if (before != sample.facts)
         rememberFacts(sample.facts);
     setHealth(index, sample.health);
@@ -193,6 +197,7 @@ void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
 
 void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
     insertDevice({sample.facts, sample.health, sample.reading, takenAt, {}, false});
+    devices_.at(sample.facts.index).pciAddress = sample.pciAddress;
     for (const EnvironmentId& holder : holdersOf(sample.facts.uuid)) {
         const Environment& environment = get(holder);
         devices_.addHolder(sample.facts.uuid, {holder, *environment.attachmentTo(sample.facts.uuid),

@@ -6,12 +6,17 @@
 
 namespace genv::core {
 
-void describeAll(Users& users, const std::set<Uid>& uids,
-                 std::function<void(const std::map<Uid, UserInfo>&)> answer) {
+namespace {
+
+using AllDescribed = std::function<void(const std::map<Uid, UserInfo>&)>;
+
+// Calls describeOne(uid, answer) for each.
+template <typename DescribeOne>
+void gather(const std::set<Uid>& uids, AllDescribed answer, DescribeOne describeOne) {
     struct Gathering {
         std::map<Uid, UserInfo> found;
         std::size_t missing;
-        std::function<void(const std::map<Uid, UserInfo>&)> answer;
+        AllDescribed answer;
     };
     if (uids.empty()) {
         answer({});
@@ -20,12 +25,27 @@ void describeAll(Users& users, const std::set<Uid>& uids,
     const auto gathering =
         std::make_shared<Gathering>(Gathering{{}, uids.size(), std::move(answer)});
     for (const Uid uid : uids) {
-        users.describe(uid, [gathering](const UserInfo& user) {
+        describeOne(uid, [gathering](const UserInfo& user) {
             gathering->found[user.uid] = user;
             if (--gathering->missing == 0)
                 gathering->answer(gathering->found);
         });
     }
+}
+
+} // namespace
+
+void describeAll(Users& users, const std::set<Uid>& uids, AllDescribed answer) {
+    gather(uids, std::move(answer), [&users](Uid uid, std::function<void(const UserInfo&)> told) {
+        users.describe(uid, std::move(told));
+    });
+}
+
+void describeAllFor(Users& users, Uid asking, const std::set<Uid>& uids, AllDescribed answer) {
+    gather(uids, std::move(answer),
+           [&users, asking](Uid uid, std::function<void(const UserInfo&)> told) {
+               users.describeFor(asking, uid, std::move(told));
+           });
 }
 
 } // namespace genv::core

@@ -19,6 +19,7 @@
 #include "core/ports/slurm.hpp"
 #include "core/ports/users.hpp"
 #include "core/queue.hpp"
+#include "core/reading_ring.hpp"
 #include "core/refusal_watch.hpp"
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
@@ -42,6 +43,7 @@ struct Sharing {
     core::Lingering& lingering;
     core::Occupancy& occupancy;
     const core::Idleness& idleness;
+    const core::ReadingRing& readings;
 };
 
 /// The machine outside of the service. It is asked, and answers later, on the loop.

@@ -4,8 +4,8 @@
 #include "core/error.hpp"
 #include "dbus/handlers.hpp"
 #include "dbus/paths.hpp"
+#include "dbus/unknown.hpp"
 
-#include <limits>
 #include <optional>
 
 namespace genv::dbus {
@@ -13,12 +13,6 @@ namespace genv::dbus {
 namespace {
 
 constexpr Literal deviceInterface{"dev.genv.Device"};
-
-// An unknown number is the type's maximum: 0 would be a reading.
-template <typename Number>
-Number orMaximum(const std::optional<Number>& value) {
-    return value.value_or(std::numeric_limits<Number>::max());
-}
 
 } // namespace
 
@@ -96,6 +90,10 @@ std::string DeviceObject::Model() {
     return readProperty([this] { return self().facts.model; });
 }
 
+std::string DeviceObject::PCIAddress() {
+    return readProperty([this] { return self().pciAddress; });
+}
+
 uint64_t DeviceObject::TotalMemory() {
     return readProperty([this] { return self().facts.totalMemory.count; });
 }
@@ -136,10 +134,7 @@ std::string DeviceObject::ReservedFor() {
 }
 
 uint64_t DeviceObject::UsedMemory() {
-    return readProperty([this] {
-        const auto used = self().reading.usedMemory;
-        return used ? used->count : std::numeric_limits<uint64_t>::max();
-    });
+    return readProperty([this] { return orMaximum(self().reading.usedMemory); });
 }
 
 uint32_t DeviceObject::Utilization() {
@@ -152,6 +147,10 @@ int32_t DeviceObject::Temperature() {
 
 uint64_t DeviceObject::PowerUsage() {
     return readProperty([this] { return orMaximum(self().reading.powerMilliwatts); });
+}
+
+uint32_t DeviceObject::PowerLimit() {
+    return readProperty([this] { return orMaximum(self().reading.powerLimitMilliwatts); });
 }
 
 uint64_t DeviceObject::RefusedOpens() {

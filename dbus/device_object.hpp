@@ -43,6 +43,7 @@ class DeviceObject
     uint32_t Index() override { return index_; }
     std::string UUID() override;
     std::string Model() override;
+    std::string PCIAddress() override;
     uint64_t TotalMemory() override;
     uint64_t AvailableMemory() override;
     std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
@@ -53,6 +54,7 @@ class DeviceObject
     uint32_t Utilization() override;
     int32_t Temperature() override;
     uint64_t PowerUsage() override;
+    uint32_t PowerLimit() override;
     uint64_t RefusedOpens() override;
     uint64_t SampledAt() override;
 

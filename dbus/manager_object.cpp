@@ -5,6 +5,7 @@
 #include "core/snapshot.hpp"
 #include "dbus/activation.hpp"
 #include "dbus/contract/names.hpp"
+#include "dbus/describing.hpp"
 #include "dbus/environment_search.hpp"
 #include "dbus/handlers.hpp"
 #include "dbus/observation.hpp"
@@ -69,6 +70,18 @@ void ManagerObject::ListProcesses(sdbus::Result<ProcessRows>&& result) {
                                 reply.send(processRows(ledger, observation));
                             });
         });
+}
+
+void ManagerObject::DescribeProcesses(sdbus::Result<DescriptionRows>&& result) {
+    handle<managerInterface, "DescribeProcesses">(
+        context_.calls, getObject(), std::move(result),
+        [this](const auto& reply) { describeProcesses(context_, reply); });
+}
+
+ReadingRows ManagerObject::ListReadings(const uint64_t& since) {
+    return answer<managerInterface, "ListReadings">(context_.calls, getObject(), [&] {
+        return readingRows(context_.sharing.readings, since, context_.sharing.ledger.devices());
+    });
 }
 
 sdbus::ObjectPath ManagerObject::GetEnvironment(const std::string& id) {
@@ -176,6 +189,11 @@ void ManagerObject::Reload(sdbus::Result<>&& result) {
                 reply.send();
             });
         });
+}
+
+std::string ManagerObject::DriverVersion() {
+    const auto last = context_.machine.observer.last();
+    return last ? last->driverVersion : "";
 }
 
 uint32_t ManagerObject::DeviceCount() {

@@ -50,6 +50,8 @@ class ManagerObject
     DeviceRows ListDevices() override;
     AttachmentRows ListAttachments() override;
     void ListProcesses(sdbus::Result<ProcessRows>&& result) override;
+    void DescribeProcesses(sdbus::Result<DescriptionRows>&& result) override;
+    ReadingRows ListReadings(const uint64_t& since) override;
     sdbus::ObjectPath GetEnvironment(const std::string& id) override;
     sdbus::ObjectPath GetDevice(const uint32_t& index) override;
     void GetEnvironmentByPID(sdbus::Result<sdbus::ObjectPath>&& result, uint32_t pid) override;
@@ -67,6 +69,7 @@ class ManagerObject
     void Reload(sdbus::Result<>&& result) override;
 
     std::string Version() override { return version_; }
+    std::string DriverVersion() override;
     uint32_t DeviceCount() override;
     uint32_t EnvironmentCount() override;
     VariantMap Policy() override;

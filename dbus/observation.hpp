@@ -11,11 +11,12 @@
 
 namespace genv::dbus {
 
-/// Goes on with an observation that is fresh, counted among the caller's list calls until then. A
-/// driver that does not answer is the call's refusal. Throws core::Error(LimitsExceeded).
+/// Goes on with an observation that is fresh, and with the place among the caller's list calls that
+/// the call has for as long as somebody keeps it. A driver that does not answer is the call's
+/// refusal. Throws core::Error(LimitsExceeded).
 template <typename... Values, typename Use>
-void withObservation(core::Observer& observer, const Calls& calls, const Reply<Values...>& reply,
-                     Use use) {
+void withObservationAndPlace(core::Observer& observer, const Calls& calls,
+                             const Reply<Values...>& reply, Use use) {
     observer.observe(
         core::freshSample,
         reply.later([place = calls.listCalls.enter(reply.caller().uid), use = std::move(use)](
@@ -23,8 +24,18 @@ void withObservation(core::Observer& observer, const Calls& calls, const Reply<V
                         const std::string& failure) {
             if (!observation)
                 core::fail(core::ErrorCode::Timeout, "the GPU driver does not answer: {}", failure);
-            use(*observation);
+            use(*observation, place);
         }));
+}
+
+/// The same for a call that is answered at once then.
+template <typename... Values, typename Use>
+void withObservation(core::Observer& observer, const Calls& calls, const Reply<Values...>& reply,
+                     Use use) {
+    withObservationAndPlace(
+        observer, calls, reply,
+        [use = std::move(use)](const core::Observation& observation,
+                               const std::shared_ptr<void>& /*place*/) { use(observation); });
 }
 
 } // namespace genv::dbus

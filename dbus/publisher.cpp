@@ -83,6 +83,11 @@ void Publisher::onEvent(const core::Event& event) {
     std::visit([this](const auto& specific) { on(specific); }, event);
 }
 
+void Publisher::driverChanged() {
+    managerProperties_.insert("DriverVersion");
+    schedule();
+}
+
 void Publisher::policyChanged() {
     manager_.forgetPolicy();
     managerProperties_.insert({"LimitedUsers", "Policy"});
@@ -186,6 +191,9 @@ void Publisher::on(const core::DeviceChanged& event) {
         break;
     case core::DeviceField::Health:
         names.insert("Health");
+        break;
+    case core::DeviceField::PciAddress:
+        names.insert("PCIAddress");
         break;
     case core::DeviceField::ReservedFor:
         names.insert("ReservedFor");

@@ -35,6 +35,9 @@ class Publisher {
     /// Hears an event of the ledger.
     void onEvent(const core::Event& event);
 
+    /// There is another driver.
+    void driverChanged();
+
     /// The configuration changed.
     void policyChanged();
 

@@ -6,7 +6,9 @@
 #include "core/rule_definitions.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/paths.hpp"
+#include "dbus/unknown.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -18,6 +20,9 @@ namespace {
 
 // What is not known, or not limited.
 constexpr std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max();
+
+// How many rows an answer has at most.
+constexpr std::size_t maxReadings = 8192;
 
 } // namespace
 
@@ -60,13 +65,25 @@ ProcessRows processRows(const core::Ledger& ledger, const core::Observation& obs
         std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>> uses;
         for (const core::ComputeUse& use : process.uses) {
             if (const core::Device* device = ledger.devices().findUuid(use.device))
-                uses.emplace_back(device->facts.index,
-                                  use.usedMemory ? use.usedMemory->count : maximum);
+                uses.emplace_back(device->facts.index, orMaximum(use.usedMemory));
         }
         const core::Environment* environment = core::environmentOf(lookup, process);
         rows.emplace_back(process.facts.identity.pid, process.user(),
                           environment != nullptr ? environment->id : "", std::move(uses));
     }
+    return rows;
+}
+
+ReadingRows readingRows(const core::ReadingRing& readings, std::uint64_t since,
+                        const core::DeviceTable& devices) {
+    constexpr auto latest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const core::WallTime after = core::fromMicroseconds(std::min(since, latest));
+    ReadingRows rows;
+    for (const auto& [device, when, reading] : readings.after(after, maxReadings, devices))
+        rows.emplace_back(device, core::toMicroseconds(when), orMaximum(reading.usedMemory),
+                          orMaximum(reading.utilizationPercent),
+                          orMaximum(reading.temperatureCelsius),
+                          orMaximum(reading.powerMilliwatts));
     return rows;
 }
 

@@ -5,6 +5,7 @@
 #include "core/ledger.hpp"
 #include "core/limit_use.hpp"
 #include "core/ports/observer.hpp"
+#include "core/reading_ring.hpp"
 #include "core/settings.hpp"
 #include "dbus/options.hpp"
 
@@ -38,6 +39,13 @@ using ProcessRows =
     std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string,
                               std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>>>>;
 ProcessRows processRows(const core::Ledger& ledger, const core::Observation& observation);
+
+/// Device, when, used memory, utilisation, temperature, power.
+using ReadingRows = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std::uint64_t,
+                                              std::uint32_t, std::int32_t, std::uint32_t>>;
+/// A page of the readings after `since`, in microseconds since the epoch.
+ReadingRows readingRows(const core::ReadingRing& readings, std::uint64_t since,
+                        const core::DeviceTable& devices);
 
 /// Ticket, environment, uid, devices that are missing, since when; first come first.
 using QueueRows = std::vector<

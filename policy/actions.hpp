@@ -85,6 +85,8 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Manager", "ListDevices", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListAttachments", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListProcesses", Requirement::Free, ""},
+    MethodRow{"dev.genv.Manager", "DescribeProcesses", Requirement::Free, ""},
+    MethodRow{"dev.genv.Manager", "ListReadings", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "GetEnvironment", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "GetDevice", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "GetEnvironmentByPID", Requirement::Free, ""},

@@ -126,7 +126,7 @@ void Service::subscribe() {
 
 dbus::Context Service::context() {
     return {{sharing_->ledger, sharing_->queue, sharing_->locks, sharing_->lingering,
-             sharing_->occupancy, sharing_->idleness},
+             sharing_->occupancy, sharing_->idleness, sharing_->readings},
             {machine_->observer, machine_->processes, machine_->kernels, machine_->users,
              machine_->history, *machine_->slurm},
             {policing_->enforcer, policing_->terminator},
@@ -159,6 +159,8 @@ void Service::onObservation(const core::Observation* observation, const std::str
     std::string trouble;
     if (observation != nullptr) {
         sharing_->observed(*observation);
+        if (std::exchange(driverVersion_, observation->driverVersion) != observation->driverVersion)
+            objects_->publisher().driverChanged();
         if (observation->noDriver.empty())
             slurmDevices_->observed(observation->devices);
         else

@@ -82,6 +82,7 @@ class Service {
 
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> impatience_;
+    std::string driverVersion_; ///< as it was last told
     std::string driverTrouble_; ///< what was last logged about the driver
     bool ready_ = false;
 };

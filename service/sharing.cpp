@@ -44,6 +44,8 @@ void Sharing::resumeWaits() {
 void Sharing::observed(const core::Observation& observation) {
     isolation.learn(observation);
     ledger.observed(observation);
+    if (observation.noDriver.empty())
+        readings.observed(ledger.devices(), observation);
     jobs.observed(observation);
     lookAtGate();
     lingering.observed(observation);

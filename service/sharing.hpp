@@ -14,6 +14,7 @@
 #include "core/memory_watch.hpp"
 #include "core/occupancy.hpp"
 #include "core/queue.hpp"
+#include "core/reading_ring.hpp"
 #include "core/recovery.hpp"
 #include "core/refusal_watch.hpp"
 #include "core/settings.hpp"
@@ -53,6 +54,7 @@ struct Sharing {
     core::KernelRestarts kernelRestarts;
     core::Idleness idleness;
     core::MemoryWatch memoryWatch;
+    core::ReadingRing readings;
     core::Jobs jobs;
 
   private:

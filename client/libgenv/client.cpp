@@ -20,7 +20,6 @@ using client::Patience;
 
 namespace {
 
-constexpr const char* propertiesInterface = "org.freedesktop.DBus.Properties";
 /// What is left of a time that a call may wait, when the call has to be made again.
 class TimeLeft {
   public:
@@ -39,15 +38,6 @@ class TimeLeft {
     std::optional<std::chrono::seconds> all_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
-
-client::Dictionary allProperties(sdbus::IProxy& proxy, const char* interface) {
-    client::Dictionary properties;
-    proxy.callMethod("GetAll")
-        .onInterface(propertiesInterface)
-        .withArguments(interface)
-        .storeResultsTo(properties);
-    return properties;
-}
 
 } // namespace
 
@@ -98,7 +88,7 @@ std::vector<Environment> Client::environmentDetails() {
 Environment Client::environment(const std::string& id) {
     return implementation_->onEnvironment(Patience::Usual, id, [](sdbus::IProxy& proxy) {
         return client::toEnvironment(
-            allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
+            client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
     });
 }
 
@@ -108,7 +98,8 @@ std::map<std::string, std::string> Client::parents() {
 
 std::optional<std::string> Client::parentOf(const std::string& id) {
     return implementation_->onEnvironment(Patience::Usual, id, [](sdbus::IProxy& proxy) {
-        return client::toParent(allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
+        return client::toParent(
+            client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
     });
 }
 
@@ -188,8 +179,8 @@ std::string Client::snapshot() {
 
 ServiceStatus Client::status() {
     return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
-        return client::toServiceStatus(
-            allProperties(implementation_->managerObject(), client::ManagerProxy::INTERFACE_NAME));
+        return client::toServiceStatus(client::allProperties(implementation_->managerObject(),
+                                                             client::ManagerProxy::INTERFACE_NAME));
     });
 }
 

@@ -10,6 +10,16 @@ namespace genv {
 namespace contract = dbus::contract;
 using client::Patience;
 
+std::map<std::string, sdbus::Variant> client::allProperties(sdbus::IProxy& proxy,
+                                                            const char* interface) {
+    std::map<std::string, sdbus::Variant> properties;
+    proxy.callMethod("GetAll")
+        .onInterface("org.freedesktop.DBus.Properties")
+        .withArguments(interface)
+        .storeResultsTo(properties);
+    return properties;
+}
+
 client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
     const auto get = [&] {
         sdbus::MethodCall message = dbus::compat::makeCall(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/conversions.hpp"
 
+#include "client/libgenv/dictionary.hpp"
 #include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
@@ -16,36 +17,6 @@ namespace genv::client {
 namespace contract = dbus::contract;
 
 namespace {
-
-template <typename Value>
-Value property(const Dictionary& properties, const char* name) {
-    const auto found = properties.find(name);
-    if (found == properties.end())
-        throw dbus::compat::makeError(contract::error::failed,
-                                      std::string("the service's answer lacks the property ") +
-                                          name);
-    return found->second.get<Value>();
-}
-
-template <typename Value>
-std::optional<Value> unlessZero(Value value) {
-    return value == Value{} ? std::nullopt : std::optional<Value>(std::move(value));
-}
-
-// The largest number of a type means that nobody knows.
-template <typename Value>
-std::optional<Value> unlessLargest(Value value) {
-    return value == std::numeric_limits<Value>::max() ? std::nullopt : std::optional(value);
-}
-
-// A detail of an action, which not every action has.
-template <typename Value>
-std::optional<Value> detail(const Dictionary& details, const char* name) {
-    const auto found = details.find(name);
-    if (found == details.end())
-        return std::nullopt;
-    return found->second.get<Value>();
-}
 
 template <typename Value>
 std::string listText(const std::vector<Value>& values) {
@@ -189,8 +160,6 @@ std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
     return environments;
 }
 
-namespace {
-
 DeviceState toDeviceState(const Dictionary& properties) {
     DeviceState state;
     state.device = {property<std::uint32_t>(properties, "Index"),
@@ -212,8 +181,6 @@ DeviceState toDeviceState(const Dictionary& properties) {
         state.sampledAt = toTime(*sampledAt);
     return state;
 }
-
-} // namespace
 
 Overview toOverview(const ManagedObjects& objects) {
     Overview overview{{}, toEnvironments(objects)};

@@ -3,6 +3,7 @@
 // bus (0 = unset, the largest = unknown) are known here only.
 #pragma once
 
+#include "client/libgenv/dictionary.hpp"
 #include "genv/isolation.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
@@ -15,7 +16,6 @@
 
 namespace genv::client {
 
-using Dictionary = std::map<std::string, sdbus::Variant>;
 /// As GetManagedObjects gives them: path, interface, property.
 using ManagedObjects = std::map<sdbus::ObjectPath, std::map<std::string, Dictionary>>;
 
@@ -34,6 +34,9 @@ std::optional<std::string> toParent(const Dictionary& properties);
 std::map<std::string, std::string> toParents(const ManagedObjects& objects);
 /// The environment that the one of an event was within.
 std::optional<std::string> toParentInHistory(const Dictionary& event);
+
+/// A device out of all its properties. Throws sdbus::Error where one is missing or of another type.
+DeviceState toDeviceState(const Dictionary& properties);
 
 /// Every device and environment among all objects. Throws sdbus::Error where a property is missing
 /// or of another type.

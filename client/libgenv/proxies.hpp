@@ -46,4 +46,7 @@ class DeviceProxy final : public ::dev::genv::Device_proxy {
     explicit DeviceProxy(sdbus::IProxy& proxy) : Device_proxy(proxy) {}
 };
 
+/// The properties of one of an object's interfaces.
+std::map<std::string, sdbus::Variant> allProperties(sdbus::IProxy& proxy, const char* interface);
+
 } // namespace genv::client

@@ -22,6 +22,9 @@ struct DeviceSample {
     /// What a process must be able to open to use it; empty where the driver does not say so. A MIG
     /// instance has its GPU's node and those of its capabilities (/dev/nvidia-caps).
     std::vector<DeviceNode> nodes{};
+    /// Where it is on the PCI bus, such as "0000:65:00.0", a MIG instance where its GPU is; empty
+    /// where the driver does not know.
+    std::string pciAddress{};
 };
 
 /// A process's use of one device.
@@ -29,6 +32,9 @@ struct DeviceUse {
     Pid pid = 0;
     DeviceUuid device;
     std::optional<Bytes> usedMemory; ///< empty where the driver does not know; never summed then
+    /// The share of the last moments in which its work ran there; empty where the driver does not
+    /// know.
+    std::optional<std::uint32_t> utilizationPercent{};
 };
 
 /// What a working driver reported at one moment. Machines without a driver have none of either.
@@ -36,6 +42,7 @@ struct GpuSample {
     std::vector<DeviceSample> devices; ///< by index; MIG instances after the GPUs
     std::vector<DeviceUse> uses;       ///< the compute processes
     std::string noDriver; ///< why there is no driver on this machine; empty when one answered
+    std::string driverVersion{}; ///< empty where there is no driver, or it does not say
 };
 
 /// The driver did not answer: it hung until the deadline, crashed, or broke off. What was known

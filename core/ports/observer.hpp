@@ -20,6 +20,7 @@ namespace genv::core {
 struct ComputeUse {
     DeviceUuid device;
     std::optional<Bytes> usedMemory;
+    std::optional<std::uint32_t> utilizationPercent{};
 };
 
 /// What a process says of its environment by its variables; unverified.
@@ -67,6 +68,7 @@ struct Observation {
     std::vector<DeviceSample> devices;
     std::vector<ComputeProcess> processes; ///< by pid
     std::string noDriver; ///< why there is no driver on this machine; empty when one answered
+    std::string driverVersion{}; ///< empty where there is no driver, or it does not say
 };
 
 /// How old an observation may be for those who ask what is going on now, so that anybody may ask as

@@ -33,4 +33,8 @@ class Users {
 void describeAll(Users& users, const std::set<Uid>& uids,
                  std::function<void(const std::map<Uid, UserInfo>&)> answer);
 
+/// The same for somebody who wants to know about other users.
+void describeAllFor(Users& users, Uid asking, const std::set<Uid>& uids,
+                    std::function<void(const std::map<Uid, UserInfo>&)> answer);
+
 } // namespace genv::core

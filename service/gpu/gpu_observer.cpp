@@ -14,9 +14,10 @@ core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes
     observation.takenAt = clock.wallNow();
     observation.devices = std::move(sample.devices);
     observation.noDriver = std::move(sample.noDriver);
+    observation.driverVersion = std::move(sample.driverVersion);
     ObservedProcesses::Uses uses;
     for (core::DeviceUse& use : sample.uses)
-        uses[use.pid].push_back({std::move(use.device), use.usedMemory});
+        uses[use.pid].push_back({std::move(use.device), use.usedMemory, use.utilizationPercent});
     observation.processes = processes.look(uses);
     return observation;
 }

@@ -26,6 +26,7 @@ constexpr const char* nodesVariable = "GENV_MOCK_DEVICE_NODES";
 // What the kernel keeps of a process's name: TASK_COMM_LEN without its zero.
 constexpr std::size_t longestProcessName = 15;
 constexpr std::size_t longestEnvironment = 256 << 10;
+constexpr std::uint32_t simulatedPowerLimit = 250'000; // milliwatts
 
 template <typename T>
 std::optional<T> toNumber(std::string_view text) {
@@ -196,12 +197,15 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
     device.facts.totalMemory = settings.bytes("GENV_MOCK_DEVICE_TOTAL_MEMORY", "16g");
     device.reading.usedMemory = settings.bytes("GENV_MOCK_DEVICE_USED_MEMORY", "10mi");
     device.reading.utilizationPercent = settings.number("GENV_MOCK_DEVICE_UTILIZATION", 93, 100);
+    device.reading.powerLimitMilliwatts = simulatedPowerLimit;
     device.reading.temperatureCelsius =
         static_cast<std::int32_t>(settings.number("GENV_MOCK_DEVICE_TEMPERATURE", 38, 1000));
     const std::vector<core::DeviceNode> nodes = settings.nodes(nodesVariable, count);
     for (std::uint32_t index = 0; index < count; ++index) {
         device.facts.index = index;
         device.facts.uuid = fmt::format("GPU-67656e76-0000-4000-8000-{:012x}", index);
+        // One on each bus from the second on, as on a machine with as many domains as that takes.
+        device.pciAddress = fmt::format("{:04x}:{:02x}:00.0", index / 255, index % 255 + 1);
         device.nodes.clear();
         if (index < nodes.size())
             device.nodes.push_back(nodes[index]);
@@ -220,6 +224,7 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
 core::GpuSample SimulatedGpus::sample() {
     core::GpuSample sample;
     sample.devices = devices_;
+    sample.driverVersion = "simulated";
     if (!processName_)
         return sample;
     for (const core::Pid pid : findProcesses(proc_, *processName_)) {

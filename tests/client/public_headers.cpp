@@ -6,6 +6,7 @@
 #include "genv/export.hpp"
 #include "genv/isolation.hpp"
 #include "genv/lock.hpp"
+#include "genv/machine.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
 #include "genv/waiting.hpp"

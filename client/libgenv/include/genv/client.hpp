@@ -8,6 +8,7 @@
 #include "genv/export.hpp"
 #include "genv/isolation.hpp"
 #include "genv/lock.hpp"
+#include "genv/machine.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
 #include "genv/waiting.hpp"
@@ -81,6 +82,14 @@ class GENV_EXPORT Client {
     Overview overview();
     /// The same with how often each device was refused to users who do not hold it.
     OverviewWithRefusals overviewWithRefusals();
+    /// Every device and every environment with everything that is known of them, and the driver.
+    Machine machine();
+    /// The processes that use a GPU now, with what people know them by.
+    std::vector<ProcessDescription> describeProcesses();
+    /// The readings of the last hour that are later than this, oldest first; all of them without a
+    /// time. The service has them already, so nothing is sampled for this. None from a service of
+    /// an earlier version.
+    std::vector<Reading> readings(std::optional<Time> since = {});
     /// Everything at once as JSON.
     std::string snapshot();
     ServiceStatus status();

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The calls about the machine as a whole. A service of an earlier version keeps no readings and
+// describes no processes.
+#include "genv/machine.hpp"
+
+#include "client/libgenv/client_implementation.hpp"
+#include "client/libgenv/machine_conversions.hpp"
+#include "client/libgenv/proxies.hpp"
+#include "genv/client.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+namespace genv {
+
+using client::Patience;
+
+namespace {
+
+bool isUnknownMethod(const Error& error) {
+    return error.name() == "org.freedesktop.DBus.Error.UnknownMethod";
+}
+
+} // namespace
+
+std::vector<Reading> Client::readings(std::optional<Time> since) {
+    std::vector<Reading> all;
+    std::uint64_t after = since ? static_cast<std::uint64_t>(
+                                      std::max<std::int64_t>(since->time_since_epoch().count(), 0))
+                                : 0;
+    try {
+        for (;;) {
+            auto page =
+                implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
+                    return client::toReadings(manager.ListReadings(after));
+                });
+            if (page.empty())
+                return all;
+            after = static_cast<std::uint64_t>(page.back().when.time_since_epoch().count());
+            all.insert(all.end(), std::make_move_iterator(page.begin()),
+                       std::make_move_iterator(page.end()));
+        }
+    } catch (const Error& error) {
+        if (!isUnknownMethod(error))
+            throw;
+        return all;
+    }
+}
+
+std::vector<ProcessDescription> Client::describeProcesses() {
+    try {
+        return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+            return client::toProcessDescriptions(manager.DescribeProcesses());
+        });
+    } catch (const Error& error) {
+        if (!isUnknownMethod(error))
+            throw;
+        return client::toProcessDescriptions(processes());
+    }
+}
+
+Machine Client::machine() {
+    const client::ManagedObjects objects = implementation_->managedObjects();
+    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
+        return client::toMachine(objects,
+                                 client::allProperties(implementation_->managerObject(),
+                                                       client::ManagerProxy::INTERFACE_NAME));
+    });
+}
+
+} // namespace genv

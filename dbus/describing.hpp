@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// DescribeProcesses: a fresh sample, then the names of the processes' users.
+#pragma once
+
+#include "dbus/context.hpp"
+#include "dbus/description_rows.hpp"
+
+namespace genv::dbus {
+
+/// Describes the compute processes of a fresh sample. Throws core::Error(LimitsExceeded).
+void describeProcesses(const Context& context, const Reply<DescriptionRows>& reply);
+
+} // namespace genv::dbus

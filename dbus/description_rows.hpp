@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The processes of an answer to DescribeProcesses. They go onto the bus as aa{sv} in the same way
+// as the events of dbus/event_rows.hpp, since there may be ten thousand.
+#pragma once
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+/// A compute process, in the types of the bus.
+struct DescriptionRow {
+    std::uint32_t pid = 0;
+    std::uint32_t uid = 0;
+    std::string user;
+    std::string environment;
+    std::string name;
+    /// Index, used memory, utilisation.
+    std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std::uint32_t>> devices;
+    std::uint64_t started = 0;
+};
+
+struct DescriptionRows {
+    std::vector<DescriptionRow> rows;
+};
+sdbus::Message& operator<<(sdbus::Message& message, const DescriptionRows& descriptions);
+
+} // namespace genv::dbus
+
+template <>
+struct sdbus::signature_of<genv::dbus::DescriptionRows>
+    : sdbus::signature_of<std::vector<std::map<std::string, sdbus::Variant>>> {};
