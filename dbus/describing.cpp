@@ -42,6 +42,8 @@ DescriptionRow rowOf(const core::ComputeProcess& process, const core::Ledger& le
     return row;
 }
 
+} // namespace
+
 DescriptionRows describe(const core::Observation& observation, const core::Ledger& ledger,
                          const core::Clock& clock) {
     const core::EnvironmentLookup lookup = core::lookupIn(ledger);
@@ -51,8 +53,6 @@ DescriptionRows describe(const core::Observation& observation, const core::Ledge
         descriptions.rows.push_back(rowOf(process, ledger, lookup, clock));
     return descriptions;
 }
-
-} // namespace
 
 void describeProcesses(const Context& context, const Reply<DescriptionRows>& reply) {
     withObservationAndPlace(

@@ -7,6 +7,10 @@
 
 namespace genv::dbus {
 
+/// The compute processes of a sample, without the names of their users.
+DescriptionRows describe(const core::Observation& observation, const core::Ledger& ledger,
+                         const core::Clock& clock);
+
 /// Describes the compute processes of a fresh sample. Throws core::Error(LimitsExceeded).
 void describeProcesses(const Context& context, const Reply<DescriptionRows>& reply);
 

@@ -78,6 +78,7 @@ class Cycles {
                 print({"processor time of Enforce in " + use.name, with(), "µs",
                        std::chrono::duration<double, std::micro>(each).count()});
         }
+        measureLists();
         measurePingMeanwhile();
         constexpr double mebibyte = 1024.0 * 1024.0;
         print({"memory after cycles", with(), "MiB", scene_.residentMemory() / mebibyte});
@@ -100,6 +101,19 @@ class Cycles {
     [[nodiscard]] Operation cycle() {
         return callOf("Enforce", scene_.root(), tests::managerPath, tests::managerInterface,
                       "Enforce", "a{sv}", 1, std::string("dry-run"), std::string("b"), 1);
+    }
+
+    // What tells of every process. A sample serves for up to a second, so most of these take none.
+    void measureLists() {
+        const auto list = [this](const char* member) {
+            return callOf(member, scene_.root(), tests::managerPath, tests::managerInterface,
+                          member);
+        };
+        const auto series =
+            measureInTurns({ping(scene_.root()), list("ListProcesses"), list("DescribeProcesses")},
+                           {mostCycles, 1, 8 * plan_.mostPerCall()});
+        printTimes("ListProcesses", with(), series.at(1), "Peer.Ping", series.at(0));
+        printTimes("DescribeProcesses", with(), series.at(2), "ListProcesses", series.at(1));
     }
 
     // Somebody else's calls while cycles go on.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 
 namespace genv::bench {
@@ -68,6 +69,9 @@ std::vector<Read> readsIn(Scene& scene) {
         {manager("ListDevices"), Holds::Devices},
         {manager("ListAttachments"), Holds::Environments},
         {manager("ListProcesses"), Holds::Fixed},
+        {manager("DescribeProcesses"), Holds::Fixed},
+        // Whoever has all of them asks for what came since.
+        {manager("ListReadings", "t", std::numeric_limits<std::uint64_t>::max()), Holds::Fixed},
         {manager("GetEnvironment", "s", id), Holds::Fixed},
         {manager("GetDevice", "u", 0U), Holds::Fixed},
         {manager("GetEnvironmentByPID", "u", scene.processOf(0)), Holds::Fixed},

@@ -157,6 +157,7 @@ void timeAlone(benchmark::State& state, Before before, Timed timed, After after)
 // The subjects, each in a file of its own.
 void addLedgerBenchmarks(const SharedMachine& machine);
 void addPlacementBenchmarks(const SharedMachine& machine);
+void addReadingsBenchmarks(const SharedMachine& machine);
 void addRulesBenchmarks(const SharedMachine& machine);
 void addSnapshotBenchmarks(const SharedMachine& machine);
 /// The store knows no devices, so the number of environments is all of its size.

@@ -91,6 +91,7 @@ void addBenchmarks(bool quick) {
             const auto machine = std::make_shared<bench::LazyMachine>(bench::Size{count, index});
             bench::addLedgerBenchmarks(machine);
             bench::addPlacementBenchmarks(machine);
+            bench::addReadingsBenchmarks(machine);
             bench::addRulesBenchmarks(machine);
             bench::addSnapshotBenchmarks(machine);
         }

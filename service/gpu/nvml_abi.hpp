@@ -50,6 +50,8 @@ inline constexpr std::uint32_t noInstance = ~std::uint32_t{0};
 inline constexpr unsigned uuidBufferSize = 96;
 /// NVML_DEVICE_NAME_V2_BUFFER_SIZE
 inline constexpr unsigned nameBufferSize = 96;
+/// NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+inline constexpr unsigned driverVersionBufferSize = 80;
 /// NVML_DEVICE_MIG_ENABLE
 inline constexpr unsigned migEnabled = 1;
 /// NVML_TEMPERATURE_GPU
@@ -63,6 +65,19 @@ struct Utilization {
     unsigned int memory;
 };
 static_assert(sizeof(Utilization) == 8);
+
+/// nvmlPciInfo_t, as nvmlDeviceGetPciInfo_v3() writes it.
+struct PciInfo {
+    char busIdLegacy[16]; ///< with a domain of four digits
+    unsigned int domain;
+    unsigned int bus;
+    unsigned int device;
+    unsigned int pciDeviceId;
+    unsigned int pciSubSystemId;
+    char busId[32]; ///< with a domain of eight digits
+};
+static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, domain) == 16 &&
+              offsetof(PciInfo, busId) == 36);
 
 /// nvmlMemory_t: `used` includes what the driver reserves.
 struct MemoryV1 {

@@ -15,7 +15,8 @@ core::GpuSample NvmlDevices::update(const NvmlReport& report) {
     for (const NvmlDevice& device : report.devices) {
         const auto kind = device.mig ? core::DeviceKind::MigInstance : core::DeviceKind::Gpu;
         const core::DeviceFacts facts{device.uuid, 0, kind, device.model, device.totalMemory};
-        devices.push_back({device.gpu, device.mig, {facts, device.reading, {}, device.nodes}});
+        devices.push_back(
+            {device.gpu, device.mig, {facts, device.reading, {}, device.nodes, device.pciAddress}});
     }
     addFailed(report, devices);
     applyXids(report, devices);
@@ -29,6 +30,7 @@ core::GpuSample NvmlDevices::update(const NvmlReport& report) {
         sample.devices.push_back(device.sample);
     }
     sample.uses = report.uses;
+    sample.driverVersion = report.driverVersion;
     known_ = std::move(devices);
     return sample;
 }

@@ -67,6 +67,8 @@ class NvmlLibrary {
     const NvmlFunction<> init{handle_.get(), {"nvmlInit_v2", "nvmlInit"}};
     const NvmlFunction<> shutdown{handle_.get(), {"nvmlShutdown"}};
 
+    const NvmlFunction<char*, unsigned> driverVersion{handle_.get(),
+                                                      {"nvmlSystemGetDriverVersion"}};
     const NvmlFunction<unsigned*> deviceCount{handle_.get(),
                                               {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}};
     const NvmlFunction<unsigned, nvml::Device*> deviceByIndex{
@@ -82,7 +84,12 @@ class NvmlLibrary {
         handle_.get(), {"nvmlDeviceGetUtilizationRates"}};
     const NvmlFunction<nvml::Device, unsigned, unsigned*> temperature{handle_.get(),
                                                                       {"nvmlDeviceGetTemperature"}};
+    const NvmlFunction<nvml::Device, nvml::PciInfo*> pciInfo{handle_.get(),
+                                                             {"nvmlDeviceGetPciInfo_v3"}};
     const NvmlFunction<nvml::Device, unsigned*> power{handle_.get(), {"nvmlDeviceGetPowerUsage"}};
+
+    const NvmlFunction<nvml::Device, unsigned*> powerLimit{handle_.get(),
+                                                           {"nvmlDeviceGetEnforcedPowerLimit"}};
 
     const NvmlFunction<nvml::Device, unsigned*, unsigned*> migMode{handle_.get(),
                                                                    {"nvmlDeviceGetMigMode"}};
@@ -105,6 +112,9 @@ class NvmlLibrary {
                                             "nvmlDeviceGetMPSComputeRunningProcesses_v2"}};
     const NvmlProcessFunction mpsProcessesV1{handle_.get(),
                                              {"nvmlDeviceGetMPSComputeRunningProcesses"}};
+
+    const NvmlFunction<nvml::Device, nvml::ProcessUtilizationSample*, unsigned*, unsigned long long>
+        processUtilization{handle_.get(), {"nvmlDeviceGetProcessUtilization"}};
 
     const NvmlFunction<nvml::EventSet*> createEventSet{handle_.get(), {"nvmlEventSetCreate"}};
     const NvmlFunction<nvml::EventSet> freeEventSet{handle_.get(), {"nvmlEventSetFree"}};

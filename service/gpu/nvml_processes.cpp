@@ -21,6 +21,11 @@ NvmlProcess readEntry(const unsigned char* entry, std::size_t size) {
     return process;
 }
 
+// The room for a list that was longer than `room`, of which the driver said that it has `count`.
+std::size_t roomFor(std::size_t count, std::size_t room) {
+    return std::min<std::size_t>(std::max(count, 2 * room), mostProcesses);
+}
+
 nvml::Return listWith(const NvmlProcessFunction& function, std::size_t entrySize,
                       nvml::Device device, std::vector<NvmlProcess>& processes) {
     unsigned room = 128;
@@ -31,7 +36,7 @@ nvml::Return listWith(const NvmlProcessFunction& function, std::size_t entrySize
         unsigned count = room;
         const nvml::Return result = function(device, &count, buffer.data());
         if (result == nvml::Return::InsufficientSize && room < mostProcesses) {
-            room = std::clamp(count, 2 * room, mostProcesses);
+            room = static_cast<unsigned>(roomFor(count, room));
             continue;
         }
         if (result != nvml::Return::Success)
@@ -47,6 +52,33 @@ nvml::Return listWith(const NvmlProcessFunction& function, std::size_t entrySize
 }
 
 } // namespace
+
+nvml::Return readUtilizations(const NvmlLibrary& nvml, nvml::Device device, std::uint64_t since,
+                              NvmlUtilizations& utilizations) {
+    std::vector<nvml::ProcessUtilizationSample> samples(128);
+    unsigned count = 0;
+    auto result = nvml::Return::InsufficientSize;
+    while (result == nvml::Return::InsufficientSize) {
+        count = static_cast<unsigned>(samples.size());
+        result = nvml.processUtilization(device, samples.data(), &count, since);
+        if (result != nvml::Return::InsufficientSize)
+            break;
+        if (samples.size() >= mostProcesses)
+            return result;
+        samples.resize(roomFor(count, samples.size()));
+    }
+    if (result == nvml::Return::NotFound)
+        return nvml::Return::Success;
+    if (result != nvml::Return::Success)
+        return result;
+    if (count > samples.size())
+        return nvml::Return::Unknown;
+    samples.resize(count);
+    std::ranges::stable_sort(samples, {}, &nvml::ProcessUtilizationSample::timeStamp);
+    for (const nvml::ProcessUtilizationSample& sample : samples)
+        utilizations[sample.pid] = sample.smUtil;
+    return result;
+}
 
 std::optional<std::size_t> measureEntries(std::span<const unsigned char> buffer,
                                           std::size_t count) {

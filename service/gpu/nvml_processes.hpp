@@ -9,6 +9,7 @@
 #include "service/gpu/nvml_library.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -30,6 +31,16 @@ using NvmlProcessVersions = std::vector<std::pair<const NvmlProcessFunction*, st
 /// Lists processes into `processes`, by the first function that is there.
 nvml::Return listProcesses(const NvmlProcessVersions& versions, nvml::Device device,
                            std::vector<NvmlProcess>& processes);
+
+/// How much of a GPU's time each process took lately, in percent, read by
+/// nvmlDeviceGetProcessUtilization(). NVML lists no process that took none; it fills nothing in
+/// where it does not know.
+using NvmlUtilizations = std::map<core::Pid, std::uint32_t>;
+
+/// The newest sample of each process since a moment, in microseconds since the epoch. Succeeds
+/// without any where no process took any time.
+nvml::Return readUtilizations(const NvmlLibrary& nvml, nvml::Device device, std::uint64_t since,
+                              NvmlUtilizations& utilizations);
 
 /// The size of the entries in a buffer that was all `unwritten` before `count` (above 0) of them
 /// were written, if that can be told.

@@ -82,6 +82,18 @@ class Object {
         return value.get<std::string>();
     }
 
+    /// Empty for null.
+    std::string textOrNull(const char* member) const {
+        return value_.at(member).is_null() ? std::string() : text(member);
+    }
+
+    std::string pciAddressOrNull(const char* member) const {
+        std::string value = textOrNull(member);
+        if (!value.empty() && !isPciAddress(value))
+            throw ProtocolError(fmt::format("\"{}\" is no address on the PCI bus", member));
+        return value;
+    }
+
     core::DeviceUuid uuid(const char* member) const {
         std::string value = text(member);
         if (!isDeviceUuid(value))
@@ -119,6 +131,10 @@ json orNull(const std::optional<core::Bytes>& value) {
     return value ? json(value->count) : json(nullptr);
 }
 
+json orNull(const std::string& text) {
+    return text.empty() ? json(nullptr) : json(text);
+}
+
 json parse(std::string_view line) {
     // The parser keeps its own stack, so only the depth of what it builds needs a bound.
     if (core::extentOf(line).depth > deepest)
@@ -148,7 +164,9 @@ json encode(const NvmlDevice& device) {
             {"utilization", orNull(device.reading.utilizationPercent)},
             {"temperature", orNull(device.reading.temperatureCelsius)},
             {"power", orNull(device.reading.powerMilliwatts)},
+            {"limit", orNull(device.reading.powerLimitMilliwatts)},
             {"xid", orNull(device.xid)},
+            {"pci", orNull(device.pciAddress)},
             {"nodes", encode(device.nodes)}};
 }
 
@@ -165,7 +183,7 @@ core::DeviceNode decodeNode(const json& value) {
 
 NvmlDevice decodeDevice(const json& value) {
     const Object object(value, {"gpu", "mig", "uuid", "model", "total", "used", "utilization",
-                                "temperature", "power", "xid", "nodes"});
+                                "temperature", "power", "limit", "xid", "pci", "nodes"});
     NvmlDevice device;
     device.gpu = object.number32("gpu");
     device.mig = object.number32OrNull("mig");
@@ -177,7 +195,9 @@ NvmlDevice decodeDevice(const json& value) {
     if (const auto temperature = object.number32OrNull("temperature", 1000))
         device.reading.temperatureCelsius = static_cast<std::int32_t>(*temperature);
     device.reading.powerMilliwatts = object.numberOrNull("power", largest32);
+    device.reading.powerLimitMilliwatts = object.number32OrNull("limit");
     device.xid = object.number32OrNull("xid");
+    device.pciAddress = object.pciAddressOrNull("pci");
     for (const json& node : object.list("nodes", maxNodes))
         device.nodes.push_back(decodeNode(node));
     return device;
@@ -204,8 +224,9 @@ class Places {
 };
 
 NvmlReport decodeReport(const json& answer) {
-    const Object object(answer, {"sample", "gpus", "devices", "failed", "uses"});
+    const Object object(answer, {"sample", "driver", "gpus", "devices", "failed", "uses"});
     NvmlReport report;
+    report.driverVersion = object.textOrNull("driver");
     report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", mostDevices));
     std::unordered_set<std::string> uuids;
     Places places(report.gpuCount);
@@ -223,9 +244,10 @@ NvmlReport decodeReport(const json& answer) {
             throw ProtocolError("a GPU that failed is none or not the only one there");
     }
     for (const json& value : object.list("uses", mostUses)) {
-        const Object use(value, {"pid", "device", "memory"});
+        const Object use(value, {"pid", "device", "memory", "utilization"});
         report.uses.push_back({static_cast<core::Pid>(use.number("pid", largestPid)),
-                               use.uuid("device"), use.bytesOrNull("memory")});
+                               use.uuid("device"), use.bytesOrNull("memory"),
+                               use.number32OrNull("utilization", 100)});
         if (report.uses.back().pid == 0 || !uuids.contains(report.uses.back().device))
             throw ProtocolError("a use is of no process or no device");
     }
@@ -240,6 +262,18 @@ bool isDeviceUuid(std::string_view text) {
                c == '-' || c == '/';
     };
     return !text.empty() && text.size() <= 96 && std::all_of(text.begin(), text.end(), fits);
+}
+
+bool isPciAddress(std::string_view text) {
+    constexpr std::size_t shortest = std::string_view("0000:65:00.0").size();
+    constexpr std::size_t longest = std::string_view("00000000:65:00.0").size();
+    if (text.size() < shortest || text.size() > longest)
+        return false;
+    // The separators, from the end on.
+    const std::string_view tail = text.substr(text.size() - std::string_view(":65:00.0").size());
+    const auto isDigit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    return tail[0] == ':' && tail[3] == ':' && tail[6] == '.' &&
+           std::ranges::count_if(text, isDigit) == static_cast<std::ptrdiff_t>(text.size() - 3);
 }
 
 std::string encodeRequest(std::uint64_t sample) {
@@ -259,6 +293,7 @@ std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
         result["error"] = failure->reason;
     } else {
         const auto& report = std::get<NvmlReport>(answer);
+        result["driver"] = orNull(report.driverVersion);
         result["gpus"] = report.gpuCount;
         result["devices"] = json::array();
         for (const NvmlDevice& device : report.devices)
@@ -268,8 +303,10 @@ std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
             result["failed"].push_back({{"gpu", failed.gpu}, {"lost", failed.lost}});
         result["uses"] = json::array();
         for (const core::DeviceUse& use : report.uses)
-            result["uses"].push_back(
-                {{"pid", use.pid}, {"device", use.device}, {"memory", orNull(use.usedMemory)}});
+            result["uses"].push_back({{"pid", use.pid},
+                                      {"device", use.device},
+                                      {"memory", orNull(use.usedMemory)},
+                                      {"utilization", orNull(use.utilizationPercent)}});
     }
     return result.dump();
 }

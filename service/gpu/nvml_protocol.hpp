@@ -4,12 +4,12 @@
 //
 //   {"sample":7}
 //
-//   {"sample":7,"gpus":2,
+//   {"sample":7,"driver":"550.54.15","gpus":2,
 //    "devices":[{"gpu":0,"mig":null,"uuid":"GPU-...","model":"NVIDIA A100","total":85899345920,
 //                "used":1048576,"utilization":93,"temperature":38,"power":250000,"xid":null,
-//                "nodes":[[195,0]]}],
+//                "limit":400000,"pci":"0000:65:00.0","nodes":[[195,0]]}],
 //    "failed":[{"gpu":1,"lost":true}],
-//    "uses":[{"pid":4711,"device":"GPU-...","memory":null}]}
+//    "uses":[{"pid":4711,"device":"GPU-...","memory":null,"utilization":50}]}
 //   {"sample":7,"no_driver":"..."}
 //   {"sample":7,"error":"..."}
 //
@@ -60,6 +60,7 @@ struct NvmlDevice {
     std::optional<std::uint32_t> xid;
     /// What a process must be able to open to use it; empty where the driver does not say so.
     std::vector<core::DeviceNode> nodes{};
+    std::string pciAddress{}; ///< empty where the driver does not know
 
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };
@@ -78,6 +79,7 @@ struct NvmlReport {
     std::vector<NvmlDevice> devices;
     std::vector<NvmlFailedGpu> failed;
     std::vector<core::DeviceUse> uses;
+    std::string driverVersion{}; ///< empty where the driver does not say
 };
 
 /// There is no driver here.
@@ -95,6 +97,10 @@ using NvmlAnswer = std::variant<NvmlReport, NvmlNoDriver, NvmlFailure>;
 /// Whether text can be a device's UUID: 1 to 96 of [A-Za-z0-9-/], which is also what older drivers
 /// call MIG instances.
 bool isDeviceUuid(std::string_view text);
+
+/// Whether text is where a device is on the PCI bus, such as "0000:65:00.0"; the domain has up to
+/// eight digits.
+bool isPciAddress(std::string_view text);
 
 /// Lines without their line feed.
 std::string encodeRequest(std::uint64_t sample);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -32,6 +33,8 @@ struct GpuFailure {
 // Bounds on what a broken driver could keep going for ever.
 constexpr unsigned mostEvents = 4096;
 constexpr unsigned mostMigInstances = 64;
+// NVML takes a sample of each process about once a second.
+constexpr std::chrono::seconds utilizationWindow{2};
 constexpr std::size_t longestForeignText = 200;
 constexpr auto largestAmount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 constexpr auto largestPid = static_cast<core::Pid>(std::numeric_limits<std::int32_t>::max());
@@ -207,6 +210,7 @@ NvmlReport NvmlSampler::report() {
     if (result != Return::Success || gpuCount > mostDevices)
         throw DriverFailure{result != Return::Success ? result : Return::Unknown};
     report.gpuCount = gpuCount;
+    report.driverVersion = readDriverVersion();
     entries_.clear();
     std::map<unsigned, Return> failures;
     for (unsigned index = 0; index < gpuCount; ++index) {
@@ -233,6 +237,14 @@ NvmlReport NvmlSampler::report() {
     }
     untoldXids_.clear();
     return report;
+}
+
+std::string NvmlSampler::readDriverVersion() const {
+    std::array<char, nvml::driverVersionBufferSize> buffer{};
+    if (library_->driverVersion(buffer.data(), static_cast<unsigned>(buffer.size())) !=
+        Return::Success)
+        return {};
+    return showable({buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')});
 }
 
 // Standard error is the service's log: it says once what becomes of a GPU, which the answer says
@@ -307,6 +319,7 @@ void NvmlSampler::readDevice(Entry& entry) const {
     readMemory(entry);
     readSensors(entry);
     readNodes(entry);
+    readPciAddress(entry);
 }
 
 void NvmlSampler::readNodes(Entry& entry) const {
@@ -316,6 +329,16 @@ void NvmlSampler::readNodes(Entry& entry) const {
     entry.device.nodes = entry.device.mig
                              ? nodes_.ofInstance(minor, entry.gpuInstance, entry.computeInstance)
                              : nodes_.ofGpu(minor);
+}
+
+void NvmlSampler::readPciAddress(Entry& entry) const {
+    constexpr unsigned maxBus = 0xff;
+    constexpr unsigned maxDevice = 0x1f;
+    nvml::PciInfo pci{};
+    if (succeeded(library_->pciInfo(entry.gpu, &pci)) && pci.bus <= maxBus &&
+        pci.device <= maxDevice)
+        entry.device.pciAddress =
+            fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 
 void NvmlSampler::readMemory(Entry& entry) const {
@@ -348,6 +371,9 @@ void NvmlSampler::readSensors(Entry& entry) const {
     unsigned milliwatts = 0;
     if (succeeded(library_->power(entry.handle, &milliwatts)))
         reading.powerMilliwatts = milliwatts;
+    unsigned limit = 0;
+    if (succeeded(library_->powerLimit(entry.handle, &limit)))
+        reading.powerLimitMilliwatts = limit;
 }
 
 std::vector<core::DeviceUse> NvmlSampler::readUses(const Entry& entry) const {
@@ -371,7 +397,25 @@ std::vector<core::DeviceUse> NvmlSampler::readUses(const Entry& entry) const {
         if (pid > 0 && pid <= largestPid)
             uses.push_back({pid, entry.device.uuid, memory});
     }
+    if (!uses.empty())
+        readUtilizations(entry, uses);
     return uses;
+}
+
+// A process that NVML has no sample of took none of the GPU's time.
+void NvmlSampler::readUtilizations(const Entry& entry, std::vector<core::DeviceUse>& uses) const {
+    const auto since = std::chrono::duration_cast<std::chrono::microseconds>(
+        (std::chrono::system_clock::now() - utilizationWindow).time_since_epoch());
+    NvmlUtilizations utilizations;
+    if (!succeeded(service::readUtilizations(
+            *library_, entry.handle, static_cast<std::uint64_t>(since.count()), utilizations)))
+        return;
+    for (core::DeviceUse& use : uses) {
+        const auto found = utilizations.find(use.pid);
+        const std::uint32_t percent = found == utilizations.end() ? 0 : found->second;
+        if (percent <= 100)
+            use.utilizationPercent = percent;
+    }
 }
 
 std::vector<NvmlProcess> NvmlSampler::readProcesses(const NvmlProcessVersions& versions,

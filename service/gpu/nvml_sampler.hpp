@@ -54,15 +54,18 @@ class NvmlSampler {
     void noteXid(const nvml::EventData& event);
 
     NvmlReport report();
+    [[nodiscard]] std::string readDriverVersion() const;
     void tellFailures(std::map<unsigned, nvml::Return> failures);
     [[nodiscard]] std::vector<Entry> readGpu(unsigned index) const;
     [[nodiscard]] std::vector<Entry> readMigInstances(unsigned index, nvml::Device gpu) const;
     [[nodiscard]] bool isInMigMode(nvml::Device gpu) const;
     void readDevice(Entry& entry) const;
     void readNodes(Entry& entry) const;
+    void readPciAddress(Entry& entry) const;
     void readMemory(Entry& entry) const;
     void readSensors(Entry& entry) const;
     [[nodiscard]] std::vector<core::DeviceUse> readUses(const Entry& entry) const;
+    void readUtilizations(const Entry& entry, std::vector<core::DeviceUse>& uses) const;
     [[nodiscard]] std::vector<NvmlProcess> readProcesses(const NvmlProcessVersions& versions,
                                                          const Entry& entry) const;
 

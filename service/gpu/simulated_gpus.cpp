@@ -179,6 +179,13 @@ std::vector<core::DeviceSample> visibleDevices(const std::filesystem::path& proc
     return visible;
 }
 
+// Something that differs from process to process and stays.
+std::uint32_t utilizationOf(core::Pid pid) {
+    constexpr std::uint32_t least = 5;
+    constexpr std::uint32_t steps = 60;
+    return least + pid % steps;
+}
+
 } // namespace
 
 bool SimulatedGpus::areAskedFor(const Variables& variables) {
@@ -232,7 +239,7 @@ core::GpuSample SimulatedGpus::sample() {
         // Reading another process's environment may wait for as long as that process likes.
         for (const core::DeviceSample& device :
              usesAll_ ? devices_ : visibleDevices(process, devices_))
-            sample.uses.push_back({pid, device.facts.uuid, processMemory_});
+            sample.uses.push_back({pid, device.facts.uuid, processMemory_, utilizationOf(pid)});
     }
     return sample;
 }

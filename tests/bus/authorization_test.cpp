@@ -61,6 +61,8 @@ const std::vector<Row>& matrix() {
         {managerInterface, "ListDevices", free, toManager("ListDevices")},
         {managerInterface, "ListAttachments", free, toManager("ListAttachments")},
         {managerInterface, "ListProcesses", free, toManager("ListProcesses")},
+        {managerInterface, "DescribeProcesses", free, toManager("DescribeProcesses")},
+        {managerInterface, "ListReadings", free, toManager("ListReadings", "t", std::uint64_t{0})},
         {managerInterface, "GetEnvironment", free,
          [](Client& client, const Scene& scene) {
              return client.manager("GetEnvironment", "s", scene.id.c_str());

@@ -90,6 +90,7 @@ class Shutdown : public BusTest {
         calls_.push_back({*asAlice, std::move(listing), "ListProcesses"});
         start(*asRoot, managerPath, managerInterface, "Enforce", "a{sv}", 0);
         start(*asRoot, managerPath, managerInterface, "Snapshot");
+        start(*asRoot, managerPath, managerInterface, "DescribeProcesses");
         start(*asRoot, managerPath, managerInterface, "TerminateProcess", "u", alices_.pid());
     }
     // Reading a process in /proc hangs, each for a while.

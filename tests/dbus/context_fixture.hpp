@@ -89,6 +89,7 @@ class ContextTest : public ReplyTest {
                               scheduler, events,   [this] { return settings.linger; }};
     core::Occupancy occupancy{ledger, observer, scheduler};
     core::Idleness idleness;
+    core::ReadingRing readings;
     core::Settings settings;
     core::Queue queue{ledger,
                       clock,
@@ -129,7 +130,7 @@ class ContextTest : public ReplyTest {
 
   protected:
     dbus::Context context{
-        {ledger, queue, locks_, lingering, occupancy, idleness},
+        {ledger, queue, locks_, lingering, occupancy, idleness, readings},
         {observer, processes, kernels_, users, history, slurm},
         {enforcer, terminator},
         {isolation, refusedOpens},

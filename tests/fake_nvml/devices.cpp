@@ -10,18 +10,6 @@ using namespace genv::fake_nvml;
 
 namespace {
 
-// nvmlPciInfo_t
-struct PciInfo {
-    char busIdLegacy[16]; // with a domain of four digits
-    unsigned domain;
-    unsigned bus;
-    unsigned device;
-    unsigned pciDeviceId;
-    unsigned pciSubSystemId;
-    char busId[32]; // with a domain of eight digits
-};
-static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, busId) == 36);
-
 struct PciAddress {
     unsigned domain = 0;
     unsigned bus = 0;
@@ -85,7 +73,7 @@ Return handleByPciBusId(const char* function, const char* busId, nvml::Device* r
     });
 }
 
-Return pciInfo(const char* function, nvml::Device device, PciInfo* result) {
+Return pciInfo(const char* function, nvml::Device device, nvml::PciInfo* result) {
     return call(function, [&](Machine& m) {
         m.find(device);
         const PciAddress pci = pciOf(m, m.indexOf(m.handleOf(device->gpu)));
@@ -181,7 +169,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetMinorNumber(nvml::Device device, unsigned* 
     return readMember(__func__, device, "minor", minor);
 }
 
-FAKE_NVML_EXPORT Return nvmlDeviceGetPciInfo_v3(nvml::Device device, PciInfo* pci) {
+FAKE_NVML_EXPORT Return nvmlDeviceGetPciInfo_v3(nvml::Device device, nvml::PciInfo* pci) {
     return pciInfo(__func__, device, pci);
 }
 

@@ -17,20 +17,21 @@
 //     "power": 250000, "power_limit": 400000, "pstate": 0, "persistence": true, "compute_mode": 0,
 //     "lost": true, "faults": {...},
 //     "processes": [{"pid": 1, "memory": null, "type": "compute", "name": "train",
-//                    "sessions": true}],
+//                    "sessions": true, "utilization": [[1, 50]]}],
 //     "mig": [{"uuid": "MIG-...", "name": "...", "gi": 1, "ci": 0, "memory": {...},
 //              "processes": [...], "faults": {...}},
 //             null]}]}
 //
 // A fault is a hang, a crash or the value to return, for one function or all ("*"), on every device
 // or one; 13 is "the driver behind the library does not know it", 3 "this device does not have it".
-// Members may be missing: what a device does not have is then not supported. "mig" puts a GPU into
-// MIG mode, null being a gap in the indices. Processes are of type compute (the default), graphics
-// or mps. The node of a GPU is opened when its handle is asked for: a caller who may not open it
-// gets no handle but NVML_ERROR_NO_PERMISSION, though all GPUs are counted, but by the first
-// version of the count. A node without a driver is one that may be opened. Events of XIDs are told
-// once to each event set that was made before their id first stood in the file. A text may be an
-// array of bytes, for what JSON cannot hold.
+// The utilization of a process are its samples, a time and a percentage each; without any it has
+// one. Members may be missing: what a device does not have is then not supported. "mig" puts a GPU
+// into MIG mode, null being a gap in the indices. Processes are of type compute (the default),
+// graphics or mps. The node of a GPU is opened when its handle is asked for: a caller who may not
+// open it gets no handle but NVML_ERROR_NO_PERMISSION, though all GPUs are counted, but by the
+// first version of the count. A node without a driver is one that may be opened. Events of XIDs are
+// told once to each event set that was made before their id first stood in the file. A text may be
+// an array of bytes, for what JSON cannot hold.
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"

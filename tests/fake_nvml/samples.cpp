@@ -60,8 +60,11 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetProcessUtilization(nvml::Device device,
                                                         unsigned long long /*since*/) {
     return callOn(device, __func__, [&](const FoundDevice& found) {
         std::vector<nvml::ProcessUtilizationSample> list;
-        forEachProcess(found, [&](unsigned pid, const json&) {
-            list.push_back({pid, 1, 50, 40, 30, 20});
+        const json one = json::array({json::array({1, 50})});
+        forEachProcess(found, [&](unsigned pid, const json& process) {
+            for (const json& sample : process.value("utilization", one))
+                list.push_back(
+                    {pid, sample[0].get<unsigned>(), sample[1].get<unsigned>(), 40, 30, 20});
         });
         handOverSamples(list, count, samples);
     });

@@ -78,6 +78,22 @@ Return giveProcesses(unsigned* count, void* room) {
     return lie == 1 ? Return::InsufficientSize : result;
 }
 
+// Samples of any time, more or fewer than it says.
+Return giveUtilizations(ProcessUtilizationSample* samples, unsigned* count) {
+    const Return result = answered();
+    const std::size_t given = std::min<std::size_t>(driver->below(140), *count);
+    for (std::size_t i = 0; i < given; ++i)
+        samples[i] = {driver->number32() >> driver->below(32),
+                      driver->number64(),
+                      static_cast<unsigned>(driver->below(120)),
+                      0,
+                      0,
+                      0};
+    const std::size_t lie = driver->below(8);
+    *count = lie == 0 ? driver->number32() : static_cast<unsigned>(given);
+    return lie == 1 ? Return::InsufficientSize : result;
+}
+
 // What the helper says of GPUs that fail is no news here.
 class WithoutStandardError {
   public:
@@ -183,6 +199,22 @@ GENV_NVML(nvmlDeviceGetTemperature, Device, unsigned, unsigned* celsius) {
 }
 GENV_NVML(nvmlDeviceGetPowerUsage, Device, unsigned* milliwatts) {
     return giveNumber(milliwatts, 200);
+}
+GENV_NVML(nvmlDeviceGetEnforcedPowerLimit, Device, unsigned* milliwatts) {
+    return giveNumber(milliwatts, 200);
+}
+GENV_NVML(nvmlDeviceGetPciInfo_v3, Device, PciInfo* pci) {
+    *pci = {};
+    pci->domain = driver->number32() >> driver->below(32);
+    pci->bus = driver->number32() >> driver->below(32);
+    return giveNumber(&pci->device, 40);
+}
+GENV_NVML(nvmlSystemGetDriverVersion, char* text, unsigned room) {
+    return giveText(text, room);
+}
+GENV_NVML(nvmlDeviceGetProcessUtilization, Device, ProcessUtilizationSample* samples,
+          unsigned* count, unsigned long long) {
+    return giveUtilizations(samples, count);
 }
 GENV_NVML(nvmlDeviceGetMigMode, Device, unsigned* current, unsigned* pending) {
     *pending = 0;

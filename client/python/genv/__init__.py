@@ -51,6 +51,7 @@ from genv.listening import (
 )
 from genv.serialization import JSONDecoder, JSONEncoder, snapshot_from as _snapshot_from
 from genv.service import allow_interaction
+from genv.usage import ProcessDescription, ProcessUse, Reading, describe_processes, readings
 from genv.version import __version__
 
 __all__ = [
@@ -86,10 +87,13 @@ __all__ = [
     "NotSupported",
     "Notice",
     "Process",
+    "ProcessDescription",
     "ProcessTerminated",
+    "ProcessUse",
     "Processes",
     "QueueChanged",
     "QuotaExceeded",
+    "Reading",
     "RefusedOpen",
     "Report",
     "ServiceEnded",
@@ -101,10 +105,12 @@ __all__ = [
     "__version__",
     "allow_interaction",
     "core",
+    "describe_processes",
     "entities",
     "errors",
     "events",
     "isolation",
+    "readings",
     "refused_opens",
     "sdk",
     "snapshot",

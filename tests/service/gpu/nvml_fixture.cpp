@@ -24,7 +24,8 @@ json gpu(unsigned number, const json& more) {
                 {"memory", {{"total", 42'949'672'960}, {"used", 1'048'576}, {"reserved", 500'000}}},
                 {"utilization", 93},
                 {"temperature", 38},
-                {"power", 250'000}};
+                {"power", 250'000},
+                {"power_limit", 400'000}};
     result.update(more);
     return result;
 }

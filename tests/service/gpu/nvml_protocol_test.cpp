@@ -16,7 +16,8 @@ NvmlReport fullReport() {
     NvmlReport report;
     report.gpuCount = 4;
     NvmlDevice known{0, std::nullopt, "GPU-1", "NVIDIA A100", core::Bytes{1ULL << 40U}, {}, 79, {}};
-    known.reading = {core::Bytes{0}, 100, 38, 250'000};
+    known.reading = {core::Bytes{0}, 100, 38, 250'000, 400'000};
+    known.pciAddress = "0000:65:00.0";
     const NvmlDevice unknown{1,
                              6,
                              "MIG-GPU-1/2/0",
@@ -27,7 +28,8 @@ NvmlReport fullReport() {
                              {{195, 1}, {4095, 1'048'575}}};
     report.devices = {known, unknown};
     report.failed = {{2, true}, {3, false}};
-    report.uses = {{4711, "GPU-1", core::Bytes{42}}, {1, "MIG-GPU-1/2/0", std::nullopt}};
+    report.uses = {{4711, "GPU-1", core::Bytes{42}, 50}, {1, "MIG-GPU-1/2/0", std::nullopt}};
+    report.driverVersion = "550.54.15";
     return report;
 }
 
@@ -49,7 +51,24 @@ TEST(NvmlProtocol, ReportsArriveAsTheyWereSent) {
     EXPECT_EQ(got.uses[0].pid, 4711U);
     EXPECT_EQ(got.uses[0].device, "GPU-1");
     EXPECT_EQ(got.uses[0].usedMemory, core::Bytes{42});
+    EXPECT_EQ(got.uses[0].utilizationPercent, 50U);
     EXPECT_EQ(got.uses[1].usedMemory, std::nullopt);
+    EXPECT_EQ(got.uses[1].utilizationPercent, std::nullopt);
+    EXPECT_EQ(got.driverVersion, "550.54.15");
+}
+
+TEST(NvmlProtocol, ADriverWithoutAVersionIsOne) {
+    const std::string line = encodeAnswer(7, NvmlReport{});
+    EXPECT_EQ(std::get<NvmlReport>(decodeAnswer(line).second).driverVersion, "");
+}
+
+TEST(NvmlProtocol, KnowsAddressesOnThePciBus) {
+    for (const char* text : {"0000:65:00.0", "10000:e1:1f.0", "0000abcd:00:00.7"})
+        EXPECT_TRUE(isPciAddress(text)) << text;
+    for (const char* text : {"", "0", "65:00.0", "0000:65:00", "0000:65:00.00", "0000-65:00.0",
+                             "0000:65-00.0", "0000:65:00:0", "0000:6G:00.0", "0000:AB:00.0",
+                             "000000000:65:00.0", "0000:65:00.0\n", "000::65:00.0"})
+        EXPECT_FALSE(isPciAddress(text)) << text;
 }
 
 TEST(NvmlProtocol, RequestsAndFailuresArriveAsTheyWereSent) {
@@ -113,6 +132,15 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/devices/0/utilization", 101);
     change("/devices/0/temperature", 1001);
     change("/devices/0/power", 1ULL << 32U);
+    change("/devices/0/limit", 1ULL << 32U);
+    change("/devices/0/pci", "65:00.0");
+    change("/devices/0/pci", "");
+    change("/devices/0/pci", 65);
+    change("/driver", 550);
+    change("/driver", "");
+    change("/driver", "\u001b[31m");
+    change("/uses/0/utilization", 101);
+    change("/uses/0/utilization", "50");
     change("/devices/0/xid", true);
     change("/devices/0/more", 1);
     change("/devices/0/nodes", nullptr);

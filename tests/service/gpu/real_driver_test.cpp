@@ -30,12 +30,14 @@ TEST(RealDriver, TellsOfTheGpusThatNvidiaSmiTellsOf) {
         GTEST_SKIP() << "this machine has no NVIDIA driver: " << sample.noDriver;
     ASSERT_FALSE(sample.devices.empty());
     sample = gpus.sample();
+    EXPECT_NE(sample.driverVersion, "");
     const std::string list = outputOf("nvidia-smi -L 2>/dev/null");
     std::ostringstream report;
     for (const core::DeviceSample& device : sample.devices) {
         EXPECT_GT(device.facts.totalMemory, core::Bytes{0});
         EXPECT_LT(device.reading.usedMemory.value_or(core::Bytes{}), device.facts.totalMemory);
         EXPECT_EQ(device.health, core::Health{});
+        EXPECT_TRUE(service::isPciAddress(device.pciAddress)) << device.pciAddress;
         if (!list.empty()) {
             EXPECT_NE(list.find(device.facts.uuid), std::string::npos) << device.facts.uuid;
         }

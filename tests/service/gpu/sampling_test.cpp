@@ -2,6 +2,8 @@
 // What a working driver says arrives in the sample, and what it does not know stays unknown.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
+#include <fmt/format.h>
+
 using namespace genv;
 using namespace genv::tests;
 
@@ -10,10 +12,25 @@ namespace {
 using Strings = std::vector<std::string>;
 class Sampling : public NvmlTest {};
 
+// "pid:percent", or "pid:?", of each use.
+Strings utilizationsOf(const core::GpuSample& sample) {
+    Strings result;
+    for (const core::DeviceUse& use : sample.uses)
+        result.push_back(
+            fmt::format("{}:{}", use.pid,
+                        use.utilizationPercent ? std::to_string(*use.utilizationPercent) : "?"));
+    return result;
+}
+
 TEST_F(Sampling, TellsFactsAndReadingsOfEachGpu) {
-    become({{"devices", {gpu(0), gpu(1, {{"name", "NVIDIA H100"}, {"utilization", 0}})}}});
+    become(
+        {{"driver", "550.54.15"},
+         {"devices",
+          {gpu(0),
+           gpu(1, {{"name", "NVIDIA H100"}, {"utilization", 0}, {"pci", "00010000:AB:1F.0"}})}}});
     service::NvmlGpus gpus(settings());
     const core::GpuSample sample = gpus.sample();
+    EXPECT_EQ(sample.driverVersion, "550.54.15");
     ASSERT_EQ(uuidsOf(sample), (Strings{gpuUuid(0), gpuUuid(1)}));
     EXPECT_EQ(sample.noDriver, "");
     const core::DeviceSample& first = sample.devices[0];
@@ -24,20 +41,26 @@ TEST_F(Sampling, TellsFactsAndReadingsOfEachGpu) {
     EXPECT_EQ(first.reading.utilizationPercent, 93U);
     EXPECT_EQ(first.reading.temperatureCelsius, 38);
     EXPECT_EQ(first.reading.powerMilliwatts, 250'000U);
+    EXPECT_EQ(first.reading.powerLimitMilliwatts, 400'000U);
+    EXPECT_EQ(first.pciAddress, "0000:10:00.0");
     EXPECT_EQ(first.health, core::Health{});
     EXPECT_EQ(sample.devices[1].facts.index, 1U);
     EXPECT_EQ(sample.devices[1].facts.model, "NVIDIA H100");
     EXPECT_EQ(sample.devices[1].reading.utilizationPercent, 0U);
+    EXPECT_EQ(sample.devices[1].pciAddress, "10000:ab:1f.0");
 }
 
 TEST_F(Sampling, ReadingsThatAGpuDoesNotHaveAreUnknown) {
-    become({{"devices", {{{"uuid", gpuUuid(0)}}}}});
+    become({{"devices", {{{"uuid", gpuUuid(0)}}}},
+            {"faults", {{"nvmlSystemGetDriverVersion", 999}, {"nvmlDeviceGetPciInfo_v3", 13}}}});
     service::NvmlGpus gpus(settings());
     const core::GpuSample sample = gpus.sample();
     ASSERT_EQ(sample.devices.size(), 1U);
     EXPECT_EQ(sample.devices[0].facts.model, "unknown");
     EXPECT_EQ(sample.devices[0].facts.totalMemory, core::Bytes{0});
     EXPECT_EQ(sample.devices[0].reading, core::DeviceReading{});
+    EXPECT_EQ(sample.devices[0].pciAddress, "");
+    EXPECT_EQ(sample.driverVersion, "");
     EXPECT_EQ(sample.devices[0].health, core::Health{});
 }
 
@@ -93,8 +116,48 @@ TEST_F(Sampling, AGpuInMigModeIsItsInstancesWithIndicesAboveTheGpus) {
     EXPECT_EQ(sample.devices[1].facts.totalMemory, core::Bytes{5'000'000'000});
     EXPECT_EQ(sample.devices[1].reading.usedMemory, core::Bytes{100});
     EXPECT_EQ(sample.devices[1].reading.temperatureCelsius, std::nullopt);
+    EXPECT_EQ(sample.devices[1].reading.powerLimitMilliwatts, std::nullopt);
+    EXPECT_EQ(sample.devices[2].pciAddress, "0000:10:00.0"); // its GPU's
     EXPECT_EQ(usesOf(sample, "MIG-a"), Strings{"11:11"});
     EXPECT_EQ(usesOf(sample, "MIG-b"), (Strings{"11:11", "12:12"}));
+}
+
+TEST_F(Sampling, UtilizationOfAProcessIsItsNewestSample) {
+    json list = processes({7, 8, 9});
+    list[0]["utilization"] = json::array({{3, 70}, {1, 10}, {2, 20}});
+    list[1]["utilization"] = json::array();
+    list[2]["utilization"] = json::array({{1, 101}});
+    become({{"devices", {gpu(0, {{"processes", list}})}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(utilizationsOf(gpus.sample()), (Strings{"7:70", "8:0", "9:?"}));
+}
+
+TEST_F(Sampling, AProcessThatTookNoTimeOnAnIdleGpuHasNoUtilization) {
+    json list = processes({7});
+    list[0]["utilization"] = json::array();
+    become({{"devices", {gpu(0, {{"processes", list}})}}}); // NVML finds no sample at all
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(utilizationsOf(gpus.sample()), Strings{"7:0"});
+}
+
+TEST_F(Sampling, UtilizationOfManyProcessesIsAskedForWithMoreRoom) {
+    json list = processes({7, 8});
+    for (int sample = 0; sample < 300; ++sample)
+        list[0]["utilization"].push_back({sample, sample % 100});
+    become({{"devices", {gpu(0, {{"processes", list}})}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(utilizationsOf(gpus.sample()), (Strings{"7:99", "8:50"}));
+}
+
+TEST_F(Sampling, UtilizationThatTheDriverDoesNotTellIsUnknown) {
+    for (const int failure : {3, 4, 13, 999}) {
+        become({{"devices", {gpu(0, {{"processes", processes({7})}})}},
+                {"faults", {{"nvmlDeviceGetProcessUtilization", failure}}}});
+        service::NvmlGpus gpus(settings());
+        const core::GpuSample sample = gpus.sample();
+        EXPECT_EQ(utilizationsOf(sample), Strings{"7:?"}) << failure;
+        EXPECT_EQ(deviceOf(sample, gpuUuid(0)).health, core::Health{}) << failure;
+    }
 }
 
 TEST_F(Sampling, AGpuInMigModeWithoutInstancesIsNoDevice) {

@@ -54,8 +54,11 @@ TEST(SimulatedGpus, AreTwoOfTheDocumentedKindUnlessToldOtherwise) {
     EXPECT_EQ(device.reading.utilizationPercent, 93U);
     EXPECT_EQ(device.reading.temperatureCelsius, 38);
     EXPECT_EQ(device.reading.powerMilliwatts, std::nullopt);
+    EXPECT_EQ(device.reading.powerLimitMilliwatts, 250'000U);
+    EXPECT_EQ(device.pciAddress, "0000:02:00.0");
     EXPECT_EQ(device.health, core::Health{});
     EXPECT_EQ(found.noDriver, "");
+    EXPECT_EQ(found.driverVersion, "simulated");
 }
 
 TEST(SimulatedGpus, AreWhatTheVariablesSay) {
@@ -83,14 +86,18 @@ TEST(SimulatedGpus, AreAskedForByEitherNameOfTheirCount) {
 
 TEST(SimulatedGpus, HaveUuidsOfTheirOwnThatStayTheSame) {
     std::set<std::string> uuids;
+    std::set<std::string> addresses;
     const core::GpuSample found = sample({{"GENV_MOCK_DEVICE_COUNT", "1024"}});
     for (const core::DeviceSample& device : found.devices) {
         EXPECT_TRUE(service::isDeviceUuid(device.facts.uuid));
         EXPECT_EQ(device.facts.uuid.size(),
                   std::string("GPU-01234567-0123-0123-0123-0123456789ab").size());
         uuids.insert(device.facts.uuid);
+        EXPECT_TRUE(service::isPciAddress(device.pciAddress)) << device.pciAddress;
+        addresses.insert(device.pciAddress);
     }
     EXPECT_EQ(uuids.size(), 1024U);
+    EXPECT_EQ(addresses.size(), 1024U);
     EXPECT_EQ(sample({}).devices[1].facts.uuid, found.devices[1].facts.uuid);
 }
 

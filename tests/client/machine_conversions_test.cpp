@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/libgenv/machine_conversions.hpp"
+#include "client/libgenv/proxies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace genv::client {
+namespace {
+
+constexpr std::uint32_t unknown32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t unknown64 = std::numeric_limits<std::uint64_t>::max();
+
+template <typename Value>
+sdbus::Variant value(Value given) {
+    return sdbus::Variant(given);
+}
+
+Dictionary deviceOfEarlierVersion(std::uint32_t index) {
+    using BusAttachment = sdbus::Struct<std::string, std::uint64_t, std::uint64_t>;
+    return {{"Index", value(index)},
+            {"UUID", value(std::string("GPU-a"))},
+            {"Model", value(std::string("A100"))},
+            {"TotalMemory", value(std::uint64_t{1000})},
+            {"AvailableMemory", value(std::uint64_t{600})},
+            {"Attachments", value(std::vector<BusAttachment>{})},
+            {"LockedBy", value(std::string())},
+            {"Health", value(std::string("ok"))},
+            {"UsedMemory", value(std::uint64_t{10})},
+            {"Utilization", value(std::uint32_t{93})},
+            {"Temperature", value(std::int32_t{-1})},
+            {"PowerUsage", value(std::uint64_t{250500})},
+            {"SampledAt", value(std::uint64_t{9})}};
+}
+
+Dictionary environmentOfEarlierVersion(const std::string& id, std::uint64_t created) {
+    return {{"Id", value(id)},
+            {"Uid", value(std::uint32_t{1001})},
+            {"User", value(std::string("alice"))},
+            {"Name", value(std::string())},
+            {"Created", value(created)},
+            {"Gpus", value(std::uint32_t{0})},
+            {"GpuMemory", value(std::uint64_t{0})},
+            {"Processes", value(std::vector<std::uint32_t>{7})},
+            {"Kernels", value(std::vector<std::string>{})},
+            {"Devices", value(std::vector<std::uint32_t>{0, 3})},
+            {"Expires", value(std::uint64_t{0})}};
+}
+
+ManagedObjects objectsOf(const Dictionary& device, const Dictionary& environment) {
+    return {{sdbus::ObjectPath("/d/10"), {{DeviceProxy::INTERFACE_NAME, device}}},
+            {sdbus::ObjectPath("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceOfEarlierVersion(2)}}},
+            {sdbus::ObjectPath("/e/1"), {{EnvironmentProxy::INTERFACE_NAME, environment}}},
+            {sdbus::ObjectPath("/e/9"),
+             {{EnvironmentProxy::INTERFACE_NAME, environmentOfEarlierVersion("9", 1)}}}};
+}
+
+TEST(MachineConversions, ReadTheWholeMachine) {
+    using BusAttached = sdbus::Struct<std::uint32_t, std::uint64_t>;
+    Dictionary device = deviceOfEarlierVersion(10);
+    device["PCIAddress"] = value(std::string("0000:65:00.0"));
+    device["PowerLimit"] = value(std::uint32_t{400'000});
+    device["ReservedFor"] = value(std::string("slurm"));
+    Dictionary environment = environmentOfEarlierVersion("slurm-4", 2);
+    environment["Attached"] = value(std::vector<BusAttached>{{0, 0}, {3, 77}});
+    environment["Parent"] = value(std::string("9"));
+    environment["Job"] = value(std::string("4"));
+    const Machine machine =
+        toMachine(objectsOf(device, environment), {{"DriverVersion", value(std::string("550"))},
+                                                   {"Isolation", value(std::string("user"))}});
+    EXPECT_EQ(machine.driverVersion, "550");
+    EXPECT_EQ(machine.isolation, "user");
+    ASSERT_EQ(machine.devices.size(), 2U);
+    EXPECT_EQ(machine.devices[0].state.device.index, 2U) << "by index";
+    EXPECT_EQ(machine.devices[1].state.utilizationPercent, 93U);
+    EXPECT_EQ(machine.devices[1].pciAddress, "0000:65:00.0");
+    EXPECT_EQ(machine.devices[1].powerLimitMilliwatts, 400'000U);
+    EXPECT_EQ(machine.devices[1].reservedFor, "slurm");
+    ASSERT_EQ(machine.environments.size(), 2U);
+    EXPECT_EQ(machine.environments[0].environment.id, "9") << "oldest first";
+    EXPECT_EQ(machine.environments[1].parent, "9");
+    EXPECT_EQ(machine.environments[1].job, "4");
+    ASSERT_EQ(machine.environments[1].attached.size(), 2U);
+    EXPECT_EQ(machine.environments[1].attached[0].expires, std::nullopt);
+    EXPECT_EQ(machine.environments[1].attached[1].device, 3U);
+    EXPECT_EQ(machine.environments[1].attached[1].expires, toTime(77));
+}
+
+TEST(MachineConversions, KnowLessOfAServiceOfAnEarlierVersion) {
+    const Machine machine = toMachine(
+        objectsOf(deviceOfEarlierVersion(10), environmentOfEarlierVersion("7", 2)), Dictionary{});
+    EXPECT_EQ(machine.driverVersion, "");
+    EXPECT_EQ(machine.isolation, "none");
+    EXPECT_EQ(machine.devices.at(0).pciAddress, "");
+    EXPECT_EQ(machine.devices.at(0).powerLimitMilliwatts, std::nullopt);
+    EXPECT_EQ(machine.devices.at(0).reservedFor, std::nullopt);
+    const MachineEnvironment& environment = machine.environments.at(1);
+    EXPECT_EQ(environment.parent, std::nullopt);
+    EXPECT_EQ(environment.job, std::nullopt);
+    ASSERT_EQ(environment.attached.size(), 2U) << "its devices, without their leases";
+    EXPECT_EQ(environment.attached[1].device, 3U);
+    EXPECT_EQ(environment.attached[1].expires, std::nullopt);
+}
+
+TEST(MachineConversions, KnowTheNumbersThatMeanUnknown) {
+    Dictionary device = deviceOfEarlierVersion(10);
+    device["PowerLimit"] = value(unknown32);
+    device["ReservedFor"] = value(std::string());
+    const Machine machine =
+        toMachine(objectsOf(device, environmentOfEarlierVersion("7", 2)), Dictionary{});
+    EXPECT_EQ(machine.devices.at(1).powerLimitMilliwatts, std::nullopt);
+    EXPECT_EQ(machine.devices.at(1).reservedFor, std::nullopt);
+}
+
+TEST(MachineConversions, ReadReadings) {
+    const auto readings = toReadings(
+        {{1, 5, 10, 20, -3, 40},
+         {2, 6, unknown64, unknown32, std::numeric_limits<std::int32_t>::max(), unknown32}});
+    ASSERT_EQ(readings.size(), 2U);
+    EXPECT_EQ(readings[0].device, 1U);
+    EXPECT_EQ(readings[0].when, toTime(5));
+    EXPECT_EQ(readings[0].usedMemoryBytes, 10U);
+    EXPECT_EQ(readings[0].utilizationPercent, 20U);
+    EXPECT_EQ(readings[0].temperatureCelsius, -3);
+    EXPECT_EQ(readings[0].powerMilliwatts, 40U);
+    EXPECT_EQ(readings[1].usedMemoryBytes, std::nullopt);
+    EXPECT_EQ(readings[1].utilizationPercent, std::nullopt);
+    EXPECT_EQ(readings[1].temperatureCelsius, std::nullopt);
+    EXPECT_EQ(readings[1].powerMilliwatts, std::nullopt);
+}
+
+TEST(MachineConversions, ReadDescriptionsOfProcesses) {
+    using BusUse = sdbus::Struct<std::uint32_t, std::uint64_t, std::uint32_t>;
+    const Dictionary process{
+        {"pid", value(std::uint32_t{7})},
+        {"uid", value(std::uint32_t{1001})},
+        {"user", value(std::string("alice"))},
+        {"environment", value(std::string())},
+        {"name", value(std::string("python3"))},
+        {"devices", value(std::vector<BusUse>{{0, 5, 50}, {1, unknown64, unknown32}})},
+        {"started", value(std::uint64_t{9})}};
+    Dictionary other = process;
+    other["environment"] = value(std::string("4"));
+    other["started"] = value(unknown64);
+    const auto described = toProcessDescriptions({process, other});
+    ASSERT_EQ(described.size(), 2U);
+    EXPECT_EQ(described[0].pid, 7U);
+    EXPECT_EQ(described[0].uid, 1001U);
+    EXPECT_EQ(described[0].user, "alice");
+    EXPECT_EQ(described[0].environment, std::nullopt);
+    EXPECT_EQ(described[0].name, "python3");
+    EXPECT_EQ(described[0].started, toTime(9));
+    ASSERT_EQ(described[0].uses.size(), 2U);
+    EXPECT_EQ(described[0].uses[0].usedMemoryBytes, 5U);
+    EXPECT_EQ(described[0].uses[0].utilizationPercent, 50U);
+    EXPECT_EQ(described[0].uses[1].usedMemoryBytes, std::nullopt);
+    EXPECT_EQ(described[0].uses[1].utilizationPercent, std::nullopt);
+    EXPECT_EQ(described[1].environment, "4");
+    EXPECT_EQ(described[1].started, std::nullopt);
+    for (const auto& [name, held] : process) {
+        Dictionary less = process;
+        less.erase(name);
+        EXPECT_THROW(toProcessDescriptions(std::vector<Dictionary>{less}), sdbus::Error) << name;
+    }
+}
+
+TEST(MachineConversions, DescribeProcessesThatAreOnlyListed) {
+    const ComputeProcess listed{7, 1001, "4", {{0, 5}, {1, std::nullopt}}};
+    const auto described = toProcessDescriptions(std::vector<ComputeProcess>{listed});
+    ASSERT_EQ(described.size(), 1U);
+    EXPECT_EQ(described[0].user, "1001");
+    EXPECT_EQ(described[0].environment, "4");
+    EXPECT_EQ(described[0].name, "");
+    ASSERT_EQ(described[0].uses.size(), 2U);
+    EXPECT_EQ(described[0].uses[0].usedMemoryBytes, 5U);
+    EXPECT_EQ(described[0].uses[0].utilizationPercent, std::nullopt);
+    EXPECT_EQ(described[0].started, std::nullopt);
+}
+
+} // namespace
+} // namespace genv::client
