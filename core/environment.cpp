@@ -68,6 +68,15 @@ std::optional<BootTime> Environment::endOf(const Attachment& attachment) const {
     return std::min(attachment.lease->until, lease->until);
 }
 
+std::vector<std::pair<DeviceIndex, std::optional<BootTime>>> Environment::deviceEnds() const {
+    std::vector<std::pair<DeviceIndex, std::optional<BootTime>>> ends;
+    ends.reserve(attachments.size());
+    for (const Attachment& attachment : attachments)
+        ends.emplace_back(attachment.device.index, endOf(attachment));
+    std::sort(ends.begin(), ends.end());
+    return ends;
+}
+
 bool Environment::hasLocked(const DeviceUuid& uuid) const {
     return std::any_of(locks.begin(), locks.end(), [&](const HeldLock& lock) {
         return std::find(lock.devices.begin(), lock.devices.end(), uuid) != lock.devices.end();

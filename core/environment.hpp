@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <vector>
+#include <utility>
 
 namespace genv::core {
 
@@ -171,6 +172,8 @@ struct Environment {
     /// When one of its attachments ends by a lease, its own or the environment's.
     [[nodiscard]] std::optional<BootTime> endOf(const Attachment& attachment) const;
     /// Whether one of its locks holds this device.
+    /// Each attached device, by ascending index, with when it ends as endOf() says.
+    [[nodiscard]] std::vector<std::pair<DeviceIndex, std::optional<BootTime>>> deviceEnds() const;
     [[nodiscard]] bool hasLocked(const DeviceUuid& uuid) const;
 
     friend bool operator==(const Environment&, const Environment&) = default;

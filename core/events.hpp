@@ -54,6 +54,7 @@ enum class EnvironmentField {
     Processes,
     Kernels,
     Devices,
+    Attached, ///< the devices, or when one of their leases ends
     Expires,
     Lingering,
 };

@@ -313,6 +313,8 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.processes != after.processes, EnvironmentField::Processes);
     tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
     tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
+    tellField(before.deviceEnds() != after.deviceEnds() || before.jobEnd() != after.jobEnd(),
+              EnvironmentField::Attached);
     tellField(before.firstLease() != after.firstLease() || before.jobEnd() != after.jobEnd(),
               EnvironmentField::Expires);
     tellField(before.isLingering() != after.isLingering(), EnvironmentField::Lingering);

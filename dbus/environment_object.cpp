@@ -267,15 +267,32 @@ std::vector<uint32_t> EnvironmentObject::Devices() {
     return readProperty([this] { return seen().deviceIndices(); });
 }
 
-uint64_t EnvironmentObject::Expires() {
+std::vector<sdbus::Struct<uint32_t, uint64_t>> EnvironmentObject::Attached() {
     return readProperty([this] {
+        const auto jobEnd = seen().jobEnd();
+        std::vector<sdbus::Struct<uint32_t, uint64_t>> rows;
+        for (const auto& [index, end] : seen().deviceEnds())
+            rows.emplace_back(index, jobEnd ? core::toMicroseconds(*jobEnd)
+                                     : end  ? microsecondsOf(*end)
+                                            : 0);
+        return rows;
+    });
+}
+
+uint64_t EnvironmentObject::Expires() {
+    return readProperty([this]() -> uint64_t {
         if (const auto end = seen().jobEnd())
             return core::toMicroseconds(*end);
         const auto lease = seen().firstLease();
-        return lease ? core::toMicroseconds(core::wallEnd(*lease, context_.runtime.clock.bootNow(),
-                                                          context_.runtime.clock.wallNow()))
-                     : 0;
+        return lease ? microsecondsOf(lease->until) : 0;
     });
+}
+
+// The end of a lease by the clock that people set.
+uint64_t EnvironmentObject::microsecondsOf(core::BootTime leaseEnd) const {
+    const core::Clock& clock = context_.runtime.clock;
+    return core::toMicroseconds(
+        core::wallEnd(core::Lease{{}, leaseEnd}, clock.bootNow(), clock.wallNow()));
 }
 
 bool EnvironmentObject::Lingering() {

@@ -70,6 +70,7 @@ class EnvironmentObject
     std::vector<uint32_t> Processes() override;
     std::vector<std::string> Kernels() override;
     std::vector<uint32_t> Devices() override;
+    std::vector<sdbus::Struct<uint32_t, uint64_t>> Attached() override;
     uint64_t Expires() override;
     bool Lingering() override;
     std::string Job() override;
@@ -79,6 +80,8 @@ class EnvironmentObject
 
     // The environment, which people change. Throws core::Error(NotSupported) for a Slurm job's.
     [[nodiscard]] const core::Environment& manageable() const;
+
+    [[nodiscard]] uint64_t microsecondsOf(core::BootTime leaseEnd) const;
 
     // What the properties tell.
     [[nodiscard]] const core::Environment& seen() const { return *seen_; }

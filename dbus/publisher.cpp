@@ -23,6 +23,8 @@ const char* propertyOf(core::EnvironmentField field) {
         return "Processes";
     case core::EnvironmentField::Kernels:
         return "Kernels";
+    case core::EnvironmentField::Attached:
+        return "Attached";
     case core::EnvironmentField::Expires:
         return "Expires";
     case core::EnvironmentField::Lingering:

@@ -35,6 +35,23 @@ class Leases : public BusTest {
     std::int64_t expires(const std::string& id) {
         return std::stoll(asRoot->property(environmentPath(id), environmentInterface, "Expires"));
     }
+    // Counts the changes of a property that an environment tells of.
+    static Slot onChange(Client& client, const std::string& id, const std::string& property,
+                         int& changes) {
+        return client.listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
+                                 environmentPath(id) + "'",
+                             [property, &changes](sd_bus_message* message) {
+                                 const char* name = nullptr;
+                                 sd_bus_message_skip(message, "s");
+                                 sd_bus_message_enter_container(message, 'a', "{sv}");
+                                 while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+                                     sd_bus_message_read(message, "s", &name);
+                                     changes += property == name ? 1 : 0;
+                                     sd_bus_message_skip(message, "v");
+                                     sd_bus_message_exit_container(message);
+                                 }
+                             });
+    }
     // That an environment ends so long after a call that was made after `before`.
     void expectLifetime(const std::string& id, std::uint64_t lifetime, std::int64_t before) {
         constexpr std::int64_t second = 1'000'000; // of the two clocks against each other
@@ -62,20 +79,7 @@ TEST_F(Leases, AreExtendedAndNeverCutShort) {
     const UserProcess shell(alice);
     const std::string id = activateFor(*asAlice, shell, hour).readString();
     int changes = 0;
-    const Slot slot =
-        asAlice->listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
-                            environmentPath(id) + "'",
-                        [&](sd_bus_message* message) {
-                            const char* name = nullptr;
-                            sd_bus_message_skip(message, "s");
-                            sd_bus_message_enter_container(message, 'a', "{sv}");
-                            while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
-                                sd_bus_message_read(message, "s", &name);
-                                changes += std::string(name) == "Expires" ? 1 : 0;
-                                sd_bus_message_skip(message, "v");
-                                sd_bus_message_exit_container(message);
-                            }
-                        });
+    const Slot slot = onChange(*asAlice, id, "Expires", changes);
     const std::int64_t before = now();
     EXPECT_TRUE(extend(*asAlice, id, 2 * hour).ok());
     expectLifetime(id, 2 * hour, before);
@@ -84,6 +88,43 @@ TEST_F(Leases, AreExtendedAndNeverCutShort) {
     expectLifetime(id, 2 * hour, before);
     EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 0, 1, "lifetime").ok());
     EXPECT_EQ(expires(id), 0);
+}
+
+// With the earlier of the end of the device and that of its environment.
+TEST_F(Leases, ArePartOfWhatIsAttached) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell);
+    const auto attached = [&] {
+        const Answer answer = asRoot->call(environmentPath(id), "org.freedesktop.DBus.Properties",
+                                           "Get", "ss", environmentInterface, "Attached");
+        std::vector<std::pair<std::uint32_t, std::uint64_t>> rows;
+        sd_bus_message* message = answer.message.get();
+        sd_bus_message_enter_container(message, 'v', "a(ut)");
+        sd_bus_message_enter_container(message, 'a', "(ut)");
+        std::pair<std::uint32_t, std::uint64_t> row;
+        while (sd_bus_message_read(message, "(ut)", &row.first, &row.second) > 0)
+            rows.push_back(row);
+        return rows;
+    };
+    EXPECT_TRUE(attached().empty());
+    int changes = 0;
+    const Slot slot = onChange(*asAlice, id, "Attached", changes);
+    ASSERT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U).ok());
+    asAlice->processUntil([&] { return changes == 1; }, "the attachment to be told");
+    ASSERT_EQ(attached().size(), 1U);
+    EXPECT_EQ(attached()[0], (std::pair<std::uint32_t, std::uint64_t>{0, 0}));
+    ASSERT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
+    ASSERT_TRUE(
+        asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "lifetime", "t", hour)
+            .ok());
+    asAlice->processUntil([&] { return changes == 3; }, "both to be told");
+    constexpr std::int64_t second = 1'000'000;
+    EXPECT_NEAR(static_cast<double>(attached()[0].second), static_cast<double>(expires(id)),
+                static_cast<double>(second));
+    ASSERT_TRUE(extend(*asAlice, id, 2 * hour).ok());
+    asAlice->processUntil([&] { return changes == 4; }, "the extension to be told");
+    EXPECT_NEAR(static_cast<double>(attached()[0].second), static_cast<double>(expires(id)),
+                static_cast<double>(second));
 }
 
 TEST_F(Leases, AreNeverGivenByAnExtension) {
