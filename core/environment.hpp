@@ -9,6 +9,7 @@
 #include "core/lease.hpp"
 #include "core/ports/processes.hpp"
 #include "core/process.hpp"
+#include "core/reason.hpp"
 #include "core/slurm_job.hpp"
 #include "core/time.hpp"
 
@@ -84,7 +85,7 @@ struct Wait {
     std::uint64_t ticket = 0; ///< order over everything that waits
     AttachRequest request;
     WallTime since;
-    Uid actor = 0;       ///< who asked
+    Actor actor = {};    ///< who asked
     bool exempt = false; ///< allowed to go over a limit
     /// The environment was started by this request, and is gone with it unless somebody `joined`.
     bool startsEnvironment = false;

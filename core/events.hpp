@@ -141,7 +141,7 @@ struct QueueChanged {};
 struct WaitStarted {
     EnvironmentId environment;
     Uid owner = 0;
-    Uid actor = 0;         ///< who asked
+    Actor actor = {};      ///< who asked
     std::size_t count = 0; ///< how many devices are missing
     WallTime since;
 };
@@ -152,7 +152,7 @@ struct WaitGranted {
     Uid owner = 0;
     std::vector<DeviceFacts> devices; ///< what came
     std::chrono::microseconds waited{0};
-    Uid actor = 0; ///< who asked
+    Actor actor = {}; ///< who asked
     WallTime since{};
     bool lasted = true; ///< false: it was served at once, which is no news
 };
@@ -196,7 +196,7 @@ struct LeaseEnding {
 struct IsolationChanged {
     IsolationMode inForce = IsolationMode::None;
     bool isSuspended = false;
-    std::optional<Uid> actor; ///< the person who suspended it or lifted that
+    std::optional<Actor> actor; ///< the person who suspended it or lifted that
 };
 
 /// The kernel refused to open a device that a user does not hold, or only counted that.

@@ -135,7 +135,7 @@ void Isolation::lookForGate() {
         isSuspended_ = false;
 }
 
-void Isolation::check(std::optional<Uid> actor) {
+void Isolation::check(const std::optional<Actor>& actor) {
     lookForGate();
     // The loader knows no nodes, and closes the gate when it runs again.
     const bool isClosedToAll = namesNoNode() && inForce_ != IsolationMode::None;
@@ -234,7 +234,7 @@ void Isolation::reconcile() {
     isDue_ = false;
 }
 
-void Isolation::suspend(bool suspended, Uid actor) {
+void Isolation::suspend(bool suspended, const Actor& actor) {
     checkAll();
     if (settings_().mode == IsolationMode::None)
         fail(ErrorCode::NotSupported,

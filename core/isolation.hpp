@@ -63,7 +63,7 @@ class Isolation final : public AccessGuard {
     /// Lets everybody through until this is lifted or the machine starts again. Throws
     /// Error(NotSupported) where isolation is not configured or no gate is there, and
     /// Error(IsolationFailed).
-    void suspend(bool suspended, Uid actor);
+    void suspend(bool suspended, const Actor& actor);
 
     [[nodiscard]] IsolationMode inForce() const { return inForce_; }
     [[nodiscard]] IsolationReport report() const;
@@ -83,7 +83,7 @@ class Isolation final : public AccessGuard {
     [[nodiscard]] IsolationMode readModeInForce();
     [[nodiscard]] std::string trouble() const;
     [[nodiscard]] std::string troubleOfDevices() const;
-    void check(std::optional<Uid> actor);
+    void check(const std::optional<Actor>& actor);
     void lookForGate();
     void openIfWanted();
     void setMode();

@@ -151,31 +151,34 @@ class Ledger {
 
     /// Starts an environment, with its devices when a plan is given. Throws what
     /// requireMayHaveChildren() does of its parent.
-    void activate(NewEnvironment environment, const std::optional<Plan>& plan, Uid actor);
-    void attach(const EnvironmentId& id, const Plan& plan, Uid actor, const Terms& terms = {});
+    void activate(NewEnvironment environment, const std::optional<Plan>& plan, const Actor& actor);
+    void attach(const EnvironmentId& id, const Plan& plan, const Actor& actor,
+                const Terms& terms = {});
     /// Gives a waiting request what it waits for.
     void grant(std::uint64_t ticket, const Placement& placement);
     /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
-    void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor);
+    void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices,
+                const Actor& actor);
     /// Takes a device from one environment, or from every one when none is named. Throws
     /// Error(NotAttached).
-    void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor);
+    void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id,
+                      const Actor& actor);
     /// `exempt`: over a limit, by somebody who may. Throws Error(DeviceUnavailable) where the lease
     /// of a device that is kept for somebody who still waits would end later.
-    void configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
+    void configure(const EnvironmentId& id, const ConfigurationChange& change, const Actor& actor,
                    bool exempt = false);
     /// Registers a process, and attaches devices in the same change when a plan is given. A
     /// process that is registered with this environment already has no effect.
-    void addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
+    void addProcess(const EnvironmentId& id, RootProcess process, const Actor& actor,
                     const std::optional<Plan>& plan = std::nullopt, const Terms& terms = {});
     /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
-    void removeProcess(const EnvironmentId& id, Pid pid, Uid actor);
+    void removeProcess(const EnvironmentId& id, Pid pid, const Actor& actor);
     /// The same for a kernel.
-    void addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
+    void addKernel(const EnvironmentId& id, Kernel kernel, const Actor& actor,
                    const std::optional<Plan>& plan = std::nullopt, const Terms& terms = {});
-    void removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor);
+    void removeKernel(const EnvironmentId& id, const std::string& kernel, const Actor& actor);
     /// Ends an environment; one that lingers already goes on when its owner asks.
-    void deactivate(const EnvironmentId& id, Uid actor);
+    void deactivate(const EnvironmentId& id, const Actor& actor);
     /// Starts the environment of a Slurm job; one that is there gets exactly these devices, and
     /// nothing happens where it has them. Jobs share devices. Throws Error(NoSuchDevice),
     /// Error(DeviceUnavailable) where another environment holds one and is not to be evicted, and
@@ -277,16 +280,17 @@ class Ledger {
     void tell(const Event& event) { events_.tell(event); }
 
     [[nodiscard]] Environment started(NewEnvironment wanted, const std::optional<Plan>& plan,
-                                      Uid actor);
+                                      const Actor& actor);
     [[nodiscard]] Environment joined(const EnvironmentId& id, std::optional<RootProcess> process,
-                                     std::optional<Kernel> kernel, Uid actor,
+                                     std::optional<Kernel> kernel, const Actor& actor,
                                      const std::optional<Plan>& plan, const Terms& terms);
     void addAttachments(Environment& environment, const Placement& placement, const Terms& terms);
     void addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
-                 Uid actor, bool startsEnvironment);
-    void carryOut(Environment& environment, const Plan& plan, const Terms& terms, Uid actor);
+                 const Actor& actor, bool startsEnvironment);
+    void carryOut(Environment& environment, const Plan& plan, const Terms& terms,
+                  const Actor& actor);
     void join(const EnvironmentId& id, std::optional<RootProcess> process,
-              std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
+              std::optional<Kernel> kernel, const Actor& actor, const std::optional<Plan>& plan,
               const Terms& terms);
     [[nodiscard]] Lease leaseFor(std::chrono::seconds lifetime) const;
     void extend(Environment& environment, std::chrono::seconds lifetime) const;
@@ -311,7 +315,7 @@ class Ledger {
     void markLeft(const EnvironmentId& id, DeviceIndex index);
     void markTaken(const Environment& left, const Environment& taker);
     void lastProcessWent(Environment& next, const Environment& before, bool byOwner) const;
-    void processTakenOut(Environment& next, Uid actor) const;
+    void processTakenOut(Environment& next, const Actor& actor) const;
 
     struct OfUser {
         std::set<std::uint64_t> environments; ///< their sequences

@@ -29,7 +29,7 @@ void Ledger::lastProcessWent(Environment& next, const Environment& before, bool 
 }
 
 // A process or kernel was taken out of an environment by somebody.
-void Ledger::processTakenOut(Environment& next, Uid actor) const {
+void Ledger::processTakenOut(Environment& next, const Actor& actor) const {
     const Environment& before = get(next.id);
     if (next.isRegistered() || (!before.isRegistered() && !next.processes.empty()))
         return;
@@ -39,7 +39,7 @@ void Ledger::processTakenOut(Environment& next, Uid actor) const {
         next.end();
 }
 
-void Ledger::deactivate(const EnvironmentId& id, Uid actor) {
+void Ledger::deactivate(const EnvironmentId& id, const Actor& actor) {
     const Environment& environment = get(id);
     Environment next = environment;
     if (environment.job) { // Slurm ends the job's processes itself

@@ -112,19 +112,20 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
 }
 
 void Ledger::addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
-                     Uid actor, bool startsEnvironment) {
+                     const Actor& actor, bool startsEnvironment) {
     environment.waits.push_back({++lastSequence_, request, clock_.wallNow(), actor, terms.exempt,
                                  startsEnvironment, false, terms.lifetime, clock_.bootNow()});
 }
 
-void Ledger::carryOut(Environment& environment, const Plan& plan, const Terms& terms, Uid actor) {
+void Ledger::carryOut(Environment& environment, const Plan& plan, const Terms& terms,
+                      const Actor& actor) {
     if (const auto* wait = std::get_if<PlannedWait>(&plan))
         addWait(environment, wait->request, terms, actor, false);
     else
         addAttachments(environment, std::get<Placement>(plan), terms);
 }
 
-void Ledger::activate(NewEnvironment wanted, const std::optional<Plan>& plan, Uid actor) {
+void Ledger::activate(NewEnvironment wanted, const std::optional<Plan>& plan, const Actor& actor) {
     const auto left = wanted.kernels.empty()
                           ? leftBy(wanted.processes.at(0).identity, wanted.uid, {})
                           : leftBy(wanted.kernels[0].process.identity, wanted.uid, {});
@@ -136,7 +137,8 @@ void Ledger::activate(NewEnvironment wanted, const std::optional<Plan>& plan, Ui
     apply({std::move(environment)}, cause, left);
 }
 
-Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& plan, Uid actor) {
+Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& plan,
+                            const Actor& actor) {
     if (const Environment* existing = find(wanted.id))
         fail(ErrorCode::AlreadyExists, "environment {} exists already and belongs to {}",
              existing->id, existing->user);
@@ -144,7 +146,7 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
         requireUnregistered(wanted.id, process.identity);
     for (const Kernel& kernel : wanted.kernels)
         requireUnregistered(wanted.id, kernel.process.identity);
-    requireRoom(wanted.uid, actor, 1, wanted.processes.size() + wanted.kernels.size());
+    requireRoom(wanted.uid, actor.uid, 1, wanted.processes.size() + wanted.kernels.size());
     if (wanted.parent)
         requireMayHaveChildren(get(*wanted.parent));
 
@@ -175,7 +177,8 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
     return environment;
 }
 
-void Ledger::attach(const EnvironmentId& id, const Plan& plan, Uid actor, const Terms& terms) {
+void Ledger::attach(const EnvironmentId& id, const Plan& plan, const Actor& actor,
+                    const Terms& terms) {
     const Environment& environment = get(id);
     requireNoJob(environment);
     if (!environment.isRegistered())
@@ -214,7 +217,8 @@ void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
     apply({std::move(next)}, Cause::request(granted.actor, environment.uid));
 }
 
-void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices, Uid actor) {
+void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices,
+                    const Actor& actor) {
     Environment next = get(id);
     requireNoJob(next);
     requireAttached(next, indices);
@@ -227,7 +231,8 @@ void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& ind
         apply({std::move(next)}, cause);
 }
 
-void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id, Uid actor) {
+void Ledger::detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id,
+                          const Actor& actor) {
     const DeviceUuid uuid = device(index).facts.uuid;
     std::vector<EnvironmentId> ids = holdersOf(uuid);
     std::erase_if(ids,
@@ -281,8 +286,8 @@ void Ledger::requireNoLongerThanKept(const Environment& before, const Environmen
     }
 }
 
-void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change, Uid actor,
-                       bool exempt) {
+void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& change,
+                       const Actor& actor, bool exempt) {
     Environment next = get(id);
     requireNoJob(next);
     if (change.name)
@@ -308,18 +313,18 @@ void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& chang
     apply({std::move(next)}, cause);
 }
 
-void Ledger::addProcess(const EnvironmentId& id, RootProcess process, Uid actor,
+void Ledger::addProcess(const EnvironmentId& id, RootProcess process, const Actor& actor,
                         const std::optional<Plan>& plan, const Terms& terms) {
     join(id, std::move(process), std::nullopt, actor, plan, terms);
 }
 
-void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, Uid actor,
+void Ledger::addKernel(const EnvironmentId& id, Kernel kernel, const Actor& actor,
                        const std::optional<Plan>& plan, const Terms& terms) {
     join(id, std::nullopt, std::move(kernel), actor, plan, terms);
 }
 
 void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
-                  std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
+                  std::optional<Kernel> kernel, const Actor& actor, const std::optional<Plan>& plan,
                   const Terms& terms) {
     const Environment& environment = get(id);
     requireNoJob(environment);
@@ -336,8 +341,8 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
 }
 
 Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> process,
-                           std::optional<Kernel> kernel, Uid actor, const std::optional<Plan>& plan,
-                           const Terms& terms) {
+                           std::optional<Kernel> kernel, const Actor& actor,
+                           const std::optional<Plan>& plan, const Terms& terms) {
     const Environment& environment = get(id);
     const ProcessIdentity identity = process ? process->identity : kernel->process.identity;
     requireUnregistered(id, identity);
@@ -346,7 +351,7 @@ Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> p
     for (RootProcess& root : next.processes)
         root.lingers = root.lingers && root.identity != identity;
     if (environmentOfRoot(identity) == nullptr) {
-        requireRoom(next.uid, actor, 0, 1);
+        requireRoom(next.uid, actor.uid, 0, 1);
         if (process)
             next.processes.push_back(std::move(*process));
         else
@@ -361,7 +366,7 @@ Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> p
     return next;
 }
 
-void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
+void Ledger::removeProcess(const EnvironmentId& id, Pid pid, const Actor& actor) {
     Environment next = get(id);
     requireNoJob(next);
     if (std::erase_if(next.processes,
@@ -372,7 +377,7 @@ void Ledger::removeProcess(const EnvironmentId& id, Pid pid, Uid actor) {
     apply({std::move(next)}, cause);
 }
 
-void Ledger::removeKernel(const EnvironmentId& id, const std::string& kernel, Uid actor) {
+void Ledger::removeKernel(const EnvironmentId& id, const std::string& kernel, const Actor& actor) {
     Environment next = get(id);
     requireNoJob(next);
     if (std::erase_if(next.kernels, [&](const Kernel& k) { return k.id == kernel; }) == 0)

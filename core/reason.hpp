@@ -5,6 +5,7 @@
 
 #include "core/process.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,14 +37,30 @@ class Reason {
     std::string text_;
 };
 
+/// Who asked for something.
+struct Actor {
+    Uid uid = 0; ///< the service itself acts as 0
+    /// The user who logged in before acting as root, such as by sudo; unset where nobody did, or
+    /// that is not known.
+    std::optional<Uid> login = {};
+
+    Actor() = default;
+    // Implicit: a user who acts as themselves.
+    Actor(Uid user) : uid(user) {}
+    Actor(Uid user, std::optional<Uid> loggedIn) : uid(user), login(loggedIn) {}
+
+    friend bool operator==(const Actor&, const Actor&) = default;
+    friend bool operator==(const Actor& actor, Uid user) { return actor.uid == user; }
+};
+
 /// What a change goes back to.
 struct Cause {
     Reason reason;
-    Uid actor = 0;              ///< who asked for it; the service itself acts as 0
+    Actor actor = {};           ///< who asked for it
     bool endsProcesses = false; ///< whether a device that goes takes its compute processes along
 
     /// A request by somebody about an environment of `owner`.
-    static Cause request(Uid actor, Uid owner) {
+    static Cause request(const Actor& actor, Uid owner) {
         return {actor == owner ? Reason::user() : Reason::admin(), actor, actor != owner};
     }
     /// Whether it is news to the owner, who neither did it nor ended the processes.
@@ -51,7 +68,7 @@ struct Cause {
         return reason != Reason::user() && reason != Reason::processExit();
     }
     /// Something that simply happened.
-    static Cause fact(Reason reason) { return {std::move(reason), 0}; }
+    static Cause fact(Reason reason) { return {std::move(reason)}; }
 };
 
 } // namespace genv::core

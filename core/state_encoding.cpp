@@ -90,11 +90,13 @@ json encodeWait(const Wait& wait) {
     json encoded{{"ticket", wait.ticket},
                  {"request", encodeRequest(wait.request)},
                  {"since", toMicroseconds(wait.since)},
-                 {"actor", wait.actor},
+                 {"actor", wait.actor.uid},
                  {"exempt", wait.exempt},
                  {"starts_environment", wait.startsEnvironment},
                  {"joined", wait.joined},
                  {"began", wait.began.time_since_epoch().count()}};
+    if (wait.actor.login)
+        encoded["login"] = *wait.actor.login;
     if (wait.lifetime)
         encoded["lifetime"] = wait.lifetime->count();
     return encoded;

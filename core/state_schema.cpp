@@ -179,6 +179,8 @@ Wait decodeWait(const json& value) {
     wait.request = decodeRequest(field(value, "request", json::value_t::object));
     wait.since = fromMicroseconds(requireNumber(value, "since"));
     wait.actor = requireNumber32(value, "actor");
+    if (value.contains("login"))
+        wait.actor.login = requireNumber32(value, "login");
     wait.exempt = flag(value, "exempt");
     wait.startsEnvironment = flag(value, "starts_environment");
     wait.joined = flag(value, "joined");

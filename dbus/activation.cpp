@@ -353,7 +353,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         const auto planned = plan ? core::placementOf(*plan).lifetime : std::nullopt;
         if (joined() == nullptr)
             ledger.activate(newEnvironment(id, exempt, planned ? planned : lifetime()), plan,
-                            actor());
+                            caller().actor());
         else
             join(id, abandoned ? std::nullopt : plan, exempt);
         if (wait == nullptr) {
@@ -396,10 +396,10 @@ class Activation : public Operation<Activation, ActivateReply> {
     void join(const core::EnvironmentId& id, const std::optional<core::Plan>& plan, bool exempt) {
         const core::Terms terms{exempt, wanted_.waiting.lifetime};
         if (kernel_)
-            context_.sharing.ledger.addKernel(id, livingKernel(), actor(), plan, terms);
+            context_.sharing.ledger.addKernel(id, livingKernel(), caller().actor(), plan, terms);
         else
             context_.sharing.ledger.addProcess(id, core::adopt(process_, wanted_.owner, actor()),
-                                               actor(), plan, terms);
+                                               caller().actor(), plan, terms);
     }
 
     [[nodiscard]] core::Kernel livingKernel() const {

@@ -39,7 +39,7 @@ class AddingProcess : public Operation<AddingProcess, Reply<>> {
     }
 
     void add() {
-        ledger_.addProcess(id_, adopted(), caller().uid);
+        ledger_.addProcess(id_, adopted(), caller().actor());
         reply_.send();
     }
 
@@ -94,7 +94,7 @@ class AddingKernel : public Operation<AddingKernel, Reply<>> {
         ledger_.addKernel(
             id_,
             adoptKernel(machine_.processes, kernel_, process_, pinned.get(), environment().uid),
-            caller().uid);
+            caller().actor());
         reply_.send();
     }
 

@@ -81,7 +81,7 @@ class Attaching : public Operation<Attaching, AttachReply> {
     void apply(const core::Plan& plan, bool exempt) {
         const auto abandoned = context_.sharing.queue.abandoned(id_, wanted_.request);
         if (!abandoned)
-            context_.sharing.ledger.attach(environment().id, plan, reply_.caller().uid,
+            context_.sharing.ledger.attach(environment().id, plan, reply_.caller().actor(),
                                            {exempt, wanted_.waiting.lifetime});
         if (std::holds_alternative<core::Placement>(plan)) {
             answer();

@@ -18,30 +18,48 @@ Caller Callers::of(const raw::Message& call) {
     caller.busName = call.sender();
     caller.interactive = call.allowsInteraction();
     const auto known = known_.find(caller.busName);
-    const raw::Credentials& credentials =
+    const Known& sender =
         known != known_.end() ? known->second : keep(caller.busName, call.askForSender());
-    caller.uid = credentials.uid;
-    caller.pid = credentials.pid;
+    caller.uid = sender.credentials.uid;
+    caller.pid = sender.credentials.pid;
+    caller.login = sender.login;
     return caller;
 }
 
-const raw::Credentials& Callers::keep(const std::string& busName,
-                                      const std::optional<raw::Credentials>& credentials) {
+const Callers::Known& Callers::keep(const std::string& busName,
+                                    const std::optional<raw::Credentials>& credentials) {
     if (!credentials)
         core::fail(core::ErrorCode::AccessDenied, "the bus does not know the sender of this call");
     if (known_.size() >= mostKnown)
         known_.clear();
-    return known_.insert_or_assign(busName, *credentials).first->second;
+    return known_.insert_or_assign(busName, Known{*credentials}).first->second;
 }
 
 std::optional<core::Uid> Callers::known(const std::string& busName) const {
     const auto found = known_.find(busName);
-    return found != known_.end() ? std::optional(found->second.uid) : std::nullopt;
+    return found != known_.end() ? std::optional(found->second.credentials.uid) : std::nullopt;
 }
 
 core::Uid Callers::learn(const std::string& busName,
                          const std::optional<raw::Credentials>& credentials) {
-    return keep(busName, credentials).uid;
+    return keep(busName, credentials).credentials.uid;
+}
+
+std::optional<core::Pid> Callers::pidToLookUp(const std::string& busName) const {
+    const auto found = known_.find(busName);
+    if (found == known_.end() || found->second.isLookedUp || found->second.credentials.uid != 0 ||
+        found->second.credentials.pid == 0)
+        return std::nullopt;
+    return found->second.credentials.pid;
+}
+
+void Callers::learnLogin(const std::string& busName, std::optional<core::Uid> login) {
+    const auto found = known_.find(busName);
+    if (found == known_.end())
+        return;
+    found->second.isLookedUp = true;
+    if (login != found->second.credentials.uid) // who logged in as root is nobody else
+        found->second.login = login;
 }
 
 } // namespace genv::dbus

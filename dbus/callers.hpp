@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/process.hpp"
+#include "core/reason.hpp"
 #include "dbus/contract/raw_bus.hpp"
 
 #include <optional>
@@ -18,6 +19,10 @@ struct Caller {
     core::Uid uid = 0;        ///< effective uid when it connected
     core::Pid pid = 0;        ///< pid when it connected; 0 when the bus does not know
     bool interactive = false; ///< the call allows asking for a password
+    /// Who logged in before acting as root; known only of a call that changes something.
+    std::optional<core::Uid> login = {};
+
+    [[nodiscard]] core::Actor actor() const { return {uid, login}; }
 };
 
 class Callers {
@@ -31,14 +36,24 @@ class Callers {
     /// nothing.
     core::Uid learn(const std::string& busName, const std::optional<raw::Credentials>& credentials);
 
+    /// The pid of a connection of root's of which nobody has said who logged in.
+    [[nodiscard]] std::optional<core::Pid> pidToLookUp(const std::string& busName) const;
+    /// Keeps who logged in, in whose session a connection of root's is.
+    void learnLogin(const std::string& busName, std::optional<core::Uid> login);
+
     /// Forgets a connection that is gone.
     void left(const std::string& busName) { known_.erase(busName); }
 
   private:
-    const raw::Credentials& keep(const std::string& busName,
-                                 const std::optional<raw::Credentials>& credentials);
+    struct Known {
+        raw::Credentials credentials;
+        std::optional<core::Uid> login = {};
+        bool isLookedUp = false; ///< who logged in
+    };
+    const Known& keep(const std::string& busName,
+                      const std::optional<raw::Credentials>& credentials);
 
-    std::unordered_map<std::string, raw::Credentials> known_;
+    std::unordered_map<std::string, Known> known_;
 };
 
 } // namespace genv::dbus

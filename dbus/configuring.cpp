@@ -58,7 +58,7 @@ class Configuring : public Operation<Configuring, Reply<>> {
     void applyExempt() { apply(true); }
 
     void apply(bool exempt) {
-        context_.sharing.ledger.configure(environment().id, change_, caller().uid, exempt);
+        context_.sharing.ledger.configure(environment().id, change_, caller().actor(), exempt);
         reply_.send();
     }
 

@@ -89,7 +89,7 @@ struct Runtime {
 struct LiveSettings {
     std::function<const core::Settings&()> current;
     /// Reads them again for somebody. Throws core::Error(InvalidArgs) that names file and line.
-    std::function<void(core::Uid actor)> reload;
+    std::function<void(const core::Actor& actor)> reload;
 };
 
 /// All assemblies, for the objects on the bus, which pass each handler the ones that it uses.

@@ -76,7 +76,7 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
                                                 "device {} or its environment changed while "
                                                 "authorisation was given; try again",
                                                 index);
-                                 ledger.detachDevice(index, wanted, reply.caller().uid);
+                                 ledger.detachDevice(index, wanted, reply.caller().actor());
                                  reply.send();
                              });
         });

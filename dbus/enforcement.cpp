@@ -83,7 +83,7 @@ std::string driverSilence(const std::string& failure) {
 
 } // namespace
 
-Enforcement::Wanted Enforcement::read(VariantMap values, core::Uid caller) {
+Enforcement::Wanted Enforcement::read(VariantMap values, const core::Actor& caller) {
     Options options(std::move(values));
     Wanted wanted;
     wanted.rules.switches = takeSwitches(options);
@@ -99,7 +99,7 @@ Enforcement::Wanted Enforcement::read(VariantMap values, core::Uid caller) {
 }
 
 void Enforcement::enforce(const EnforcementReply& reply, VariantMap options) {
-    const Wanted wanted = read(std::move(options), reply.caller().uid);
+    const Wanted wanted = read(std::move(options), reply.caller().actor());
     policy::Target target;
     target.dryRun = wanted.options.dryRun;
     calls_.gate.pass(reply, target, [this, reply, wanted] { begin(reply, wanted); });
@@ -131,7 +131,7 @@ void Enforcement::execute(const EnforcementReply& reply, const std::string& repo
     // against a fresh sample then.
     calls_.gate.pass(reply, {}, [&enforcer = enforcer_, reply, report] {
         core::EnforcementOptions options;
-        options.actor = reply.caller().uid;
+        options.actor = reply.caller().actor();
         enforcer.execute(core::parseReport(report), options,
                          reply.later([reply](const std::vector<core::EnforcementAction>* actions,
                                              const std::string& failure) {

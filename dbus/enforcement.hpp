@@ -48,7 +48,7 @@ class Enforcement {
     };
     using Ticket = std::uint64_t;
 
-    static Wanted read(VariantMap values, core::Uid caller);
+    static Wanted read(VariantMap values, const core::Actor& caller);
     void begin(const EnforcementReply& reply, const Wanted& wanted);
     Ticket remember(const Caller& caller, const Wanted& wanted);
     void schedule(Ticket ticket);

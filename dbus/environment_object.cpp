@@ -134,7 +134,7 @@ void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                    [&ledger = context_.sharing.ledger, reply,
                     indices](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       ledger.detach(id, indices, reply.caller().uid);
+                       ledger.detach(id, indices, reply.caller().actor());
                        // One that only lingered ends with its last device.
                        const core::Environment* left = ledger.find(id);
                        reply.send(left != nullptr ? left->deviceIndices()
@@ -170,7 +170,7 @@ void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
             manage(reply, {},
                    [&sharing = context_.sharing, reply, pid](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       sharing.ledger.removeProcess(id, pid, reply.caller().uid);
+                       sharing.ledger.removeProcess(id, pid, reply.caller().actor());
                        sendWhenSettled(sharing, reply, id);
                    });
         });
@@ -195,7 +195,7 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
                 reply, {},
                 [&sharing = context_.sharing, reply, kernel](const core::Environment& environment) {
                     const core::EnvironmentId id = environment.id;
-                    sharing.ledger.removeKernel(id, kernel, reply.caller().uid);
+                    sharing.ledger.removeKernel(id, kernel, reply.caller().actor());
                     sendWhenSettled(sharing, reply, id);
                 });
         });
@@ -209,7 +209,7 @@ void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
             manage(reply, self().deviceIndices(),
                    [&sharing = context_.sharing, reply](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
-                       sharing.ledger.deactivate(id, reply.caller().uid);
+                       sharing.ledger.deactivate(id, reply.caller().actor());
                        sendWhenSettled(sharing, reply, id);
                    });
         });

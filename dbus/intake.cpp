@@ -4,6 +4,7 @@
 #include "core/caps.hpp"
 #include "core/error.hpp"
 #include "dbus/contract/names.hpp"
+#include "policy/actions.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -57,16 +58,18 @@ bool isOfTheBus(std::string_view sender) {
 
 } // namespace
 
-Intake::Intake(sdbus::IConnection& connection, Callers& callers, const core::Clock& clock,
-               core::Log& log)
-    : callers_(callers), clock_(clock), log_(log), bus_(connection),
+Intake::Intake(sdbus::IConnection& connection, Callers& callers, core::Processes& processes,
+               const core::Clock& clock, core::Log& log)
+    : callers_(callers), processes_(processes), clock_(clock), log_(log), bus_(connection),
       slot_(bus_.addFilter(
           [this](raw::Message message) { return tookLast_ = take(std::move(message)); })) {
     ::setsockopt(connection.getEventLoopPollData().fd, SOL_SOCKET, SO_SNDBUF, &bytesUnread,
                  sizeof(bytesUnread));
 }
 
-Intake::~Intake() = default;
+Intake::~Intake() {
+    *alive_ = false;
+}
 
 bool Intake::take(raw::Message message) {
     if (message.isSignal())
@@ -91,19 +94,28 @@ bool Intake::take(raw::Message message) {
         return true;
     }
     Held held{std::move(message), sender, size->bytes, ++lastNumber_};
-    if (const std::optional<core::Uid> uid = callers_.known(sender))
+    const std::optional<core::Uid> uid = callers_.known(sender);
+    if (uid && !strangers_.contains(sender) && !needsLogin(held))
         takeOfUser(*uid, std::move(held));
     else
         takeOfStranger(std::move(held));
     return true;
 }
 
+// Whether it is a call of root's that changes something, and nobody has said who logged in.
+bool Intake::needsLogin(const Held& held) const {
+    return callers_.pidToLookUp(held.sender) &&
+           !policy::isFree(held.call.interface(), held.call.member());
+}
+
 // Never waits for the bus: its answer comes after all that it has handed over before, which would
 // be read into memory meanwhile.
 void Intake::takeOfStranger(Held held) {
-    const auto [found, isNew] = strangers_.try_emplace(held.sender);
+    const std::string name = held.sender;
+    const auto [found, isNew] = strangers_.try_emplace(name);
     Stranger& stranger = found->second;
-    if (isNew && !ask(stranger, held.sender)) {
+    const bool isKnown = callers_.known(name).has_value();
+    if (isNew && !isKnown && !ask(stranger, name)) {
         strangers_.erase(found);
         held.call.refuse(contract::error::accessDenied,
                          "the bus cannot be asked for the sender of this call");
@@ -113,11 +125,13 @@ void Intake::takeOfStranger(Held held) {
         bytesOfStrangers_ + held.bytes > caps::bytesOfStrangers) {
         refuseLater(stranger.account, held.call,
                     "too many calls from new connections; try again in a moment");
-        return;
+    } else {
+        ++callsOfStrangers_;
+        bytesOfStrangers_ += held.bytes;
+        stranger.account.calls.push_back(std::move(held));
     }
-    ++callsOfStrangers_;
-    bytesOfStrangers_ += held.bytes;
-    stranger.account.calls.push_back(std::move(held));
+    if (isNew && isKnown)
+        lookUpLogin(name); // may be answered at once
 }
 
 bool Intake::ask(Stranger& stranger, const std::string& name) {
@@ -134,22 +148,49 @@ bool Intake::ask(Stranger& stranger, const std::string& name) {
 }
 
 void Intake::learn(const std::string& name, const std::optional<raw::Credentials>& credentials) {
-    auto node = strangers_.extract(name);
-    Account& account = node.mapped().account;
-    forget(account);
     try {
         const core::Uid uid = callers_.learn(name, credentials);
-        for (Held& held : account.calls)
-            takeOfUser(uid, std::move(held));
-        if (!account.refusals.empty())
-            std::move(account.refusals.begin(), account.refusals.end(),
-                      std::back_inserter(accountOf(uid).refusals));
+        const auto& calls = strangers_.at(name).account.calls;
+        if (std::ranges::any_of(calls, [this](const Held& held) { return needsLogin(held); }))
+            lookUpLogin(name);
+        else
+            admit(name, uid);
     } catch (const core::Error& error) {
+        const auto node = strangers_.extract(name);
+        const Account& account = node.mapped().account;
+        forget(account);
         for (const Held& held : account.calls)
             held.call.refuse(contract::error::accessDenied, error.what());
         for (const raw::Message& refusal : account.refusals)
             refusal.send();
     }
+}
+
+// A process that cannot be read is one of nobody's session; its calls wait for that no longer than
+// for any other read of /proc.
+void Intake::lookUpLogin(const std::string& name) {
+    const auto take = [this, alive = alive_, name](const auto& login) {
+        if (!*alive || !strangers_.contains(name))
+            return; // it left
+        try {
+            callers_.learnLogin(name, login.get());
+        } catch (const core::Error&) {
+            callers_.learnLogin(name, std::nullopt);
+        }
+        admit(name, 0);
+    };
+    processes_.loginUser(callers_.pidToLookUp(name).value_or(0), 0, take);
+}
+
+void Intake::admit(const std::string& name, core::Uid uid) {
+    auto node = strangers_.extract(name);
+    Account& account = node.mapped().account;
+    forget(account);
+    for (Held& held : account.calls)
+        takeOfUser(uid, std::move(held));
+    if (!account.refusals.empty())
+        std::move(account.refusals.begin(), account.refusals.end(),
+                  std::back_inserter(accountOf(uid).refusals));
 }
 
 void Intake::forget(const Account& stranger) {

@@ -9,12 +9,15 @@
 //   service: a user who was answered at any rate would keep it busy with nothing else, since it
 //   hands all calls over in one queue.
 // - Arguments that no method could want are refused before anything is made of them.
+// - Before a call of root's that changes something is begun, /proc is asked who logged in: such a
+//   call is told as theirs, too. That is asked once for each connection.
 // Root's calls are not counted. Replies and the bus's own signals pass at once, and others' signals
 // are dropped. What a connection left behind when it went is dropped, too.
 #pragma once
 
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
+#include "core/ports/processes.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/contract/raw_bus.hpp"
 
@@ -22,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -30,8 +34,8 @@ namespace genv::dbus {
 class Intake {
   public:
     /// From now on every message of the connection is met. All outlive this.
-    Intake(sdbus::IConnection& connection, Callers& callers, const core::Clock& clock,
-           core::Log& log);
+    Intake(sdbus::IConnection& connection, Callers& callers, core::Processes& processes,
+           const core::Clock& clock, core::Log& log);
     ~Intake();
     Intake(const Intake&) = delete;
     Intake& operator=(const Intake&) = delete;
@@ -80,6 +84,9 @@ class Intake {
     void takeOfUser(core::Uid uid, Held held);
     bool ask(Stranger& stranger, const std::string& name);
     void learn(const std::string& name, const std::optional<raw::Credentials>& credentials);
+    [[nodiscard]] bool needsLogin(const Held& held) const;
+    void lookUpLogin(const std::string& name);
+    void admit(const std::string& name, core::Uid uid);
     void forget(const Account& stranger);
     static void refuseLater(Account& account, const raw::Message& call, const std::string& text);
     Account& accountOf(core::Uid uid);
@@ -88,6 +95,7 @@ class Intake {
     void tellOfFlood(core::Uid uid);
 
     Callers& callers_;
+    core::Processes& processes_;
     const core::Clock& clock_;
     core::Log& log_;
     raw::Bus bus_;
@@ -100,6 +108,7 @@ class Intake {
     std::optional<raw::Message> served_; ///< waits no more and comes back through here
     bool tookLast_ = false;
     std::map<core::Uid, core::BootTime> toldOf_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< false once this is gone
     raw::Slot slot_; ///< last: nothing comes in once it is gone
 };
 

@@ -54,7 +54,7 @@ void listRefusedOpens(const Isolating& isolating, const Calls& calls,
 void suspendIsolation(const Isolating& isolating, const Calls& calls, const Reply<>& reply,
                       bool suspended) {
     calls.gate.pass(reply, {}, [&isolation = isolating.isolation, reply, suspended] {
-        isolation.suspend(suspended, reply.caller().uid);
+        isolation.suspend(suspended, reply.caller().actor());
         reply.send();
     });
 }

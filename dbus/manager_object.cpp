@@ -185,7 +185,7 @@ void ManagerObject::Reload(sdbus::Result<>&& result) {
     handle<managerInterface, "Reload">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
             context_.calls.gate.pass(reply, {}, [&settings = context_.settings, reply] {
-                settings.reload(reply.caller().uid);
+                settings.reload(reply.caller().actor());
                 reply.send();
             });
         });

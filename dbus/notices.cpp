@@ -80,7 +80,7 @@ void Notices::warnOfOccupant(const core::Attached& event) {
 }
 
 void Notices::tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
-                           core::Uid actor) {
+                           const core::Actor& actor) {
     const core::Environment* holder = sharing_.ledger.find(environment);
     const core::Device* now = sharing_.ledger.devices().findUuid(device);
     if (holder == nullptr || holder->attachmentTo(device) == nullptr || now == nullptr ||
@@ -182,8 +182,10 @@ void Notices::on(const core::AccessRefused& event) {
 }
 
 void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-                   core::Uid actor, Details details, const core::Environment* former) {
-    details["actor"] = sdbus::Variant{actor};
+                   const core::Actor& actor, Details details, const core::Environment* former) {
+    details["actor"] = sdbus::Variant{actor.uid};
+    if (actor.login)
+        details["actor-login"] = sdbus::Variant{*actor.login};
     const core::Environment* known = former != nullptr ? former : sharing_.ledger.find(environment);
     if (known != nullptr && known->configuration.name)
         details["name"] = sdbus::Variant{*known->configuration.name};

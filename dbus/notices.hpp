@@ -45,9 +45,9 @@ class Notices {
     [[nodiscard]] bool isJustSampled() const;
     void warnOfOccupant(const core::Attached& event);
     void tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
-                      core::Uid actor);
+                      const core::Actor& actor);
     void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-              core::Uid actor, Details details, const core::Environment* former = nullptr);
+              const core::Actor& actor, Details details, const core::Environment* former = nullptr);
 
     const Sharing& sharing_;
     const Machine& machine_;

@@ -26,7 +26,7 @@ const core::ComputeProcess& findComputeProcess(const core::Observation& observat
     return *found;
 }
 
-core::Judged judgedBy(core::Uid actor, const core::ComputeProcess& process,
+core::Judged judgedBy(const core::Actor& actor, const core::ComputeProcess& process,
                       const core::Environment* environment) {
     std::vector<core::DeviceUuid> devices;
     for (const core::ComputeUse& use : process.uses)
@@ -75,7 +75,7 @@ class Termination : public Operation<Termination, Reply<>> {
         requireUnprotected(process);
         const core::Environment* environment =
             core::environmentOf(core::lookupIn(ledger_), process);
-        judged_ = judgedBy(caller().uid, process, environment);
+        judged_ = judgedBy(caller().actor(), process, environment);
         target_.pid = pid_;
         target_.environment = judged_->environment;
         target_.owner = process.ownerFor(caller().uid);

@@ -122,6 +122,17 @@ inline constexpr std::array methodTable{
 
 /// How many rows a method has: one, for every method that may be called.
 constexpr int countRows(std::string_view interface, std::string_view member) {
+/// Whether a call requires nothing, as one of no method of genv's does. An empty interface may be
+/// any.
+constexpr bool isFree(std::string_view interface, std::string_view member) {
+    for (const MethodRow& row : methodTable) {
+        if (row.member == member && (interface.empty() || row.interface == interface) &&
+            row.requirement != Requirement::Free)
+            return false;
+    }
+    return true;
+}
+
     int count = 0;
     for (const MethodRow& row : methodTable)
         count += row.interface == interface && row.member == member ? 1 : 0;

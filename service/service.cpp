@@ -135,7 +135,7 @@ dbus::Context Service::context() {
              calls_->waitingCalls, calls_->isEnding},
             {machine_->clock, loop_, log_},
             {[this]() -> const core::Settings& { return settings_; },
-             [this](core::Uid actor) { reload(actor); }}};
+             [this](const core::Actor& actor) { reload(actor); }}};
 }
 
 void Service::lookAtGpus() {
@@ -211,7 +211,7 @@ core::Settings Service::readAgain() {
     }
 }
 
-void Service::reload(core::Uid actor) {
+void Service::reload(const core::Actor& actor) {
     const core::Settings next = readAgain();
     systemManager_.reloading();
     const core::Settings before = std::exchange(settings_, next);

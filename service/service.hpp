@@ -43,7 +43,7 @@ class Service {
 
     /// Reads the configuration again for somebody. Throws core::Error(InvalidArgs), and the old one
     /// stays in force.
-    void reload(core::Uid actor);
+    void reload(const core::Actor& actor);
     /// Ends the loop in good order.
     void stop();
 

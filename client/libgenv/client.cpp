@@ -197,12 +197,20 @@ std::vector<std::string> Client::limitedUsers() {
 
 void Client::history(const HistoryQuery& query,
                      const std::function<void(const HistoryEvent&)>& take) {
-    historyWithParents(query, [&](const HistoryEvent& event, const auto&) { take(event); });
+    historyWithDetails(query, [&](const HistoryEvent& event, const auto&) { take(event); });
 }
 
 void Client::historyWithParents(
     const HistoryQuery& query,
     const std::function<void(const HistoryEvent&, const std::optional<std::string>&)>& take) {
+    historyWithDetails(query, [&](const HistoryEvent& event, const HistoryDetails& details) {
+        take(event, details.parent);
+    });
+}
+
+void Client::historyWithDetails(
+    const HistoryQuery& query,
+    const std::function<void(const HistoryEvent&, const HistoryDetails&)>& take) {
     const auto microseconds = [](Time time) {
         return static_cast<std::uint64_t>(time.time_since_epoch().count());
     };
@@ -210,18 +218,18 @@ void Client::historyWithParents(
     for (;;) {
         const auto page =
             implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
-                std::vector<std::pair<HistoryEvent, std::optional<std::string>>> events;
+                std::vector<std::pair<HistoryEvent, HistoryDetails>> events;
                 for (const client::Dictionary& event : manager.ListEvents(
                          microseconds(wanted.since), wanted.until ? microseconds(*wanted.until) : 0,
                          wanted.arguments))
                     events.emplace_back(client::toHistoryEvent(event),
-                                        client::toParentInHistory(event));
+                                        client::toHistoryDetails(event));
                 return events;
             });
         if (page.empty())
             return;
-        for (const auto& [event, parent] : page)
-            take(event, parent);
+        for (const auto& [event, details] : page)
+            take(event, details);
         wanted.arguments["after"] = sdbus::Variant(page.back().first.cursor);
     }
 }

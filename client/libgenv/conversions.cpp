@@ -142,8 +142,13 @@ std::map<std::string, std::string> toParents(const ManagedObjects& objects) {
     return parents;
 }
 
-std::optional<std::string> toParentInHistory(const Dictionary& event) {
-    return detail<std::string>(event, "parent");
+HistoryDetails toHistoryDetails(const Dictionary& event) {
+    HistoryDetails details;
+    details.parent = detail<std::string>(event, "parent");
+    details.callerLogin = detail<std::uint32_t>(event, "caller-login");
+    details.callerLoginUser = detail<std::string>(event, "caller-login-user");
+    details.command = detail<std::string>(event, "command");
+    return details;
 }
 
 std::vector<Environment> toEnvironments(const ManagedObjects& objects) {

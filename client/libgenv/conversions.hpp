@@ -32,8 +32,8 @@ std::vector<Environment> toEnvironments(const ManagedObjects& objects);
 std::optional<std::string> toParent(const Dictionary& properties);
 /// The environments within others, and those.
 std::map<std::string, std::string> toParents(const ManagedObjects& objects);
-/// The environment that the one of an event was within.
-std::optional<std::string> toParentInHistory(const Dictionary& event);
+/// What toHistoryEvent() leaves out.
+HistoryDetails toHistoryDetails(const Dictionary& event);
 
 /// A device out of all its properties. Throws sdbus::Error where one is missing or of another type.
 DeviceState toDeviceState(const Dictionary& properties);

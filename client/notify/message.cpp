@@ -354,11 +354,20 @@ bool belongsTo(const Group& group, const Notice& notice, const std::string& acto
     return group.reason == details.text("reason") && group.actor == actor;
 }
 
+// "root (alice)" where it is known who logged in before acting as root.
+std::string actorName(const Details& details) {
+    std::string name = userName(static_cast<std::uint32_t>(details.number("actor")));
+    if (!details.has("actor-login"))
+        return name;
+    return fmt::format("{} ({})", name,
+                       userName(static_cast<std::uint32_t>(details.number("actor-login"))));
+}
+
 std::vector<Group> grouped(const std::vector<Heard>& heard) {
     std::vector<Group> groups;
     for (const Heard& each : heard) {
         const Details details(each.notice);
-        const std::string actor = userName(static_cast<std::uint32_t>(details.number("actor")));
+        const std::string actor = actorName(details);
         auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
             return belongsTo(known, each.notice, actor);
         });

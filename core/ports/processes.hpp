@@ -77,6 +77,7 @@ class Processes {
   public:
     using PinAnswer = std::function<void(const ProcessRead<PinnedProcess>&)>;
     using LineageAnswer = std::function<void(const ProcessRead<Lineage>&)>;
+    using LoginAnswer = std::function<void(const ProcessRead<std::optional<Uid>>&)>;
     using CgroupAnswer = std::function<void(const ProcessRead<std::optional<SlurmCgroup>>&)>;
 
     virtual ~Processes() = default;
@@ -112,6 +113,10 @@ class Processes {
 
     /// In which Slurm job's control group a process is; the errors are those of pin().
     virtual void slurmCgroup(Pid pid, Uid asker, CgroupAnswer answer) = 0;
+
+    /// The user who logged in, in whose session a process is; unset where that is nobody. The
+    /// errors are those of pin().
+    virtual void loginUser(Pid pid, Uid asker, LoginAnswer answer) = 0;
 
     /// Who hears of the exit of pinned processes. Called from the loop.
     virtual void onExit(std::function<void(const ProcessIdentity&)> listener) = 0;

@@ -152,7 +152,7 @@ void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, cons
                         if (!options.dryRun) {
                             for (const Finding& finding : findings)
                                 parts_.log.notice("{} (enforced by uid {})", finding.message,
-                                                  options.actor);
+                                                  options.actor.uid);
                         }
                         carryOut(findings,
                                  std::make_shared<Round>(Round{options, users, turn, answer}));

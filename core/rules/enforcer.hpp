@@ -31,7 +31,7 @@ namespace genv::core {
 struct EnforcementOptions {
     bool dryRun = false;
     bool terminate = true; ///< false: environments are detached and no process is signalled
-    Uid actor = 0;
+    Actor actor = {};
 
     [[nodiscard]] Mood mood() const { return dryRun ? Mood::Would : Mood::Does; }
 };

@@ -274,6 +274,14 @@ std::string_view Message::path() const {
     return textOf(sd_bus_message_get_path(message_.get()));
 }
 
+std::string_view Message::interface() const {
+    return textOf(sd_bus_message_get_interface(message_.get()));
+}
+
+std::string_view Message::member() const {
+    return textOf(sd_bus_message_get_member(message_.get()));
+}
+
 std::optional<CallSize> Message::size(const CallSize& most) const {
     return Measurement(message_.get(), most).take();
 }

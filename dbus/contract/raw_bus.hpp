@@ -145,6 +145,8 @@ class Message {
     [[nodiscard]] std::string_view sender() const;
     [[nodiscard]] std::string_view destination() const;
     [[nodiscard]] std::string_view path() const;
+    [[nodiscard]] std::string_view interface() const;
+    [[nodiscard]] std::string_view member() const;
 
     /// Measures a call that nothing was read from, and leaves it so. Nothing for more than `most`,
     /// where it stops, so that measuring is cheap whatever was sent.

@@ -59,6 +59,9 @@ inline constexpr std::string_view reason = "GENV_REASON";                  ///< 
 inline constexpr std::string_view callerUid =
     "GENV_CALLER_UID"; ///< who did or asked for it; 0: the service itself, too
 inline constexpr std::string_view callerUser = "GENV_CALLER_USER";
+inline constexpr std::string_view callerLogin =
+    "GENV_CALLER_LOGIN"; ///< the uid that logged in and acted as root, where that is known
+inline constexpr std::string_view callerLoginUser = "GENV_CALLER_LOGIN_USER";
 inline constexpr std::string_view method =
     "GENV_METHOD"; ///< the D-Bus method that was refused, with its interface
 inline constexpr std::string_view action = "GENV_ACTION"; ///< polkit's action of a refusal

@@ -23,8 +23,13 @@ using journal::kindOf;
 using journal::Record;
 using std::chrono::microseconds;
 
+std::string describe(const core::Actor& actor) {
+    return fmt::format("by uid {}{}", actor.uid,
+                       actor.login ? fmt::format(", logged in as uid {}", *actor.login) : "");
+}
+
 std::string describe(const core::Cause& cause) {
-    return fmt::format("reason {}, by uid {}", cause.reason.text(), cause.actor);
+    return fmt::format("reason {}, {}", cause.reason.text(), describe(cause.actor));
 }
 
 std::string describe(const core::DeviceFacts& device) {
@@ -173,8 +178,8 @@ void EventLog::on(const core::AttachmentIdle& event) {
 
 void EventLog::on(const core::WaitStarted& event) {
     Record record(kindOf("wait-started"), Severity::Info,
-                  fmt::format("environment {} of uid {} waits for {} devices (by uid {})",
-                              event.environment, event.owner, event.count, event.actor));
+                  fmt::format("environment {} of uid {} waits for {} devices ({})",
+                              event.environment, event.owner, event.count, describe(event.actor)));
     addEnvironment(record, event.environment);
     record.add(field::count, std::uint64_t{event.count});
     record.add(field::since, core::toMicroseconds(event.since));
@@ -315,18 +320,18 @@ void EventLog::on(const core::IsolationChanged& event) {
     Record record(kindOf("isolation-changed"), Severity::Notice,
                   fmt::format("isolation is now in mode {}{}{}", mode,
                               event.isSuspended ? ", suspended" : "",
-                              event.actor ? fmt::format(" (by uid {})", *event.actor) : ""));
+                              event.actor ? fmt::format(" ({})", describe(*event.actor)) : ""));
     record.add(field::isolation, mode);
     records_.push(std::move(record), std::nullopt, event.actor);
 }
 
-void EventLog::policyChanged(const std::vector<std::string>& settings, core::Uid actor) {
+void EventLog::policyChanged(const std::vector<std::string>& settings, const core::Actor& actor) {
     std::string list;
     for (const std::string& setting : settings)
         list += (list.empty() ? "" : ", ") + core::escaped(setting);
     Record record(
         kindOf("policy-changed"), Severity::Notice,
-        fmt::format("the configuration was reloaded and changed (by uid {}): {}", actor, list));
+        fmt::format("the configuration was reloaded and changed ({}): {}", describe(actor), list));
     record.add(field::settings, settings, ' ');
     records_.push(std::move(record), std::nullopt, actor);
 }

@@ -30,7 +30,7 @@ class EventLog {
     void devicesAreKnown() { knowsDevices_ = true; }
 
     /// The configuration was read anew for somebody, and this is what changed.
-    void policyChanged(const std::vector<std::string>& settings, core::Uid actor);
+    void policyChanged(const std::vector<std::string>& settings, const core::Actor& actor);
 
   private:
     void on(const core::EnvironmentAdded& event);

@@ -41,6 +41,8 @@ constexpr std::array rules{
     Rule{field::reason, "reason", Form::Word},
     Rule{field::callerUid, "caller", Form::Number},
     Rule{field::callerUser, "caller-user", Form::Word},
+    Rule{field::callerLogin, "caller-login", Form::Number},
+    Rule{field::callerLoginUser, "caller-login-user", Form::Word},
     Rule{field::method, "method", Form::Word},
     Rule{field::action, "action", Form::Word},
     Rule{field::error, "error", Form::Word},

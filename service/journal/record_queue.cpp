@@ -15,7 +15,7 @@ RecordQueue::~RecordQueue() {
 }
 
 void RecordQueue::push(Record record, std::optional<core::Uid> owner,
-                       std::optional<core::Uid> caller) {
+                       const std::optional<core::Actor>& caller) {
     if (!sink_.takesFields()) {
         sink_.write(std::move(record));
         return;
@@ -26,8 +26,12 @@ void RecordQueue::push(Record record, std::optional<core::Uid> owner,
         next.people.push_back({field::user, *owner, std::nullopt});
     }
     if (caller) {
-        next.record.add(field::callerUid, std::uint64_t{*caller});
-        next.people.push_back({field::callerUser, *caller, std::nullopt});
+        next.record.add(field::callerUid, std::uint64_t{caller->uid});
+        next.people.push_back({field::callerUser, caller->uid, std::nullopt});
+    }
+    if (caller && caller->login) {
+        next.record.add(field::callerLogin, std::uint64_t{*caller->login});
+        next.people.push_back({field::callerLoginUser, *caller->login, std::nullopt});
     }
     const auto people = next.people;
     waiting_.push_back(std::move(next));

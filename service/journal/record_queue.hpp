@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/ports/users.hpp"
+#include "core/reason.hpp"
 #include "service/journal/record.hpp"
 
 #include <cstddef>
@@ -28,7 +29,8 @@ class RecordQueue {
     RecordQueue& operator=(const RecordQueue&) = delete;
 
     /// Adds who a record is about and who did it, and passes it on in its turn.
-    void push(Record record, std::optional<core::Uid> owner, std::optional<core::Uid> caller);
+    void push(Record record, std::optional<core::Uid> owner,
+              const std::optional<core::Actor>& caller);
 
   private:
     struct Person {

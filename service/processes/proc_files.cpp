@@ -16,6 +16,7 @@
 #include <charconv>
 #include <climits>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 
 namespace genv::service {
@@ -125,6 +126,15 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     if (!before || !uids || !after || before->startTime != after->startTime)
         return std::nullopt;
     return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent, after->command};
+}
+
+ProcLogin readLogin(core::Pid pid) {
+    constexpr core::Uid nobody = std::numeric_limits<core::Uid>::max(); // what the kernel says then
+    const auto text = readCapped(fmt::format("/proc/{}/loginuid", pid), 32);
+    core::Uid uid = nobody;
+    if (text)
+        std::from_chars(text->data(), text->data() + text->size(), uid);
+    return {uid == nobody ? std::nullopt : std::optional(uid)};
 }
 
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {

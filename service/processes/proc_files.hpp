@@ -28,6 +28,11 @@ struct ProcArguments {
     std::string text;
 };
 
+/// The user who logged in, in whose session a process is.
+struct ProcLogin {
+    std::optional<core::Uid> uid;
+};
+
 /// Reads up to `most` bytes of a file; nothing when it cannot be read.
 std::optional<std::string> readCapped(const std::string& path, std::size_t most);
 
@@ -56,6 +61,9 @@ std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid);
 
 /// The arguments of a process, as far as the first 64 KiB go.
 ProcArguments readArguments(core::Pid pid);
+
+/// Who logged in, as the kernel's audit has it: nobody where it has none.
+ProcLogin readLogin(core::Pid pid);
 
 /// The Slurm job in whose control group a process is; nothing where it is in none.
 std::optional<core::SlurmCgroup> readSlurmCgroup(core::Pid pid);

@@ -160,6 +160,10 @@ void put(PacketWriter& writer, const ProcArguments& arguments) {
     writer.put(arguments.text);
 }
 
+void put(PacketWriter& writer, const ProcLogin& login) {
+    writer.put(login.uid);
+}
+
 void get(PacketReader& /*reader*/, ProcGone& /*answer*/) {}
 void get(PacketReader& /*reader*/, ProcShortage& /*answer*/) {}
 void get(PacketReader& reader, core::ProcessFacts& facts) {
@@ -178,6 +182,10 @@ void get(PacketReader& reader, ProcClaims& claims) {
 }
 void get(PacketReader& reader, ProcArguments& arguments) {
     reader.get(arguments.text);
+}
+
+void get(PacketReader& reader, ProcLogin& login) {
+    reader.get(login.uid);
 }
 
 template <std::size_t index = 0>
@@ -215,7 +223,7 @@ std::vector<ProcRequest> decodeProcRequests(std::string_view packet) {
         std::uint32_t part = 0;
         reader.get(request.pid);
         reader.get(part);
-        if (part > static_cast<std::uint32_t>(ProcPart::Arguments))
+        if (part > static_cast<std::uint32_t>(ProcPart::Login))
             throw ProcProtocolError("a request is for no known part");
         request.part = static_cast<ProcPart>(part);
     }

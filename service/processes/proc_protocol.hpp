@@ -24,6 +24,7 @@ enum class ProcPart : std::uint32_t {
     Lineage,   ///< these and its ancestors
     Claims,    ///< what it says of itself
     Arguments, ///< its command line
+    Login,     ///< who logged in
 };
 
 struct ProcRequest {
@@ -37,7 +38,7 @@ struct ProcGone {};
 struct ProcShortage {};
 
 using ProcAnswer = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
-                                ProcClaims, ProcArguments>;
+                                ProcClaims, ProcArguments, ProcLogin>;
 
 /// The most requests in a packet, and the longest packet in bytes.
 inline constexpr std::size_t mostProcRequests = 1024;

@@ -31,7 +31,7 @@ struct ProcPostponed {};
 
 /// What came of a request. ProcShortage is also said when no helper can be started.
 using ProcReading = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
-                                 ProcClaims, ProcArguments, ProcHung, ProcPostponed>;
+                                 ProcClaims, ProcArguments, ProcLogin, ProcHung, ProcPostponed>;
 
 /// How long processes that hang may hold up one look at processes, however many calls it takes.
 struct ProcBudget {

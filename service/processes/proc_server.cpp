@@ -63,6 +63,8 @@ ProcAnswer read(const ProcRequest& request) {
         return answerWith(readLineage(request.pid));
     case ProcPart::Claims:
         return answerWith(readClaims(request.pid));
+    case ProcPart::Login:
+        return readLogin(request.pid);
     case ProcPart::Arguments:
         break;
     }

@@ -77,6 +77,14 @@ cgroupOf(const core::ProcessRead<ProcClaims>& claims) {
     }
 }
 
+core::ProcessRead<std::optional<core::Uid>> loginOf(const core::ProcessRead<ProcLogin>& login) {
+    try {
+        return login.get().uid;
+    } catch (const core::Error& error) {
+        return error;
+    }
+}
+
 } // namespace
 
 ProcessTable::ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry)
@@ -208,6 +216,13 @@ void ProcessTable::slurmCgroup(core::Pid pid, core::Uid asker, CgroupAnswer answ
     read({pid, ProcPart::Claims}, asker,
          [pid, answer = std::move(answer)](const ProcReading& reading) {
              answer(cgroupOf(valueOf<ProcClaims>(reading, pid)));
+         });
+}
+
+void ProcessTable::loginUser(core::Pid pid, core::Uid asker, LoginAnswer answer) {
+    read({pid, ProcPart::Login}, asker,
+         [pid, answer = std::move(answer)](const ProcReading& reading) {
+             answer(loginOf(valueOf<ProcLogin>(reading, pid)));
          });
 }
 

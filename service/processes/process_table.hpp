@@ -41,6 +41,7 @@ class ProcessTable : public core::Processes {
     [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid pid) const override;
     void lineage(core::Pid pid, core::Uid asker, LineageAnswer answer) override;
     void slurmCgroup(core::Pid pid, core::Uid asker, CgroupAnswer answer) override;
+    void loginUser(core::Pid pid, core::Uid asker, LoginAnswer answer) override;
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override;
 
     /// What the loop watches; when it is readable, dispatch() tells the exits.

@@ -342,17 +342,22 @@ void ShellFiles::sayWithActor(
     const std::string& label, File& file, const core::Cause& cause,
     const std::function<std::string(const std::string& actor)>& sentence) {
     const std::uint64_t sequence = file.sequence;
-    say(file, sentence(cause.actor == 0 ? "root" : fmt::format("uid {}", cause.actor)));
-    if (cause.actor == 0 || cause.reason != core::Reason::admin())
+    const bool isRoot = cause.actor == 0;
+    const auto named = [isRoot, login = cause.actor.login](const std::string& name) {
+        return !isRoot ? name : login ? fmt::format("root ({})", name) : "root";
+    };
+    const core::Uid asked = isRoot ? cause.actor.login.value_or(0) : cause.actor.uid;
+    say(file, sentence(named(fmt::format("uid {}", asked))));
+    if (asked == 0 || cause.reason != core::Reason::admin())
         return;
     const std::string before = file.sentences.back().text;
-    users_.describe(cause.actor, [=, this](const core::UserInfo& user) {
+    users_.describe(asked, [=, this](const core::UserInfo& user) {
         const auto found = files_.find(label);
         if (found == files_.end())
             return;
         for (Sentence& each : found->second.sentences) {
             if (each.sequence == sequence && each.text == before) {
-                each.text = sentence(core::escaped(user.name));
+                each.text = sentence(named(core::escaped(user.name)));
                 write(label, found->second);
                 return;
             }

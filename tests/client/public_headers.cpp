@@ -45,6 +45,7 @@ static_assert(sizeof(genv::EnforceOptions) == 16);
 static_assert(sizeof(genv::EnforcementAction) == 200);
 static_assert(sizeof(genv::Limit) == 24);
 static_assert(sizeof(genv::ConfigurationChange) == 16);
+static_assert(sizeof(genv::HistoryDetails) == 128);
 static_assert(sizeof(genv::HistoryQuery) == 16);
 static_assert(sizeof(genv::Waiting) == 16);
 static_assert(sizeof(genv::Lock) == 4);

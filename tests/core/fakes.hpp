@@ -140,6 +140,11 @@ class FakeProcesses : public core::Processes {
         }
         return pins;
     }
+    void loginUser(core::Pid pid, core::Uid /*asker*/, LoginAnswer answer) override {
+        const auto found = logins.find(pid);
+        answer(found == logins.end() ? std::nullopt : std::optional(found->second));
+    }
+    std::map<core::Pid, core::Uid> logins; ///< who logged in, by the process of their session
     [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid /*pid*/) const override {
         return std::nullopt;
     }

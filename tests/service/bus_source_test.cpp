@@ -75,7 +75,8 @@ class BusSourceTest : public ::testing::Test {
     dbus::Callers callers;
     service::SystemClock clock;
     NoLog log;
-    dbus::Intake intake{*connection, callers, clock, log};
+    FakeProcesses processes;
+    dbus::Intake intake{*connection, callers, processes, clock, log};
     service::BusSource source{*connection, intake, [] { FAIL() << "the bus is gone"; }};
     Client client{alice};
     std::vector<std::unique_ptr<PendingCall>> calls;

@@ -109,6 +109,17 @@ TEST_F(JournalQueue, NamesWhoItIsAboutAndWhoDidIt) {
     EXPECT_EQ(valueOf(sink.records[1], field::callerUser), "(none)");
 }
 
+TEST_F(JournalQueue, NamesWhoLoggedInBeforeActingAsRoot) {
+    service::journal::RecordQueue queue(users, sink);
+    queue.push(plain("a"), bob, core::Actor{root, alice});
+    queue.push(plain("b"), bob, core::Actor{root});
+    ASSERT_EQ(sink.lines(), (LineList{"a", "b"}));
+    EXPECT_EQ(valueOf(sink.records[0], field::callerUser), "root");
+    EXPECT_EQ(valueOf(sink.records[0], field::callerLogin), "1001");
+    EXPECT_EQ(valueOf(sink.records[0], field::callerLoginUser), "alice");
+    EXPECT_EQ(valueOf(sink.records[1], field::callerLogin), "(none)");
+}
+
 TEST_F(JournalQueue, KeepsTheOrderOfEventsWhileNamesAreLookedUp) {
     service::journal::RecordQueue queue(users, sink);
     users.slow = true;

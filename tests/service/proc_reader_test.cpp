@@ -44,9 +44,11 @@ TEST(ProcReader, ReadsAllPartsOfAProcess) {
                                        {child.pid(), ProcPart::Lineage},
                                        {child.pid(), ProcPart::Claims},
                                        {child.pid(), ProcPart::Arguments},
-                                       {4194305, ProcPart::Facts}},
+                                       {4194305, ProcPart::Facts},
+                                       {child.pid(), ProcPart::Login}},
                                       budget);
-    ASSERT_EQ(readings.size(), 5U);
+    ASSERT_EQ(readings.size(), 6U);
+    EXPECT_TRUE(std::holds_alternative<service::ProcLogin>(readings[5]));
     ASSERT_TRUE(isFactsOf(readings[0], child.pid()));
     const auto& facts = std::get<core::ProcessFacts>(readings[0]);
     EXPECT_TRUE(facts.uids.areAll(::getuid()));

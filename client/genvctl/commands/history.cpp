@@ -56,7 +56,13 @@ std::string jobEnvironment(const HistoryArguments& arguments) {
     return core::environmentIdOf(*job);
 }
 
-std::deque<HistoryEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
+/// An event with who logged in before acting as root, where that is known.
+struct DetailedEvent : HistoryEvent {
+    std::optional<std::uint32_t> callerLogin;
+    std::optional<std::string> callerLoginUser;
+};
+
+std::deque<DetailedEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
     HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
     if (!arguments.job.empty())
         query.setEnvironment(jobEnvironment(arguments));
@@ -65,14 +71,15 @@ std::deque<HistoryEvent> wantedEvents(Context& context, const HistoryArguments& 
     if (!arguments.device.empty())
         query.setDeviceUuid(deviceUuid(context.client(), arguments.device));
     query.setKinds(arguments.kinds);
-    std::deque<HistoryEvent> events;
+    std::deque<DetailedEvent> events;
     context.authorised([&](Client& client) {
         events.clear();
-        client.history(query, [&](const HistoryEvent& event) {
-            events.push_back(event);
-            if (arguments.lines > 0 && events.size() > arguments.lines)
-                events.pop_front();
-        });
+        client.historyWithDetails(
+            query, [&](const HistoryEvent& event, const HistoryDetails& details) {
+                events.push_back({event, details.callerLogin, details.callerLoginUser});
+                if (arguments.lines > 0 && events.size() > arguments.lines)
+                    events.pop_front();
+            });
     });
     if (arguments.reverse)
         std::reverse(events.begin(), events.end());
@@ -85,17 +92,21 @@ std::string_view lastPart(std::string_view name) {
 
 // Who did it, where that is somebody else than whom it was done to. What nobody asked for is the
 // service's own doing.
-std::string actorText(const HistoryEvent& event) {
+std::string actorText(const DetailedEvent& event) {
     if (!event.caller || !event.uid || event.caller == event.uid)
         return "";
     const bool isAskedFor = !event.reason || *event.reason == "admin" || *event.reason == "user";
     if (*event.caller == 0 && (!isAskedFor || !event.callerUser))
         return "";
-    return fmt::format("by {}", event.callerUser.value_or(std::to_string(*event.caller)));
+    std::string name = event.callerUser.value_or(std::to_string(*event.caller));
+    if (event.callerLogin)
+        name += fmt::format(" ({})",
+                            event.callerLoginUser.value_or(std::to_string(*event.callerLogin)));
+    return "by " + name;
 }
 
 // The fields that say more than the event's kind does.
-std::string fieldsText(const HistoryEvent& event) {
+std::string fieldsText(const DetailedEvent& event) {
     std::vector<std::string> parts;
     const auto add = [&](bool holds, auto text) {
         if (holds)
@@ -122,7 +133,7 @@ std::string fieldsText(const HistoryEvent& event) {
 
 // The message of the journal stands by itself: it names the caller, and the method and the error in
 // full, before what was said to the caller.
-std::string refusalText(const HistoryEvent& event) {
+std::string refusalText(const DetailedEvent& event) {
     std::string_view said = event.message;
     if (event.error) {
         const std::string before = *event.error + ": ";
@@ -138,7 +149,7 @@ std::string refusalText(const HistoryEvent& event) {
 }
 
 // Some say in their sentence what no field does.
-std::string detailsText(const HistoryEvent& event) {
+std::string detailsText(const DetailedEvent& event) {
     if (event.kind == "refused")
         return refusalText(event);
     const std::string text = fieldsText(event);
@@ -172,7 +183,7 @@ Json spanJson(const std::optional<std::chrono::microseconds>& span) {
 }
 
 // What an event does not have is left out, so that the lines can be read.
-Json eventJson(const HistoryEvent& event) {
+Json eventJson(const DetailedEvent& event) {
     Json json = {{"time", toJson(event.time)},
                  {"event", event.kind},
                  {"environment", orNull(event.environment)},
@@ -188,6 +199,8 @@ Json eventJson(const HistoryEvent& event) {
                  {"reason", orNull(event.reason)},
                  {"caller", orNull(event.caller)},
                  {"caller_user", orNull(event.callerUser)},
+                 {"caller_login", orNull(event.callerLogin)},
+                 {"caller_login_user", orNull(event.callerLoginUser)},
                  {"method", orNull(event.method)},
                  {"action", orNull(event.action)},
                  {"error", orNull(event.error)},
@@ -226,13 +239,13 @@ Table tableFor(const std::vector<std::vector<std::string>>& rows) {
 void history(Context& context, const HistoryArguments& arguments) {
     const auto events = wantedEvents(context, arguments);
     if (context.options.json != JsonMode::Off) {
-        for (const HistoryEvent& event : events)
+        for (const DetailedEvent& event : events)
             context.printJson(eventJson(event));
         return;
     }
     const Time now = currentTime();
     std::vector<std::vector<std::string>> rows;
-    for (const HistoryEvent& event : events)
+    for (const DetailedEvent& event : events)
         rows.push_back(
             {arguments.listing.format == "csv" ? timestamp(event.time) : timeText(event.time, now),
              event.kind, event.environment.value_or(""), userText(event), detailsText(event)});

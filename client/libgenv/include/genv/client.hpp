@@ -111,6 +111,10 @@ class GENV_EXPORT Client {
     /// own is free; others' needs an administrator's consent. Throws Error
     /// org.freedesktop.DBus.Error.NotSupported where the machine has no journal.
     void history(const HistoryQuery& query, const std::function<void(const HistoryEvent&)>& take);
+    /// The same, with what else is known of each event.
+    void
+    historyWithDetails(const HistoryQuery& query,
+                       const std::function<void(const HistoryEvent&, const HistoryDetails&)>& take);
     /// The same, with the id of the environment that the event's one was within.
     void historyWithParents(
         const HistoryQuery& query,

@@ -198,4 +198,12 @@ struct HistoryEvent {
     std::optional<std::string> settings;           ///< what a policy change changed
 };
 
+/// What is known of an event beside that.
+struct HistoryDetails {
+    std::optional<std::string> parent;          ///< the environment that its environment is within
+    std::optional<std::uint32_t> callerLogin;   ///< who logged in and acted as root
+    std::optional<std::string> callerLoginUser; ///< their name
+    std::optional<std::string> command;         ///< the name of the process with the pid
+};
+
 } // namespace genv
