@@ -23,6 +23,7 @@ enum class ErrorCode {
     AlreadyExists,
     QuotaExceeded,
     NotAttached,
+    NoSuchWait,
     Busy,
     AccessDenied,
     InteractiveAuthorizationRequired,

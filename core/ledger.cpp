@@ -338,7 +338,7 @@ void Ledger::tellWaits(const Environment& before, const Environment& after, cons
         const bool byItself = ended && ended->first == wait.ticket;
         if (isIn(after, wait) || !(byItself || after.pendingEnd || !after.isAlive()))
             continue;
-        const Cause why = byItself ? Cause{ended->second, wait.actor} : cause;
+        const Cause& why = byItself ? ended->second : cause;
         tell(WaitEnded{after.id, after.uid, why, missing(wait.request, before), wait.since,
                        std::max(clock_.wallNow() - wait.since, std::chrono::microseconds{0}),
                        &before});

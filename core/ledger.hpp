@@ -22,6 +22,7 @@
 #include "core/ports/store.hpp"
 #include "core/settings.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -204,8 +205,9 @@ class Ledger {
     void concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users,
                      const std::set<DeviceUuid>& used);
     /// A request waits no longer, and why; the environment that it started ends. Nothing when it
-    /// does not wait.
-    void endWait(std::uint64_t ticket, const Reason& why);
+    /// does not wait. `actor`: who ended it, where that is not who asked.
+    void endWait(std::uint64_t ticket, const Reason& why,
+                 const std::optional<Actor>& actor = std::nullopt);
     /// A lock is released; nothing when it is already.
     void unlock(std::uint64_t number);
     /// A request for the lock of an environment has to wait.
@@ -220,6 +222,8 @@ class Ledger {
     /// one without any is over, and only its document goes. `written` is what the store has of it:
     /// it is written again only where it is something else by now.
     void restore(Environment environment, const Environment* written = nullptr);
+    /// Numbers that are given from now on are larger than this one.
+    void numberFrom(std::uint64_t number) { lastSequence_ = std::max(lastSequence_, number); }
     /// Slurm ends a job at another time; nothing when the job is gone.
     void setJobEnd(const EnvironmentId& id, WallTime end);
     /// These devices are Slurm's from now on, and no others.
@@ -253,7 +257,7 @@ class Ledger {
     void apply(std::vector<Environment> nexts, const Cause& cause,
                const std::optional<Environment>& left = std::nullopt);
     /// A wait that ends by itself: its ticket, and why.
-    using EndedWait = std::optional<std::pair<std::uint64_t, Reason>>;
+    using EndedWait = std::optional<std::pair<std::uint64_t, Cause>>;
     /// `written` is what is written of it, where that is known.
     void applyFact(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
                    const Environment* written = nullptr);

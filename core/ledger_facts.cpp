@@ -88,7 +88,7 @@ void Ledger::end(const EnvironmentId& id, const Cause& cause) {
     applyFact(std::move(next), cause);
 }
 
-void Ledger::endWait(std::uint64_t ticket, const Reason& why) {
+void Ledger::endWait(std::uint64_t ticket, const Reason& why, const std::optional<Actor>& actor) {
     const auto found = waits_.find(ticket);
     if (found == waits_.end())
         return;
@@ -97,7 +97,9 @@ void Ledger::endWait(std::uint64_t ticket, const Reason& why) {
     std::erase_if(next.waits, [&](const Wait& other) { return other.ticket == ticket; });
     if (ended.startsEnvironment && !ended.joined)
         next.end();
-    applyFact(std::move(next), {Reason::user(), ended.actor}, std::pair{ticket, why});
+    const Cause ending =
+        actor ? Cause::request(*actor, next.uid) : Cause{Reason::user(), ended.actor};
+    applyFact(std::move(next), ending, std::pair{ticket, Cause{why, ending.actor}});
 }
 
 void Ledger::unlock(std::uint64_t number) {

@@ -170,6 +170,52 @@ void Queue::cancel(Ticket ticket) {
     ledger_.endWait(ticket, Reason::cancelled());
 }
 
+void Queue::requireWait(Ticket ticket) const {
+    if (!ledger_.waits().contains(ticket))
+        fail(ErrorCode::NoSuchWait, "no request with ticket {} waits in the queue", ticket);
+}
+
+void Queue::dismiss(Ticket ticket, const Actor& actor, const std::string& why) {
+    requireWait(ticket);
+    const Error refusal(ErrorCode::DeviceUnavailable, why);
+    const auto waiter = waiters_.extract(ticket);
+    if (abandoned_.erase(ticket) > 0)
+        dismissed_.push_back(
+            {ledger_.get(ledger_.waits().at(ticket)), ledger_.wait(ticket), refusal});
+    ledger_.endWait(ticket, Reason::cancelled(), actor);
+    if (waiter)
+        waiter.mapped().answer(refusal);
+}
+
+void Queue::requireNotDismissed(const EnvironmentId& environment, const AttachRequest& request,
+                                Uid actor) {
+    refuseDismissed(actor, [&](const Dismissed& place) {
+        return place.environment.id == environment && place.wait.request == request;
+    });
+}
+
+void Queue::requireNotDismissed(const ProcessIdentity& process, Uid actor) {
+    const auto isIt = [&](const ProcessIdentity& other) { return other == process; };
+    refuseDismissed(actor, [&](const Dismissed& place) {
+        return std::ranges::any_of(place.environment.processes, isIt, &RootProcess::identity) ||
+               std::ranges::any_of(place.environment.kernels, [&](const Kernel& kernel) {
+                   return isIt(kernel.process.identity);
+               });
+    });
+}
+
+template <typename Matches>
+void Queue::refuseDismissed(Uid actor, Matches matches) {
+    const auto found = std::ranges::find_if(dismissed_, [&](const Dismissed& place) {
+        return place.wait.actor == actor && matches(place);
+    });
+    if (found == dismissed_.end())
+        return;
+    const Error refusal = found->refusal;
+    dismissed_.erase(found);
+    throw refusal;
+}
+
 void Queue::onEvent(const Event& event) {
     if (const auto* removed = std::get_if<EnvironmentRemoved>(&event))
         forget(removed->environment);
@@ -205,6 +251,7 @@ void Queue::forget(const EnvironmentId& environment) {
 }
 
 void Queue::giveUpOnClients() {
+    dismissed_.clear();
     for (const Ticket ticket : std::exchange(abandoned_, {}))
         ledger_.endWait(ticket, Reason::cancelled());
 }

@@ -91,6 +91,18 @@ class Queue {
                Answer answer);
     /// A request waits no longer, and nobody is told.
     void cancel(Ticket ticket);
+    /// Somebody ends a wait, and its caller is told `why` as Error(DeviceUnavailable). A caller
+    /// that has not called again since the service started is told so when it does. Throws
+    /// Error(NoSuchWait).
+    void dismiss(Ticket ticket, const Actor& actor, const std::string& why);
+    /// Throws Error(NoSuchWait) unless a request with this ticket waits.
+    void requireWait(Ticket ticket) const;
+    /// To be called by a caller that may have had a place when the service ended. Throws
+    /// Error(DeviceUnavailable), once, where the place was dismissed.
+    void requireNotDismissed(const EnvironmentId& environment, const AttachRequest& request,
+                             Uid actor);
+    /// The same for a caller that starts or joins an environment with a process.
+    void requireNotDismissed(const ProcessIdentity& process, Uid actor);
 
     /// The limits or the times are others now.
     void settingsChanged();
@@ -109,6 +121,13 @@ class Queue {
         bool lasted = false; ///< it could not be served at once
     };
 
+    /// A place that was kept for a client, and that somebody ended before it called again.
+    struct Dismissed {
+        Environment environment; ///< as it was
+        Wait wait;
+        Error refusal;
+    };
+
     /// The devices that requests of each parent's children choose from; null: the machine's.
     using KeptByParent = std::map<const Environment*, KeptDevices>;
 
@@ -124,6 +143,8 @@ class Queue {
     void refuse(Ticket ticket, const Error& error);
     void forget(const EnvironmentId& environment);
     void giveUpOnClients();
+    template <typename Matches>
+    void refuseDismissed(Uid actor, Matches matches);
 
     Ledger& ledger_;
     const Clock& clock_;
@@ -134,6 +155,7 @@ class Queue {
     const TimesOf times_;
     std::map<Ticket, Waiter> waiters_;
     std::set<Ticket> abandoned_;
+    std::vector<Dismissed> dismissed_;
     std::unique_ptr<Scheduled> patience_;
     std::unique_ptr<Scheduled> retry_; ///< of a grant that could not be written
     bool scheduled_ = false;

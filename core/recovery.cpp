@@ -299,6 +299,9 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
     report.restored = living.size();
     for (Environment& environment : living)
         restore(environment);
+    // Numbers of requests that left no trace are not given again: no service gave one for each
+    // microsecond since the machine started.
+    ledger.numberFrom(static_cast<std::uint64_t>(now.time_since_epoch().count()));
     return report;
 }
 

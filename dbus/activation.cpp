@@ -197,6 +197,8 @@ class Activation : public Operation<Activation, ActivateReply> {
     // A service that was started again is asked again; what waited under an id that the service
     // chose goes on under it.
     void resume() {
+        if (wanted_.waiting.wait)
+            context_.sharing.queue.requireNotDismissed(rootIdentity(), actor());
         const core::Environment* waiting =
             wanted_.waiting.wait && !wanted_.id
                 ? context_.sharing.ledger.environmentOfRoot(rootIdentity())

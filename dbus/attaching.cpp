@@ -24,8 +24,10 @@ class Attaching : public Operation<Attaching, AttachReply> {
           wanted_(std::move(wanted)) {}
 
     void start() {
-        if (wanted_.waiting.wait)
+        if (wanted_.waiting.wait) {
+            context_.sharing.queue.requireNotDismissed(id_, wanted_.request, caller().uid);
             present_ = context_.calls.waitingCalls.remember(reply_);
+        }
         context_.machine.users.describe(owner_.uid, later(&Attaching::takeOwner));
     }
 

@@ -27,6 +27,8 @@ const char* busErrorName(core::ErrorCode code) {
         return name::quotaExceeded;
     case core::ErrorCode::NotAttached:
         return name::notAttached;
+    case core::ErrorCode::NoSuchWait:
+        return name::noSuchWait;
     case core::ErrorCode::Busy:
         return name::busy;
     case core::ErrorCode::AccessDenied:

@@ -165,7 +165,7 @@ MANUAL_ERRORS = r""".SH ERRORS
 Besides those of D\-Bus itself:
 .BR dev.genv.Error.NoSuchEnvironment ", " NoSuchDevice ", " NoSuchProcess ,
 .BR DeviceUnavailable ", " NotEnoughDevices ", " AlreadyExists ,
-.BR QuotaExceeded ", " NotAttached " and " Busy .
+.BR QuotaExceeded ", " NotAttached ", " NoSuchWait " and " Busy .
 .SH "SEE ALSO"
 .BR genvctl (1),
 .BR genvd (8),

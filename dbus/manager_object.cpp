@@ -11,6 +11,7 @@
 #include "dbus/observation.hpp"
 #include "dbus/paths.hpp"
 #include "dbus/termination.hpp"
+#include "dbus/wait_cancelling.hpp"
 
 #include <utility>
 
@@ -152,6 +153,12 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
 QueueRows ManagerObject::ListQueue() {
     return answer<managerInterface, "ListQueue">(
         context_.calls, getObject(), [this] { return queueRows(context_.sharing.ledger); });
+}
+
+void ManagerObject::CancelWait(sdbus::Result<>&& result, uint64_t ticket) {
+    handle<managerInterface, "CancelWait">(
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { cancelWait(context_, reply, ticket); });
 }
 
 void ManagerObject::ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,

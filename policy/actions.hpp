@@ -97,6 +97,8 @@ inline constexpr std::array methodTable{
               "carry out an enforcement report on"},
     MethodRow{"dev.genv.Manager", "TerminateProcess", Requirement::TerminateProcess, "terminate"},
     MethodRow{"dev.genv.Manager", "ListQueue", Requirement::Free, ""},
+    MethodRow{"dev.genv.Manager", "CancelWait", Requirement::ManageEnvironment,
+              "cancel a wait for GPUs of"},
     MethodRow{"dev.genv.Manager", "ListEvents", Requirement::ReadHistory, "read the history of"},
     MethodRow{"dev.genv.Manager", "DescribeIsolation", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "ListRefusedOpens", Requirement::ReadHistory,
@@ -120,8 +122,6 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Device", "Detach", Requirement::ManageDevice, "detach"},
 };
 
-/// How many rows a method has: one, for every method that may be called.
-constexpr int countRows(std::string_view interface, std::string_view member) {
 /// Whether a call requires nothing, as one of no method of genv's does. An empty interface may be
 /// any.
 constexpr bool isFree(std::string_view interface, std::string_view member) {
@@ -133,6 +133,8 @@ constexpr bool isFree(std::string_view interface, std::string_view member) {
     return true;
 }
 
+/// How many rows a method has: one, for every method that may be called.
+constexpr int countRows(std::string_view interface, std::string_view member) {
     int count = 0;
     for (const MethodRow& row : methodTable)
         count += row.interface == interface && row.member == member ? 1 : 0;

@@ -388,6 +388,11 @@ void Client::detachDevice(std::uint32_t index, const std::string& environment) {
     });
 }
 
+void Client::cancelWait(std::uint64_t ticket) {
+    implementation_->onManager(Patience::Endless,
+                               [&](client::ManagerProxy& manager) { manager.CancelWait(ticket); });
+}
+
 void Client::terminateProcess(std::uint32_t pid) {
     implementation_->onManager(
         Patience::Endless, [&](client::ManagerProxy& manager) { manager.TerminateProcess(pid); });

@@ -24,6 +24,7 @@ inline constexpr const char* notEnoughDevices = "dev.genv.Error.NotEnoughDevices
 inline constexpr const char* alreadyExists = "dev.genv.Error.AlreadyExists";
 inline constexpr const char* quotaExceeded = "dev.genv.Error.QuotaExceeded";
 inline constexpr const char* notAttached = "dev.genv.Error.NotAttached";
+inline constexpr const char* noSuchWait = "dev.genv.Error.NoSuchWait";
 inline constexpr const char* busy = "dev.genv.Error.Busy";
 inline constexpr const char* accessDenied = "org.freedesktop.DBus.Error.AccessDenied";
 inline constexpr const char* interactiveAuthorizationRequired =

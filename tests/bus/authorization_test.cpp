@@ -2,6 +2,7 @@
 // Every method, as its environment's owner, as another user, as root, and as another user whom a
 // polkit rule allows; checked against introspection, so that no method can be forgotten.
 #include "tests/bus/support/fixture.hpp"
+#include "tests/bus/support/queue.hpp"
 
 #include <signal.h>
 
@@ -50,6 +51,18 @@ auto toManager(const char* member, const char* signature = "", Arguments... argu
     };
 }
 
+// Her environment waits for both devices, of which another one of hers has one.
+Answer cancelAWait(Client& client, const Scene& scene) {
+    Client waiter(alice);
+    EXPECT_TRUE(
+        waiter.manager("Activate", "a{sv}", 2, "pid", "u", scene.shell, "gpus", "u", 1U).ok());
+    const auto call = waiter.start(environmentPath(scene.id), environmentInterface, "Attach",
+                                   "a{sv}", 2, "count", "u", 2U, "wait", "b", 1);
+    std::vector<Waiting> queue;
+    waitUntil([&] { return !(queue = queueOf(waiter)).empty(); }, "the wait");
+    return client.manager("CancelWait", "t", queue.front().ticket);
+}
+
 const std::vector<Row>& matrix() {
     static const std::vector<Row> rows{
         {managerInterface, "Activate", owners,
@@ -81,6 +94,7 @@ const std::vector<Row>& matrix() {
              return client.manager("TerminateProcess", "u", scene.compute);
          }},
         {managerInterface, "ListQueue", free, toManager("ListQueue")},
+        {managerInterface, "CancelWait", owners, cancelAWait},
         // There is no journal on this bus, which only those learn who may read it.
         {managerInterface, "ListEvents", owners,
          toManager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1}, 1, "uid", "u",

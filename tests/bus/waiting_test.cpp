@@ -237,6 +237,55 @@ TEST_F(Waits, AreAuthorisedBeforeTheyBegin) {
     EXPECT_EQ(environmentCount(), "3");
 }
 
+TEST_F(Waits, ThatAreCancelledAreUnavailableAndAreNotCalledAgain) {
+    const UserProcess shell(alice);
+    const auto attach = wait(*asBob, his, 2);
+    const auto activation = activateAndWait(*asAlice, shell);
+    const auto rows = queueOf(*asRoot);
+    EXPECT_EQ(asBob->manager("CancelWait", "t", rows[1].ticket).error, error::accessDenied);
+    EXPECT_EQ(queueOf(*asRoot), rows);
+    EXPECT_TRUE(asBob->manager("CancelWait", "t", rows[0].ticket).ok());
+    const Answer own = asBob->finish(*attach);
+    EXPECT_EQ(own.error, error::deviceUnavailable);
+    EXPECT_EQ(own.text, "the wait was cancelled");
+    EXPECT_TRUE(asRoot->manager("CancelWait", "t", rows[1].ticket).ok());
+    const Answer others = asAlice->finish(*activation);
+    EXPECT_EQ(others.error, error::deviceUnavailable);
+    EXPECT_EQ(others.text, "the wait was cancelled by root (0)");
+    EXPECT_EQ(environmentCount(), "3");
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+    for (const std::uint64_t ticket : {rows[0].ticket, rows[1].ticket, std::uint64_t{0}})
+        EXPECT_EQ(asRoot->manager("CancelWait", "t", ticket).error, "dev.genv.Error.NoSuchWait");
+}
+
+TEST_F(Waits, ThatAreCancelledWhileTheirCallersAreGoneAreSaidToBe) {
+    const UserProcess shell(alice);
+    const auto attach = wait(*asBob, his, 2);
+    const auto activation = activateAndWait(*asAlice, shell);
+    const auto rows = queueOf(*asRoot);
+    service.restart(SIGKILL);
+    for (const Waiting& row : rows)
+        EXPECT_TRUE(asRoot->manager("CancelWait", "t", row.ticket).ok());
+    EXPECT_EQ(waitingIn(*asRoot), Ids{});
+    EXPECT_EQ(environmentCount(), "3");
+    for (const char* expected : {error::deviceUnavailable, ""}) {
+        const auto again = asBob->start(environmentPath(his), environmentInterface, "Attach",
+                                        "a{sv}", 2, "count", "u", 1U, "wait", "b", 1);
+        EXPECT_EQ(asBob->finish(*again).error, "") << "another request is another wait";
+        EXPECT_TRUE(asBob->environment(his, "Detach", "au", 0).ok());
+        const auto same = wait(*asBob, his, 2);
+        EXPECT_EQ(isAnswered(*asBob, *same) ? asBob->finish(*same).error : "", expected);
+        const auto activate =
+            asAlice->start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid", "u",
+                           shell.pid(), "gpus", "u", 2U, "wait", "b", 1);
+        settle(*asAlice, *activate, *expected != '\0' ? 99 : 2);
+        EXPECT_EQ(isAnswered(*asAlice, *activate) ? asAlice->finish(*activate).error : "",
+                  expected);
+    }
+    for (const Waiting& row : queueOf(*asRoot))
+        EXPECT_GT(row.ticket, rows[1].ticket) << "no ticket is given twice";
+}
+
 TEST_F(Waits, AreToldWhenTheyBeginAndEnd) {
     Told told(*asBob);
     asBob->ping();

@@ -22,8 +22,8 @@ TEST(ExitStatus, FollowsTheErrorsName) {
     EXPECT_EQ(statusOf(names::quotaExceeded), ExitStatus::QuotaExceeded);
     for (const char* name :
          {names::noSuchEnvironment, names::noSuchDevice, names::noSuchProcess, names::alreadyExists,
-          names::notAttached, names::busy, names::limitsExceeded, names::notSupported,
-          names::timeout, names::ioError, names::failed, "an.unknown.Name"})
+          names::notAttached, names::noSuchWait, names::busy, names::limitsExceeded,
+          names::notSupported, names::timeout, names::ioError, names::failed, "an.unknown.Name"})
         EXPECT_EQ(statusOf(name), ExitStatus::Failed) << name;
 }
 

@@ -38,6 +38,18 @@ TEST_F(StartedByWaiting, EndsWithItsWait) {
     EXPECT_EQ(ledger.find("20"), nullptr);
 }
 
+TEST_F(StartedByWaiting, EndsWithAWaitThatSomebodyCancels) {
+    const auto ticket = start("20", {});
+    told.clear();
+    queue.dismiss(ticket, bob, "cancelled");
+    EXPECT_EQ(ledger.find("20"), nullptr);
+    EXPECT_EQ(refusalOf("20"), core::ErrorCode::DeviceUnavailable) << "and nothing else";
+    const auto removed = toldOf<core::EnvironmentRemoved>();
+    ASSERT_EQ(removed.size(), 1U);
+    EXPECT_EQ(removed[0].cause.reason, core::Reason::admin()) << "which its owner hears";
+    EXPECT_EQ(removed[0].cause.actor, bob);
+}
+
 TEST_F(StartedByWaiting, StaysWhenSomebodyJoined) {
     const auto ticket = start("20", {});
     processes.add(21, alice);
@@ -119,6 +131,46 @@ TEST_F(FoundAgain, LeaveWhenTheirClientsDoNotComeBack) {
     EXPECT_TRUE(isGranted("30"));
     EXPECT_TRUE(again.ledger.waits().empty());
     EXPECT_NE(again.ledger.find("20"), nullptr);
+}
+
+TEST_F(FoundAgain, AreToldThatTheyWereDismissed) {
+    Again again(*this);
+    again.queue.dismiss(*again.queue.abandoned("20", one), bob, "the wait was cancelled by bob");
+    EXPECT_EQ(again.ledger.waits().size(), 1U);
+    EXPECT_EQ(again.queue.abandoned("20", one), std::nullopt);
+    const auto callAgain = [&](const std::string& id, core::Uid actor) {
+        return codeOf([&] { again.queue.requireNotDismissed(id, one, actor); });
+    };
+    EXPECT_EQ(callAgain("30", alice), core::ErrorCode::Internal) << "its place is another";
+    EXPECT_EQ(callAgain("20", bob), core::ErrorCode::Internal) << "he did not wait";
+    EXPECT_EQ(callAgain("20", alice), core::ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(callAgain("20", alice), core::ErrorCode::Internal) << "who asks anew may wait";
+
+    again.queue.dismiss(*again.queue.abandoned("30", one), alice, "the wait was cancelled");
+    again.scheduler.pass(core::patienceWithClients);
+    again.scheduler.turn();
+    EXPECT_EQ(callAgain("30", alice), core::ErrorCode::Internal) << "nobody calls again now";
+}
+
+TEST_F(FoundAgain, AreToldByTheProcessThatTheyStartedWith) {
+    Again again(*this);
+    const core::ProcessIdentity process = again.ledger.get("20").processes.front().identity;
+    again.queue.dismiss(*again.queue.abandoned("20", one), bob, "cancelled");
+    EXPECT_EQ(codeOf([&] { again.queue.requireNotDismissed(process, bob); }),
+              core::ErrorCode::Internal);
+    EXPECT_EQ(codeOf([&] { again.queue.requireNotDismissed(process, alice); }),
+              core::ErrorCode::DeviceUnavailable);
+}
+
+TEST_F(FoundAgain, NeverGiveATicketAgain) {
+    clock.pass(std::chrono::seconds{1});
+    const auto last = ledger.get("30").waits.front().ticket;
+    queue.cancel(last);
+    queue.cancel(ledger.get("20").waits.front().ticket);
+    Again again(*this); // finds no document that has them
+    const core::Plan plan = again.queue.placeOrWait(one, &again.ledger.get("20"));
+    again.ledger.attach("20", plan, alice);
+    EXPECT_GT(again.ledger.get("20").waits.back().ticket, last);
 }
 
 TEST_F(FoundAgain, TakeTheirPlacesWithTheSameRequestOnly) {

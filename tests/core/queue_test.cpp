@@ -123,6 +123,28 @@ TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
     EXPECT_TRUE(toldOf<core::WaitGranted>().empty());
 }
 
+TEST_F(Queueing, TellsWhoWaitsThatTheWaitWasCancelledAndEverybodyByWhom) {
+    haveGpus(1);
+    for (const char* id : {"10", "20", "30"})
+        activate(id, alice);
+    attachCount("10", 1);
+    const auto first = askCount("20", 1);
+    askCount("30", 1);
+    scheduler.turn();
+    told.clear();
+    queue.dismiss(*first, bob, "the wait was cancelled by bob (1002)");
+    EXPECT_EQ(refusalOf("20"), core::ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(reasons["20"], "the wait was cancelled by bob (1002)");
+    EXPECT_EQ(waiting(), std::vector<std::string>{"30"});
+    const auto ended = toldOf<core::WaitEnded>();
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].cause.reason, core::Reason::cancelled());
+    EXPECT_EQ(ended[0].cause.actor, bob);
+    EXPECT_EQ(codeOf([&] { queue.dismiss(*first, bob, "again"); }), core::ErrorCode::NoSuchWait);
+    detach("10");
+    EXPECT_TRUE(isGranted("30"));
+}
+
 TEST_F(Queueing, TellsTheEndOfAWaitBeforeThatOfItsEnvironment) {
     haveGpus(1);
     activate("10", alice);

@@ -97,7 +97,7 @@ TEST(Errors, HaveANameOfTheirOwnEach) {
     for (const ErrorCode code :
          {ErrorCode::NoSuchEnvironment, ErrorCode::NoSuchDevice, ErrorCode::NoSuchProcess,
           ErrorCode::DeviceUnavailable, ErrorCode::NotEnoughDevices, ErrorCode::AlreadyExists,
-          ErrorCode::QuotaExceeded, ErrorCode::NotAttached, ErrorCode::Busy,
+          ErrorCode::QuotaExceeded, ErrorCode::NotAttached, ErrorCode::NoSuchWait, ErrorCode::Busy,
           ErrorCode::AccessDenied, ErrorCode::InteractiveAuthorizationRequired,
           ErrorCode::InvalidArgs, ErrorCode::LimitsExceeded, ErrorCode::NotSupported,
           ErrorCode::Timeout, ErrorCode::StorageFailed, ErrorCode::Internal}) {

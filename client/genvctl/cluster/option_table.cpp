@@ -113,6 +113,11 @@ constexpr std::array optionRows{
               "--id",
               {Use::Refused, "a running Slurm job cannot be joined this way",
                "\"srun --jobid=JOBID --overlap --pty $SHELL\" starts a shell in your job."}},
+    OptionRow{"queue",
+              "--cancel",
+              {Use::Refused, "Slurm's queue holds jobs, which have no tickets",
+               "\"genvctl deactivate --id slurm-JOBID\" takes a job out of it; with \"--cluster "
+               "none\" the ticket is one of this machine's."}},
     OptionRow{"activate", "--no-attach", {Use::Mapped}},
     OptionRow{"activate", "--no-load", {Use::Mapped}},
     OptionRow{"", "--no-prompt", {Use::Nothing}}, // nothing marks the prompt on a node

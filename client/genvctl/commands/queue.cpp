@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// queue: who waits for devices, and in which order.
+// queue: who waits for devices, and in which order; cancels a wait.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace genv::ctl {
 
@@ -24,7 +25,12 @@ void printQueue(Context& context, const ListingOptions& options) {
         users.emplace(entry.id, entry.user);
 
     Json json = Json::array();
-    Table table({{"POSITION", 10}, {"ENV ID", 12}, {"USER", 16}, {"GPUS", 6}, {"SINCE", 0}});
+    Table table({{"POSITION", 10},
+                 {"ENV ID", 12},
+                 {"USER", 16},
+                 {"GPUS", 6},
+                 {"SINCE", 17},
+                 {"TICKET", 0}});
     for (const QueueEntry& entry : queue) {
         // One that has left since has no name here any more.
         const auto found = users.find(entry.environment);
@@ -42,7 +48,8 @@ void printQueue(Context& context, const ListingOptions& options) {
         table.add({std::to_string(position), entry.environment,
                    fmt::format("{}({})", user, entry.uid), std::to_string(entry.gpus),
                    options.time(entry.since) +
-                       (within && options.format != "csv" ? " (within " + *within + ")" : "")});
+                       (within && options.format != "csv" ? " (within " + *within + ")" : ""),
+                   std::to_string(entry.ticket)});
     }
     if (!context.printJson(json))
         options.print(context, table);
@@ -53,10 +60,18 @@ void printQueue(Context& context, const ListingOptions& options) {
 void addQueue(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("queue", "Show who waits for GPUs, first come first");
     const auto options = std::make_shared<ListingOptions>();
+    const auto ticket = std::make_shared<std::optional<std::uint64_t>>();
     options->addTo(*command);
+    command->add_option("--cancel", *ticket, "Cancel the wait with this ticket, and show nothing")
+        ->type_name("TICKET");
     command->footer("GPUS is how many more the request waits for.");
-    command->callback([&context, options] {
-        context.command = [&context, options] { printQueue(context, *options); };
+    command->callback([&context, options, ticket] {
+        context.command = [&context, options, ticket] {
+            if (*ticket)
+                context.authorised([&](Client& client) { client.cancelWait(**ticket); });
+            else
+                printQueue(context, *options);
+        };
     });
 }
 

@@ -28,6 +28,7 @@ constexpr std::array meanings{
     Meaning{names::noSuchProcess, ExitStatus::Failed, ""},
     Meaning{names::notAttached, ExitStatus::Failed,
             "\"genvctl devices\" shows who holds which device."},
+    Meaning{names::noSuchWait, ExitStatus::Failed, "\"genvctl queue\" shows who waits."},
     Meaning{names::alreadyExists, ExitStatus::Failed, ""},
     Meaning{names::quotaExceeded, ExitStatus::QuotaExceeded,
             "\"genvctl limits\" shows your limits and what you use of them."},

@@ -32,6 +32,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl extend", "--id", {Environment}},
         {"genvctl run", "--id", {OwnEnvironment}},
         {"genvctl remote", "--strategy", {Words, {"most-free", "least-free", "memory", "order"}}},
+        {"genvctl queue", "--cancel", {Ticket}},
         {"genvctl", "--eid", {Environment}},
         {"genvctl", "--name", {Free}},
         {"genvctl", "--gpus", {DeviceCount}},

@@ -40,6 +40,7 @@ enum class ValueKind {
     UserLimit,      ///< "name="
     RootProcess,    ///< a pid that keeps an environment alive
     ComputeProcess, ///< a pid that uses a GPU
+    Ticket,         ///< of a request that waits
     Host,           ///< another machine that the caller's ssh knows
 };
 

@@ -244,6 +244,23 @@ std::vector<Candidate> computeProcesses(const Bus& bus) {
     return found;
 }
 
+std::vector<Candidate> tickets(const Bus& bus) {
+    std::map<std::string, std::string> users;
+    for (const EnvironmentRow& row : environments(bus))
+        users.emplace(row.id, row.user);
+    std::vector<Candidate> found;
+    const Message reply = bus.call("ListQueue");
+    forEach(reply.get(), "tsuut", [&] {
+        std::uint64_t ticket = 0;
+        const char* id = "";
+        sd_bus_message_read(reply.get(), "ts", &ticket, &id);
+        sd_bus_message_skip(reply.get(), "uut");
+        found.push_back(
+            {std::to_string(ticket), fmt::format("environment {} of {}", id, users[id])});
+    });
+    return found;
+}
+
 std::vector<Candidate> hosts() {
     std::vector<Candidate> found;
     // ssh has its files there, too, whatever HOME says.
@@ -292,6 +309,8 @@ std::vector<Candidate> liveValues(ValueKind kind) {
         return rootProcesses(bus);
     case ValueKind::ComputeProcess:
         return computeProcesses(bus);
+    case ValueKind::Ticket:
+        return tickets(bus);
     case ValueKind::Host:
         return hosts();
     default:

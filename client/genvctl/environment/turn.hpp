@@ -50,7 +50,8 @@ class TurnDisplay {
 /// What a wait that timed out means to the person who ran the command.
 Failure timedOut(std::chrono::seconds timeout);
 
-/// What it means that the service ended a wait before that, or one without a limit.
+/// What it means that the service ended a wait before that, or one without a limit, or that
+/// somebody cancelled it.
 Failure cutShort(const Error& error);
 
 /// Makes a waiting call, `call(client, waiting)`, which returns nothing when it was given up, and
@@ -70,6 +71,8 @@ auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds>
             return *std::move(answer);
         }
     } catch (const Error& error) {
+        if (error.name() == dbus::contract::error::deviceUnavailable)
+            throw cutShort(error);
         if (error.name() != dbus::contract::error::timeout)
             throw;
         if (timeout && display.waited() >= *timeout)

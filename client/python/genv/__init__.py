@@ -25,6 +25,7 @@ from genv.errors import (
     NoSuchDevice,
     NoSuchEnvironment,
     NoSuchProcess,
+    NoSuchWait,
     NotActive,
     NotAttached,
     NotEnoughDevices,
@@ -49,6 +50,7 @@ from genv.listening import (
     ServiceStarted,
     events,
 )
+from genv.queueing import Wait, cancel_wait, queue
 from genv.serialization import JSONDecoder, JSONEncoder, snapshot_from as _snapshot_from
 from genv.service import allow_interaction
 from genv.usage import ProcessDescription, ProcessUse, Reading, describe_processes, readings
@@ -81,6 +83,7 @@ __all__ = [
     "NoSuchDevice",
     "NoSuchEnvironment",
     "NoSuchProcess",
+    "NoSuchWait",
     "NotActive",
     "NotAttached",
     "NotEnoughDevices",
@@ -102,14 +105,17 @@ __all__ = [
     "Snapshot",
     "StorageFailed",
     "Timeout",
+    "Wait",
     "__version__",
     "allow_interaction",
+    "cancel_wait",
     "core",
     "describe_processes",
     "entities",
     "errors",
     "events",
     "isolation",
+    "queue",
     "readings",
     "refused_opens",
     "sdk",

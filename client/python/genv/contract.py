@@ -45,6 +45,8 @@ LIST_DEVICES = Method(MANAGER, "ListDevices", "", "a(ussto)")
 DESCRIBE_PROCESSES = Method(MANAGER, "DescribeProcesses", "", "aa{sv}")
 LIST_READINGS = Method(MANAGER, "ListReadings", "t", "a(uttuiu)")
 SNAPSHOT = Method(MANAGER, "Snapshot", "", "s")
+LIST_QUEUE = Method(MANAGER, "ListQueue", "", "a(tsuut)")
+CANCEL_WAIT = Method(MANAGER, "CancelWait", "t", "")
 DESCRIBE_ISOLATION = Method(MANAGER, "DescribeIsolation", "", "a{sv}")
 LIST_REFUSED_OPENS = Method(MANAGER, "ListRefusedOpens", "a{sv}", "a(uusttus)")
 

@@ -64,6 +64,10 @@ class NotAttached(Error):
     """The environment holds no device."""
 
 
+class NoSuchWait(Error):
+    """No request with this ticket waits, or no longer."""
+
+
 class Busy(Error):
     """An enforcement is running already."""
 
@@ -110,6 +114,7 @@ BUS_ERRORS: Dict[str, Type[Error]] = {
     "dev.genv.Error.AlreadyExists": AlreadyExists,
     "dev.genv.Error.QuotaExceeded": QuotaExceeded,
     "dev.genv.Error.NotAttached": NotAttached,
+    "dev.genv.Error.NoSuchWait": NoSuchWait,
     "dev.genv.Error.Busy": Busy,
     "org.freedesktop.DBus.Error.AccessDenied": AccessDenied,
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired": InteractiveAuthorizationRequired,

@@ -34,6 +34,24 @@ BOTH = pytest.mark.parametrize("code", [WAIT_IN_AN_ENVIRONMENT, WAIT_FOR_AN_ENVI
 
 
 class TestWaiting:
+    def test_a_wait_is_cancelled_from_outside(self, world):
+        alice = world.hold("alice")
+        bob = world.program("bob", """
+            with genv.sdk.activate(eid="bobs"):
+                say(refused(genv.sdk.attach, gpus=1, wait=True))
+        """)
+        await_queue(world, ["bobs"])
+        canceller = world.program("bob", """
+            (wait,) = genv.queue()
+            say(wait.eid, wait.uid == os.getuid(), wait.gpus, wait.since.year > 2000)
+            genv.cancel_wait(wait.ticket)
+            say(refused(genv.cancel_wait, wait.ticket).startswith("NoSuchWait: no request with ticket"))
+            say(refused(genv.cancel_wait, -1).startswith("InvalidArgs: "), genv.queue())
+        """)
+        assert canceller.expect_success() == ["bobs True 1 True", "True", "True []"]
+        assert bob.line() == "DeviceUnavailable: the wait was cancelled"
+        alice.expect_success()
+
     @BOTH
     def test_devices_come_when_they_are_free(self, world, code):
         alice = world.hold("alice")

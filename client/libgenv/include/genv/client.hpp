@@ -145,6 +145,10 @@ class GENV_EXPORT Client {
     /// Takes a device from an environment, or with "" from every one, and ends their processes on
     /// it.
     void detachDevice(std::uint32_t index, const std::string& environment);
+    /// Ends a wait for devices, by the ticket of queue(). Who waits is refused with
+    /// dev.genv.Error.DeviceUnavailable. Throws Error dev.genv.Error.NoSuchWait where nothing waits
+    /// with this ticket.
+    void cancelWait(std::uint64_t ticket);
     /// Ends a process that uses a GPU.
     void terminateProcess(std::uint32_t pid);
     /// Makes the service read its configuration again.

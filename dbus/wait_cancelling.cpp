@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dbus/wait_cancelling.hpp"
+
+#include "dbus/operation.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace genv::dbus {
+
+namespace {
+
+// One call of CancelWait on its way. A ticket is given once, so that it means the same wait all the
+// while.
+class WaitCancelling : public Operation<WaitCancelling, Reply<>> {
+  public:
+    WaitCancelling(const Context& context, const Reply<>& reply, core::Queue::Ticket ticket)
+        : Operation(reply), ledger_(context.sharing.ledger), queue_(context.sharing.queue),
+          users_(context.machine.users), gate_(context.calls.gate), ticket_(ticket) {}
+
+    void start() {
+        const core::Environment& environment = waiting();
+        policy::Target target;
+        target.environment = environment.id;
+        target.owner = environment.uid;
+        target.ownerName = environment.user;
+        gate_.pass(reply_, target, later(&WaitCancelling::learnWho));
+    }
+
+  private:
+    [[nodiscard]] const core::Environment& waiting() const {
+        queue_.requireWait(ticket_);
+        return ledger_.get(ledger_.waits().at(ticket_));
+    }
+
+    // The name is for the waiting caller, who knows their own.
+    void learnWho() {
+        static_cast<void>(waiting());
+        if (ledger_.wait(ticket_).actor == caller().uid)
+            cancel("");
+        else
+            users_.describe(caller().uid, later(&WaitCancelling::cancelFor));
+    }
+
+    void cancelFor(const core::UserInfo& user) {
+        cancel(fmt::format(" by {} ({})", user.name, user.uid));
+    }
+
+    void cancel(const std::string& byWhom) {
+        queue_.dismiss(ticket_, caller().actor(), "the wait was cancelled" + byWhom);
+        reply_.send();
+    }
+
+    core::Ledger& ledger_;
+    core::Queue& queue_;
+    core::Users& users_;
+    Gate& gate_;
+    const core::Queue::Ticket ticket_;
+};
+
+} // namespace
+
+void cancelWait(const Context& context, const Reply<>& reply, core::Queue::Ticket ticket) {
+    std::make_shared<WaitCancelling>(context, reply, ticket)->start();
+}
+
+} // namespace genv::dbus
