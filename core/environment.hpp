@@ -17,8 +17,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace genv::core {
 
@@ -172,9 +172,9 @@ struct Environment {
     [[nodiscard]] std::optional<WallTime> jobEnd() const;
     /// When one of its attachments ends by a lease, its own or the environment's.
     [[nodiscard]] std::optional<BootTime> endOf(const Attachment& attachment) const;
-    /// Whether one of its locks holds this device.
     /// Each attached device, by ascending index, with when it ends as endOf() says.
     [[nodiscard]] std::vector<std::pair<DeviceIndex, std::optional<BootTime>>> deviceEnds() const;
+    /// Whether one of its locks holds this device.
     [[nodiscard]] bool hasLocked(const DeviceUuid& uuid) const;
 
     friend bool operator==(const Environment&, const Environment&) = default;

@@ -66,6 +66,49 @@ TEST(Table, FitsATerminalByShorteningWhatIsTooLong) {
                                  "1       an-id-that… short           jus…\n");
 }
 
+// ENV NAME and then ATTACHED may go; the others stay.
+Table tableWithExtras() {
+    Table table({{"ID", 8},
+                 {"ENV ID", 12},
+                 {"ENV NAME", 16, 1},
+                 {"ATTACHED", 16, 2},
+                 {"USER", 12, 0, true},
+                 {"NOTE", 0, 3, true}});
+    table.add({"0", "7", "木の名前の長い名前", "25 minutes ago", "alice", "a longer note"});
+    table.add({"1", "", "", "", "", ""});
+    return table;
+}
+
+TEST(Table, LeavesColumnsOutWhereShorterCellsDoNotFit) {
+    const auto fitted = [](std::size_t width) {
+        Table table = tableWithExtras();
+        table.fit(width);
+        return table.text(true);
+    };
+    EXPECT_EQ(fitted(200), tableWithExtras().text(true));
+    EXPECT_EQ(fitted(77),
+              "ID      ENV ID      ENV NAME        ATTACHED        USER        NOTE\n"
+              "0       7           木の名前の長い… 25 minutes ago  alice       a longer note\n"
+              "1\n");
+    EXPECT_EQ(fitted(70), "ID      ENV ID      ENV NAME           ATTACHED        USER\n"
+                          "0       7           木の名前の長い名前 25 minutes ago  alice\n"
+                          "1\n");
+    EXPECT_EQ(fitted(50), "ID      ENV ID      ENV NAME           USER\n"
+                          "0       7           木の名前の長い名前 alice\n"
+                          "1\n");
+    EXPECT_EQ(fitted(30), "ID      ENV ID      USER\n"
+                          "0       7           alice\n"
+                          "1\n");
+}
+
+TEST(Table, LeavesOutWhatProgramsDoNotExpect) {
+    Table table = tableWithExtras();
+    table.leaveOutExtras();
+    EXPECT_EQ(table.csv(true), "ID,ENV ID,ENV NAME,ATTACHED\n"
+                               "0,7,木の名前の長い名前,25 minutes ago\n"
+                               "1,,,\n");
+}
+
 TEST(Table, PadsByWhatIsSeenNotByBytes) {
     Table table = devicesTable();
     table.add({"0", "7", "grün", "x"});

@@ -26,6 +26,7 @@ ListingOptions listingOptions(const GivenCommand& given) {
     ListingOptions options;
     options.noHeader = given.has("--no-header");
     options.timestamp = given.has("--timestamp");
+    options.wide = given.has("--wide");
     options.format = given.value("--format").value_or(options.format);
     return options;
 }

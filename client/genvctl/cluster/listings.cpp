@@ -58,13 +58,17 @@ Json holdersJson(const std::vector<Holder>& holders) {
     return all;
 }
 
+// Empty where Slurm knows no type of it.
+std::string modelOf(const ClusterNode& node, std::optional<std::uint32_t> index) {
+    return index && *index < node.gres.models.size() ? node.gres.models[*index] : std::string();
+}
+
 Json deviceJson(const ClusterNode& node, std::optional<std::uint32_t> index,
                 const std::vector<Holder>& holders) {
-    const bool isTyped = index && *index < node.gres.models.size();
     return {{"node", node.name},
             {"index", orNull(index)},
             {"uuid", nullptr},
-            {"model", isTyped ? optionalText(node.gres.models[*index]) : Json(nullptr)},
+            {"model", optionalText(modelOf(node, index))},
             {"total_memory", nullptr},
             {"state", node.trouble.empty() ? "ok" : node.trouble},
             {"attachments", holdersJson(holders)}};
@@ -110,6 +114,17 @@ std::string wantedText(const WantedGres& wanted) {
     return wanted.gpus > 0 ? std::to_string(wanted.gpus) : fmt::format("{} shards", wanted.shards);
 }
 
+// "node1:0,1 node2:0"; "?" for a GPU of which Slurm does not say which it is.
+std::string devicesText(const ClusterJob& job) {
+    std::map<std::string, std::vector<std::string>> indices;
+    for (const JobGpu& gpu : job.gpus)
+        indices[gpu.node].push_back(gpu.gres.index ? std::to_string(*gpu.gres.index) : "?");
+    std::vector<std::string> nodes;
+    for (const auto& [node, ids] : indices)
+        nodes.push_back(node + ":" + joined(ids, ","));
+    return joined(nodes, " ");
+}
+
 Time sinceOf(const ClusterJob& job) {
     return job.begins.value_or(job.submitted);
 }
@@ -117,7 +132,13 @@ Time sinceOf(const ClusterJob& job) {
 } // namespace
 
 Table devicesTable(const Nodes& nodes, const Jobs& jobs, const ListingOptions& options) {
-    Table table({{"NODE", 12}, {"ID", 5}, {"ENV ID", 15}, {"ENV NAME", 16}, {"ATTACHED", 0}});
+    Table table({{"NODE", 12},
+                 {"ID", 5},
+                 {"ENV ID", 15},
+                 {"ENV NAME", 16, 2},
+                 {"ATTACHED", 16, 3},
+                 {"USER", 16, 1, true},
+                 {"MODEL", 0, 4, true}});
     forEachDevice(nodes, jobs,
                   [&](const ClusterNode& node, std::optional<std::uint32_t> index,
                       const std::vector<Holder>& holders) {
@@ -125,12 +146,15 @@ Table devicesTable(const Nodes& nodes, const Jobs& jobs, const ListingOptions& o
                       const std::string trouble = node.trouble.empty() || options.format == "csv"
                                                       ? ""
                                                       : fmt::format("(node {})", node.trouble);
+                      const std::string model = modelOf(node, index);
                       if (holders.empty())
-                          table.add({node.name, id, "", "", trouble});
+                          table.add({node.name, id, "", "", trouble, "", model});
                       for (const Holder& holder : holders)
                           table.add({node.name, id, holder.job->environment(), holder.job->name,
                                      options.time(sinceOf(*holder.job)) +
-                                         (options.format == "csv" ? "" : partText(holder.gres))});
+                                         (options.format == "csv" ? "" : partText(holder.gres)),
+                                     fmt::format("{}({})", holder.job->user, holder.job->uid),
+                                     model});
                   });
     return table;
 }
@@ -146,11 +170,16 @@ Json devicesJson(const Nodes& nodes, const Jobs& jobs) {
 }
 
 Table jobsTable(const Jobs& jobs, const ListingOptions& options) {
-    Table table({{"ID", 15}, {"USER", 16}, {"NAME", 16}, {"CREATED", 18}, {"NODE(S)", 0}});
+    Table table({{"ID", 15},
+                 {"USER", 16},
+                 {"NAME", 16},
+                 {"CREATED", 18},
+                 {"NODE(S)", 12},
+                 {"DEVICES", 0, 1, true}});
     for (const ClusterJob& job : jobs) {
         if (hasGpus(job))
             table.add({job.environment(), fmt::format("{}({})", job.user, job.uid), job.name,
-                       options.time(sinceOf(job)), job.nodes});
+                       options.time(sinceOf(job)), job.nodes, devicesText(job)});
     }
     return table;
 }

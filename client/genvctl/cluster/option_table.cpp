@@ -130,6 +130,7 @@ constexpr std::array optionRows{
     OptionRow{"", "--no-header", {Use::Mapped}},
     OptionRow{"", "--format", {Use::Mapped}},
     OptionRow{"", "--timestamp", {Use::Mapped}},
+    OptionRow{"", "--wide", {Use::Mapped}},
     OptionRow{"", "--no-cleanup", {Use::Nothing}},
     OptionRow{"",
               "--reset",

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // devices: who holds which device, for everybody; and changing that, for owners and administrators.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/common/compute_processes.hpp"
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/common/parents.hpp"
+#include "client/genvctl/common/user_names.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/device_table.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/bytes.hpp"
@@ -14,29 +17,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <memory>
 
 namespace genv::ctl {
 
 namespace {
-
-/// A device with its attachments, oldest first as the service lists them.
-struct HeldDevice {
-    Device device;
-    std::vector<Attachment> attachments;
-};
-
-/// An environment within another one, which holds the devices.
-struct Child {
-    std::string id;
-    std::optional<std::string> name;
-    std::vector<std::uint32_t> devices;
-};
-
-// Those of each environment, by its id.
-using Children = std::map<std::string, std::vector<Child>>;
 
 std::vector<HeldDevice> heldDevices(Client& client) {
     std::vector<HeldDevice> held;
@@ -51,15 +37,6 @@ std::vector<HeldDevice> heldDevices(Client& client) {
     }
     return held;
 }
-
-// The processes of the environments that linger, by id.
-using Lingering = std::map<std::string, std::vector<std::uint32_t>>;
-
-// What is known of the holders beside what they hold.
-struct Holders {
-    Lingering lingering;
-    Children children;
-};
 
 // Nothing is asked for where nobody holds anything.
 Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
@@ -78,46 +55,6 @@ Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
     return holders;
 }
 
-// The children of environments that have something of a device, of this one holder.
-std::vector<Child> childrenWith(const Children& all, const Attachment& attachment) {
-    std::vector<Child> children;
-    if (const auto found = all.find(attachment.environment); found != all.end())
-        std::ranges::copy_if(found->second, std::back_inserter(children), [&](const Child& child) {
-            return std::ranges::find(child.devices, attachment.device) != child.devices.end();
-        });
-    return children;
-}
-
-Json devicesJson(Client& client, const std::vector<HeldDevice>& held, const Lingering& lingering,
-                 const Children& children) {
-    const std::map<std::uint32_t, std::string> reservations = client.reservations();
-    Json devices = Json::array();
-    for (const auto& [device, attachments] : held) {
-        Json holders = Json::array();
-        for (const Attachment& attachment : attachments) {
-            Json within = Json::array();
-            for (const Child& child : childrenWith(children, attachment))
-                within.push_back({{"environment", child.id}, {"name", orNull(child.name)}});
-            holders.push_back({{"environment", attachment.environment},
-                               {"name", orNull(attachment.environmentName)},
-                               {"gpu_memory", orNull(attachment.shareBytes)},
-                               {"since", toJson(attachment.since)},
-                               {"lingering", lingering.contains(attachment.environment)},
-                               {"within", std::move(within)}});
-        }
-        const auto reserved = reservations.find(device.index);
-        devices.push_back(
-            {{"index", device.index},
-             {"uuid", device.uuid},
-             {"model", device.model},
-             {"total_memory", device.totalMemoryBytes},
-             {"reserved_for",
-              reserved == reservations.end() ? Json(nullptr) : Json(reserved->second)},
-             {"attachments", std::move(holders)}});
-    }
-    return devices;
-}
-
 // An empty table would leave everybody wondering.
 void sayWhyThereAreNone(const Context& context) {
     if (context.options.host) {
@@ -130,36 +67,27 @@ void sayWhyThereAreNone(const Context& context) {
     tellAside(fmt::format("there are no GPUs: {}", why.found));
 }
 
+// What the extra columns show: who uses what is asked first, so that the readings are as new.
+DeviceDetails readDetails(Context& context) {
+    const auto processes = processesOrNote(context.client());
+    return deviceDetails(context.client().overview(), processes, userNames(context));
+}
+
 void printDevices(Context& context, const ListingOptions& options) {
-    const auto held = heldDevices(context.client());
+    DeviceList devices;
+    devices.held = heldDevices(context.client());
     // For programs that read the table nothing is said beside the time.
-    const auto [lingering, children] =
-        options.format == "csv" ? Holders{} : holdersOf(context.client(), held);
+    if (options.format != "csv" || context.options.json != JsonMode::Off)
+        devices.holders = holdersOf(context.client(), devices.held);
+    if ((options.showsExtras() && !devices.held.empty()) || context.options.json != JsonMode::Off)
+        devices.details = readDetails(context);
     if (context.options.json != JsonMode::Off) {
-        context.printJson(devicesJson(context.client(), held, lingering, children));
+        context.printJson(devicesJson(devices, context.client().reservations()));
         return;
     }
-    if (held.empty())
+    if (devices.held.empty())
         sayWhyThereAreNone(context);
-    const auto stays = [&lingering = lingering](const std::string& id) {
-        const auto pids = lingering.find(id);
-        return pids == lingering.end() ? ""
-                                       : fmt::format(" (lingering: {})", joined(pids->second, " "));
-    };
-    Table table({{"ID", 8}, {"ENV ID", 12}, {"ENV NAME", 16}, {"ATTACHED", 0}});
-    for (const auto& [device, attachments] : held) {
-        const std::string index = std::to_string(device.index);
-        if (attachments.empty())
-            table.add({index, "", "", ""});
-        for (const Attachment& attachment : attachments) {
-            table.add({index, attachment.environment, attachment.environmentName.value_or(""),
-                       options.time(attachment.since) + stays(attachment.environment)});
-            for (const Child& child : childrenWith(children, attachment))
-                table.add({index, "- " + child.id, child.name.value_or(""),
-                           "within " + attachment.environment + stays(child.id)});
-        }
-    }
-    options.print(context, table);
+    options.print(context, deviceTable(devices, options));
 }
 
 // eid+memory+time, with no space in it, so that several can stand side by side.
@@ -302,6 +230,7 @@ void addDevices(CLI::App& app, Context& context) {
     const auto options = std::make_shared<ListingOptions>();
     const auto reset = std::make_shared<bool>(false);
     options->addTo(*devices);
+    options->addWideTo(*devices);
     devices->add_flag_callback(
         "--no-cleanup", [] {}, "Accepted for old scripts: what has ended is never listed");
     devices->add_flag("--reset", *reset, "Take every device from everybody");
@@ -309,6 +238,7 @@ void addDevices(CLI::App& app, Context& context) {
 
     CLI::App* table = devices->add_subcommand("ps", "The same as without a subcommand");
     options->addTo(*table);
+    options->addWideTo(*table);
     addQueryDevices(*devices, context);
     addFindDevices(*devices, context);
     addAdministrativeAttach(*devices, context);

@@ -2,13 +2,14 @@
 // envs: who runs which environment, for everybody; and changing that, for owners and
 // administrators.
 #include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/common/compute_processes.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/found.hpp"
-#include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/lingering.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/options/project.hpp"
+#include "client/genvctl/reports/environment_table.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 
@@ -18,113 +19,42 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 
 namespace genv::ctl {
 
 namespace {
 
-// In their order, but each after the one that it is within.
-std::vector<EnvironmentEntry> asTree(const std::vector<EnvironmentEntry>& entries,
-                                     const Parents& parents) {
-    if (parents.empty())
-        return entries;
-    std::set<std::string> known;
-    for (const EnvironmentEntry& entry : entries)
-        known.insert(entry.id);
-    std::map<std::string, std::vector<EnvironmentEntry>> children;
-    std::vector<EnvironmentEntry> roots;
-    for (const EnvironmentEntry& entry : entries) {
-        const auto parent = parentOf(parents, entry.id);
-        (parent && known.contains(*parent) ? children[*parent] : roots).push_back(entry);
-    }
-    std::vector<EnvironmentEntry> tree;
-    for (const EnvironmentEntry& entry : roots) {
-        tree.push_back(entry);
-        if (const auto within = children.find(entry.id); within != children.end())
-            tree.insert(tree.end(), within->second.begin(), within->second.end());
-    }
-    return tree;
+// What the list itself does not say. Programs that read the table expect nothing of it.
+std::map<std::string, Environment> detailsOf(Context& context, const ListingOptions& options) {
+    std::map<std::string, Environment> details;
+    if (options.format == "csv" && !options.showsExtras())
+        return details;
+    for (Environment& environment : context.client().environmentDetails())
+        details[environment.id] = std::move(environment);
+    return details;
 }
 
-Json environmentsJson(const std::vector<Environment>& all, const Parents& parents) {
-    Json environments = Json::array();
-    for (const Environment& environment : all)
-        environments.push_back({{"id", environment.id},
-                                {"uid", environment.uid},
-                                {"user", environment.user},
-                                {"name", orNull(environment.configuration.name)},
-                                {"created", toJson(environment.created)},
-                                {"lingering", environment.lingering},
-                                {"pids", environment.processes},
-                                {"kernels", environment.kernels},
-                                {"parent", orNull(parentOf(parents, environment.id))}});
-    return environments;
-}
-
-using KernelsById = std::map<std::string, std::vector<std::string>>;
-
-// The kernels of each environment. The list itself has none, so they are looked up only where an
-// environment has no process.
-KernelsById kernelsOf(Context& context, const std::vector<EnvironmentEntry>& entries) {
-    KernelsById kernels;
-    if (std::all_of(entries.begin(), entries.end(),
-                    [](const EnvironmentEntry& entry) { return !entry.processes.empty(); }))
-        return kernels;
-    for (const Environment& environment : context.client().environmentDetails()) {
-        if (!environment.kernels.empty())
-            kernels[environment.id] = environment.kernels;
-    }
-    return kernels;
-}
-
-// The environments that linger: the list itself does not say. A table for programs has no room for
-// it.
-std::set<std::string> lingeringIn(Context& context, const ListingOptions& options) {
-    std::set<std::string> ids;
-    if (options.format == "csv")
-        return ids;
-    for (const Environment& environment : context.client().environmentDetails()) {
-        if (environment.lingering)
-            ids.insert(environment.id);
-    }
-    return ids;
-}
-
-// Without kernels, and in CSV, the columns are those of genv 1, which programs read.
-Table environmentTable(bool withKernels) {
-    std::vector<Table::Column> columns{
-        {"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 21}, {"PID(S)", 0}};
-    if (withKernels) {
-        columns.back().width = 16;
-        columns.push_back({"KERNEL(S)", 0});
-    }
-    return Table(std::move(columns));
+std::optional<MemoryInUse> readMemoryInUse(Context& context) {
+    const auto processes = processesOrNote(context.client());
+    return processes ? std::optional(memoryInUse(*processes)) : std::nullopt;
 }
 
 void printEnvironments(Context& context, const ListingOptions& options) {
     if (context.options.json != JsonMode::Off) {
-        context.printJson(
-            environmentsJson(context.client().environmentDetails(), context.client().parents()));
+        const auto memory = readMemoryInUse(context);
+        context.printJson(environmentsJson(context.client().environmentDetails(),
+                                           context.client().parents(), memory));
         return;
     }
+    EnvironmentList list;
     // A table for programs has no room for it.
-    const Parents parents = options.format == "csv" ? Parents{} : context.client().parents();
-    const auto entries = asTree(context.client().environments(), parents);
-    KernelsById kernels = options.format == "csv" ? KernelsById{} : kernelsOf(context, entries);
-    const std::set<std::string> lingering = lingeringIn(context, options);
-    Table table = environmentTable(!kernels.empty());
-    for (const EnvironmentEntry& entry : entries) {
-        const bool isWithin = parents.contains(entry.id);
-        std::vector<std::string> cells{
-            (isWithin ? "- " : "") + entry.id, fmt::format("{}({})", entry.user, entry.uid),
-            entry.name.value_or(""), options.time(entry.created),
-            joined(entry.processes, " ") + (lingering.contains(entry.id) ? " (lingering)" : "")};
-        if (!kernels.empty())
-            cells.push_back(joined(kernels[entry.id], " "));
-        table.add(std::move(cells));
-    }
-    options.print(context, table);
+    if (options.format != "csv")
+        list.parents = context.client().parents();
+    list.entries = context.client().environments();
+    list.details = detailsOf(context, options);
+    if (options.showsExtras() && !list.entries.empty())
+        list.memory = readMemoryInUse(context);
+    options.print(context, environmentTable(list, options, currentTime()));
 }
 
 std::string environmentCell(const Environment& environment, const std::string& name) {
@@ -337,6 +267,7 @@ void addEnvs(CLI::App& app, Context& context) {
     const auto options = std::make_shared<ListingOptions>();
     const auto reset = std::make_shared<bool>(false);
     options->addTo(*envs);
+    options->addWideTo(*envs);
     envs->add_flag_callback(
         "--no-cleanup", [] {}, "Accepted for old scripts: what has ended is never listed");
     envs->add_flag("--reset", *reset, "End everybody's environments");
@@ -344,6 +275,7 @@ void addEnvs(CLI::App& app, Context& context) {
 
     CLI::App* table = envs->add_subcommand("ps", "The same as without a subcommand");
     options->addTo(*table);
+    options->addWideTo(*table);
     addQueryEnvironments(*envs, context);
     addFindEnvironment(*envs, context);
     addAdministrativeActivate(*envs, context);

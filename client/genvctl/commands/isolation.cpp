@@ -5,14 +5,13 @@
 
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/user_names.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
-#include <pwd.h>
 
-#include <map>
 #include <memory>
 
 namespace genv::ctl {
@@ -41,21 +40,6 @@ void resumeIsolation(Context& context) {
         print(isolationSentence(state) + '\n');
     if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
         throw Failure(ExitStatus::Failed, trouble.what, trouble.advice);
-}
-
-// This machine does not know the names of another machine's users: the environments there do.
-UserNames userNames(Context& context) {
-    std::map<std::uint32_t, std::string> users;
-    if (context.options.host) {
-        for (const EnvironmentEntry& entry : context.client().environments())
-            users.emplace(entry.uid, entry.user);
-    }
-    return [users, isHere = !context.options.host](std::uint32_t uid) {
-        if (const auto found = users.find(uid); found != users.end())
-            return found->second;
-        const passwd* person = isHere ? getpwuid(uid) : nullptr;
-        return person != nullptr ? std::string(person->pw_name) : std::to_string(uid);
-    };
 }
 
 void showRefusals(Context& context, const ListingOptions& options, bool all) {

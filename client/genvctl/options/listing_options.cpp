@@ -20,6 +20,14 @@ void ListingOptions::addFormatTo(CLI::App& command) {
         ->type_name("FORMAT");
 }
 
+void ListingOptions::addWideTo(CLI::App& command) {
+    command.add_flag("--wide", wide, "Show all columns, whatever the width");
+}
+
+bool ListingOptions::showsExtras() const {
+    return wide || (format != "csv" && terminalWidth().has_value());
+}
+
 std::string ListingOptions::time(Time time) const {
     if (timestamp)
         return ctl::timestamp(time);
@@ -28,12 +36,14 @@ std::string ListingOptions::time(Time time) const {
 
 void ListingOptions::print(const Context& context, Table table) const {
     const bool header = !noHeader && !context.options.noLegend;
+    if (!showsExtras())
+        table.leaveOutExtras();
     if (format == "csv") {
         ctl::print(table.csv(header));
         return;
     }
     const auto width = terminalWidth();
-    if (width && !context.options.full)
+    if (width && !wide && !context.options.full)
         table.fit(*width);
     const Emphasis emphasis = headerEmphasis();
     ctl::print(table.text(header, emphasis.before, emphasis.after));

@@ -16,12 +16,19 @@ namespace genv::ctl {
 struct ListingOptions {
     bool noHeader = false;
     bool timestamp = false;
+    bool wide = false;
     std::string format = "tui";
 
     /// Adds --no-header, --timestamp and --format. This object must outlive the parsing.
     void addTo(CLI::App& command);
     /// The same without --timestamp, for what has no times.
     void addFormatTo(CLI::App& command);
+
+    /// Adds --wide, for a list with extra columns.
+    void addWideTo(CLI::App& command);
+
+    /// Whether the extra columns are shown, as far as there is room for them.
+    [[nodiscard]] bool showsExtras() const;
 
     /// A moment as this list shows it.
     [[nodiscard]] std::string time(Time time) const;

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace genv::ctl {
 
@@ -121,16 +123,55 @@ States listed(Context& context, const HostOptions& options, const char* key,
     return {};
 }
 
+// The users who hold devices, each once.
+std::string holdersText(const HostState& state) {
+    std::set<std::string> holders;
+    for (const Attachment& attachment : state.attachments) {
+        for (const EnvironmentEntry& entry : state.environments) {
+            if (entry.id == attachment.environment)
+                holders.insert(entry.user);
+        }
+    }
+    return joined(std::vector<std::string>(holders.begin(), holders.end()), ", ");
+}
+
+// "4 NVIDIA A100, 2 NVIDIA T4"; the old genv does not know them.
+std::string modelsText(const HostState& state) {
+    std::map<std::string, std::size_t> counts;
+    for (const Device& device : state.devices) {
+        if (!device.model.empty())
+            ++counts[device.model];
+    }
+    std::vector<std::string> models;
+    for (const auto& [model, count] : counts)
+        models.push_back(fmt::format("{} {}", count, model));
+    return joined(models, ", ");
+}
+
+std::string devicesText(const HostState& state, const std::string& environment) {
+    std::vector<std::uint32_t> devices;
+    for (const Attachment& attachment : state.attachments) {
+        if (attachment.environment == environment)
+            devices.push_back(attachment.device);
+    }
+    return joined(devices, ",");
+}
+
 void listDevices(Context& context, const HostOptions& options, const RemoteListing& listing) {
     const States states = listed(context, options, "devices", stateDevicesJson);
-    Table table({{"HOST", 25}, {"TOTAL", 9}, {"AVAILABLE", 0}});
+    Table table({{"HOST", 25},
+                 {"TOTAL", 9},
+                 {"AVAILABLE", 11},
+                 {"USERS", 20, 1, true},
+                 {"MODELS", 0, 2, true}});
     std::size_t total = 0;
     std::size_t available = 0;
     for (const auto& [host, state, failure] : states) {
         const auto free = static_cast<std::size_t>(std::count_if(
             state->devices.begin(), state->devices.end(),
             [&there = *state](const Device& device) { return there.isFree(device); }));
-        table.add({host.label(), std::to_string(state->devices.size()), std::to_string(free)});
+        table.add({host.label(), std::to_string(state->devices.size()), std::to_string(free),
+                   holdersText(*state), modelsText(*state)});
         total += state->devices.size();
         available += free;
     }
@@ -144,12 +185,17 @@ void listEnvironments(Context& context, const HostOptions& options, const Remote
     const States states = listed(context, options, "environments", [](const HostState& state) {
         return entriesJson(state.environments);
     });
-    Table table({{"HOST", 25}, {"ID", 8}, {"USER", 16}, {"NAME", 16}, {"CREATED", 0}});
+    Table table({{"HOST", 25},
+                 {"ID", 8},
+                 {"USER", 16},
+                 {"NAME", 16, 1},
+                 {"CREATED", 21, 2},
+                 {"DEVICES", 0, 3, true}});
     std::size_t total = 0;
     for (const auto& [host, state, failure] : states) {
         for (const EnvironmentEntry& entry : state->environments)
             table.add({host.label(), entry.id, entry.user, entry.name.value_or(""),
-                       listing.table.time(entry.created)});
+                       listing.table.time(entry.created), devicesText(*state, entry.id)});
         total += state->environments.size();
     }
     if (!states.empty())
@@ -196,6 +242,7 @@ void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptio
         remote.add_subcommand("devices", "Show how many devices each host has, and how many free");
     const auto ofDevices = std::make_shared<RemoteListing>();
     ofDevices->table.addFormatTo(*devices);
+    ofDevices->table.addWideTo(*devices);
     ofDevices->addSummaryTo(*devices);
     devices->callback([&context, hosts, ofDevices] {
         context.command = [&context, hosts, ofDevices] {
@@ -206,6 +253,7 @@ void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptio
     CLI::App* envs = remote.add_subcommand("envs", "Show who runs which environment on each host");
     const auto ofEnvs = std::make_shared<RemoteListing>();
     ofEnvs->table.addTo(*envs);
+    ofEnvs->table.addWideTo(*envs);
     ofEnvs->addSummaryTo(*envs);
     envs->callback([&context, hosts, ofEnvs] {
         context.command = [&context, hosts, ofEnvs] { listEnvironments(context, *hosts, *ofEnvs); };

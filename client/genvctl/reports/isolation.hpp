@@ -2,6 +2,7 @@
 // The state of isolation and the refused opens, for people and as JSON.
 #pragma once
 
+#include "client/genvctl/common/user_names.hpp"
 #include "client/genvctl/terminal/json.hpp"
 #include "client/genvctl/terminal/table.hpp"
 #include "genv/isolation.hpp"
@@ -30,8 +31,6 @@ IsolationTrouble isolationTrouble(const IsolationState& state);
 std::string isolationText(const IsolationState& state);
 Json isolationJson(const IsolationState& state);
 
-/// The name of a user, or the uid as text.
-using UserNames = std::function<std::string(std::uint32_t uid)>;
 /// A moment as the list shows it.
 using TimeTexts = std::function<std::string(Time time)>;
 

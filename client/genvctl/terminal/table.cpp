@@ -11,6 +11,9 @@ namespace genv::ctl {
 
 namespace {
 
+// With fewer cells the last column says nothing, and is rather left out.
+constexpr std::size_t shortestLastCell = 16;
+
 std::string csvCell(const std::string& cell) {
     if (cell.find_first_of(",\"") == std::string::npos)
         return cell;
@@ -60,23 +63,67 @@ std::string Table::text(bool header, const std::string& before, const std::strin
     return text;
 }
 
+void Table::leaveOutExtras() {
+    for (std::size_t i = columns_.size(); i-- > 0;) {
+        if (columns_[i].isExtra)
+            leaveOut(i);
+    }
+}
+
 void Table::fit(std::size_t width) {
-    if (isWithin(width))
-        return;
+    for (;;) {
+        if (isWithin(width, true))
+            return;
+        Table shorter = *this;
+        shorter.shortenCells();
+        shorter.shortenLastCells(width, shortestLastCell);
+        if (shorter.isWithin(width, true)) {
+            *this = std::move(shorter);
+            return;
+        }
+        if (!leaveOneOut())
+            break;
+    }
+    if (isWithin(width, false))
+        return; // only the header is too wide, and stays
+    shortenCells();
+    shortenLastCells(width, 1);
+}
+
+void Table::shortenCells() {
     for (auto& row : rows_) {
         for (std::size_t i = 0; i + 1 < row.size(); ++i) {
             if (columns_[i].width > 1)
                 row[i] = shortened(row[i], columns_[i].width - 1);
         }
     }
+}
+
+// By what each row is too wide, but for so many cells that stay.
+void Table::shortenLastCells(std::size_t width, std::size_t least) {
     const auto all = widths();
     for (auto& row : rows_) {
         const std::size_t taken = cells(line(row, all));
         std::string& last = row.back();
         const std::size_t excess = taken > width ? taken - width : 0;
         const std::size_t length = cells(last);
-        last = shortened(last, length > excess ? length - excess : 1);
+        last = shortened(last, std::max(length > excess ? length - excess : 1, least));
     }
+}
+
+bool Table::leaveOneOut() {
+    const auto first = std::ranges::max_element(columns_, {}, &Column::leaveOut);
+    if (first == columns_.end() || first->leaveOut == 0)
+        return false;
+    leaveOut(static_cast<std::size_t>(first - columns_.begin()));
+    return true;
+}
+
+void Table::leaveOut(std::size_t column) {
+    const auto at = static_cast<std::ptrdiff_t>(column);
+    columns_.erase(columns_.begin() + at);
+    for (auto& row : rows_)
+        row.erase(row.begin() + at);
 }
 
 std::string Table::csv(bool header) const {
@@ -107,9 +154,10 @@ std::vector<std::size_t> Table::widths() const {
     return widths;
 }
 
-bool Table::isWithin(std::size_t width) const {
+bool Table::isWithin(std::size_t width, bool withHeader) const {
     const auto all = widths();
-    return std::all_of(rows_.begin(), rows_.end(),
+    return (!withHeader || cells(line(titles(), all)) <= width) &&
+           std::all_of(rows_.begin(), rows_.end(),
                        [&](const auto& row) { return cells(line(row, all)) <= width; });
 }
 

@@ -16,6 +16,11 @@ class Table {
         /// In terminal cells, with the space behind it; a longer cell makes the column wider. 0:
         /// the last one, as long as it is.
         std::size_t width = 0;
+        /// Which column goes first where a terminal is too narrow: the one with the largest number.
+        /// 0: it stays.
+        int leaveOut = 0;
+        /// Only people see it, and who asks for it: what programs read has the other columns.
+        bool isExtra = false;
     };
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -27,9 +32,11 @@ class Table {
     /// colour.
     [[nodiscard]] std::string text(bool header, const std::string& before = {},
                                    const std::string& after = {}) const;
-    /// Shortens cells, with an ellipsis, where a row is wider than a terminal of so many cells: at
-    /// first those that are wider than their columns were to be, then the last one of each row that
-    /// is still too wide. The header stays.
+    /// Leaves out the columns that programs do not expect.
+    void leaveOutExtras();
+    /// Makes the table fit a terminal of so many cells. Shortens cells, with an ellipsis: at first
+    /// those that are wider than their columns were to be, then the last one of each row that is
+    /// still too wide. Leaves columns out where that is not enough.
     void fit(std::size_t width);
     /// Lines as RFC 4180 has them, but for the line ends, which are Unix's.
     [[nodiscard]] std::string csv(bool header) const;
@@ -37,7 +44,11 @@ class Table {
   private:
     [[nodiscard]] std::vector<std::string> titles() const;
     [[nodiscard]] std::vector<std::size_t> widths() const;
-    [[nodiscard]] bool isWithin(std::size_t width) const;
+    [[nodiscard]] bool isWithin(std::size_t width, bool withHeader) const;
+    void shortenCells();
+    void shortenLastCells(std::size_t width, std::size_t least);
+    bool leaveOneOut();
+    void leaveOut(std::size_t column);
 
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/common/compute_processes.hpp"
+
+#include "client/genvctl/terminal/terminal.hpp"
+
+#include <fmt/format.h>
+
+namespace genv::ctl {
+
+std::optional<std::vector<ComputeProcess>> processesOrNote(Client& client) {
+    try {
+        return client.processes();
+    } catch (const ServiceUnavailable&) {
+        throw;
+    } catch (const Error& error) {
+        tellAside(fmt::format("who uses the GPUs is not known: {}", error.what()));
+        return std::nullopt;
+    }
+}
+
+} // namespace genv::ctl

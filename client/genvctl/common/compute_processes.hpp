@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The processes that use GPUs, for lists that are printed also where the driver hangs.
+#pragma once
+
+#include "genv/client.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace genv::ctl {
+
+/// The processes that use a GPU now. Nothing where the driver does not answer, which is said on
+/// standard error.
+std::optional<std::vector<ComputeProcess>> processesOrNote(Client& client);
+
+} // namespace genv::ctl

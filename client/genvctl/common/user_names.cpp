@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/common/user_names.hpp"
+
+#include "client/genvctl/context/context.hpp"
+
+#include <pwd.h>
+
+#include <map>
+
+namespace genv::ctl {
+
+// This machine does not know the names of another machine's users: the environments there do.
+UserNames userNames(Context& context) {
+    std::map<std::uint32_t, std::string> users;
+    if (context.options.host) {
+        for (const EnvironmentEntry& entry : context.client().environments())
+            users.emplace(entry.uid, entry.user);
+    }
+    return [users, isHere = !context.options.host](std::uint32_t uid) {
+        if (const auto found = users.find(uid); found != users.end())
+            return found->second;
+        const passwd* person = isHere ? getpwuid(uid) : nullptr;
+        return person != nullptr ? std::string(person->pw_name) : std::to_string(uid);
+    };
+}
+
+} // namespace genv::ctl

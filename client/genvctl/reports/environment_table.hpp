@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Environments with their owners and what they have, as a table and as JSON.
+#pragma once
+
+#include "client/genvctl/common/parents.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/terminal/json.hpp"
+#include "client/genvctl/terminal/table.hpp"
+#include "genv/types.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+/// The GPU memory that the processes of each environment use, by its id. One of whose processes the
+/// driver does not know the memory has no number.
+using MemoryInUse = std::map<std::string, std::optional<std::uint64_t>>;
+MemoryInUse memoryInUse(const std::vector<ComputeProcess>& processes);
+
+struct EnvironmentList {
+    std::vector<EnvironmentEntry> entries;
+    Parents parents;
+    /// By id. Those that are not here are shown without kernels, devices and leases.
+    std::map<std::string, Environment> details;
+    std::optional<MemoryInUse> memory; ///< unset: the driver does not say
+};
+
+/// A row for each environment, after the one that it is within.
+Table environmentTable(const EnvironmentList& list, const ListingOptions& options, Time now);
+
+Json environmentsJson(const std::vector<Environment>& all, const Parents& parents,
+                      const std::optional<MemoryInUse>& memory);
+
+} // namespace genv::ctl

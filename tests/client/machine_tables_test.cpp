@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The tables of devices and environments at the widths of terminals: readings that nobody knows,
+// processes outside genv, MIG instances, wide characters, and a driver that does not answer.
+#include "client/genvctl/reports/device_table.hpp"
+#include "client/genvctl/reports/environment_table.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace genv::ctl {
+namespace {
+
+constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30U;
+
+std::string userOf(std::uint32_t uid) {
+    return uid == 1002 ? "bob" : std::to_string(uid);
+}
+
+// Two GPUs and a MIG instance; alice has the first GPU, under a name of wide characters.
+class MachineTables : public testing::Test {
+  protected:
+    MachineTables() {
+        add({0, "GPU-0", "NVIDIA A100-SXM4-80GB", 80 * gibibyte}, 12 * gibibyte, 93, 61);
+        add({1, "GPU-1", "NVIDIA A100-SXM4-80GB", 80 * gibibyte}, 0, 0, 35);
+        add({8, "MIG-8", "NVIDIA A100-SXM4-80GB MIG 1g.10gb", 10 * gibibyte}, {}, {}, {});
+        const Attachment held{0, "7", "木の名前", std::nullopt, {}};
+        devices.held[0].attachments = {held};
+        Environment environment;
+        environment.id = "7";
+        environment.uid = 1001;
+        environment.user = "alice";
+        environment.devices = {0};
+        environment.expires = Time{std::chrono::hours{2}};
+        overview.environments = {environment};
+        list.entries = {{"7", 1001, "alice", "木の名前", {}, {1573}}};
+        list.details["7"] = environment;
+    }
+
+    void add(const Device& device, std::optional<std::uint64_t> used,
+             std::optional<std::uint32_t> utilization, std::optional<std::int32_t> temperature) {
+        devices.held.push_back({device, {}});
+        DeviceState state;
+        state.device = device;
+        state.health = "ok";
+        state.usedMemoryBytes = used;
+        state.utilizationPercent = utilization;
+        state.temperatureCelsius = temperature;
+        overview.devices.push_back(state);
+    }
+
+    // The lines of a table on a terminal, each within its width.
+    static std::vector<std::string> lines(Table table, std::size_t width) {
+        table.fit(width);
+        std::istringstream text(table.text(true));
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(text, line);) {
+            EXPECT_LE(cells(line), width) << line;
+            lines.push_back(line);
+        }
+        return lines;
+    }
+    std::vector<std::string> deviceLines(std::size_t width) {
+        devices.details = deviceDetails(overview, processes, userOf);
+        return lines(deviceTable(devices, options), width);
+    }
+    std::vector<std::string> environmentLines(std::size_t width) {
+        list.memory = processes ? std::optional(memoryInUse(*processes)) : std::nullopt;
+        return lines(environmentTable(list, options, Time{}), width);
+    }
+
+    Overview overview;
+    DeviceList devices;
+    EnvironmentList list;
+    std::optional<std::vector<ComputeProcess>> processes = std::vector<ComputeProcess>{};
+    ListingOptions options;
+};
+
+TEST_F(MachineTables, SayWhoHoldsWhatAndHowBusyItIs) {
+    options.timestamp = true;
+    const auto wide = deviceLines(200);
+    ASSERT_EQ(wide.size(), 4U);
+    EXPECT_NE(
+        wide[1].find(" alice(1001)     NVIDIA A100-SXM4-80GB             12.0/80.0 GiB   93%   "
+                     "61°C"),
+        std::string::npos)
+        << wide[1];
+    EXPECT_TRUE(wide[2].ends_with(" 0.0/80.0 GiB    0%    35°C")) << wide[2];
+    EXPECT_TRUE(wide[3].ends_with(" -/10.0 GiB      -     -")) << wide[3];
+    EXPECT_EQ(wide[0].find("OUTSIDE"), std::string::npos);
+}
+
+TEST_F(MachineTables, LeaveOutWhatDoesNotFit) {
+    options.timestamp = false;
+    EXPECT_EQ(deviceLines(40)[0], "ID      ENV ID      USER");
+    EXPECT_EQ(deviceLines(80)[0],
+              "ID      ENV ID      ENV NAME        ATTACHED        USER            UTIL");
+    const auto hundred = deviceLines(120);
+    for (const char* title : {"USER", "MODEL", "MEMORY", "UTIL", "TEMP"})
+        EXPECT_NE(hundred[0].find(title), std::string::npos) << hundred[0];
+    EXPECT_EQ(environmentLines(40)[0], "ID      USER            NAME");
+    EXPECT_EQ(environmentLines(80)[0],
+              "ID      USER            NAME            CREATED              PID(S)");
+    EXPECT_EQ(environmentLines(120)[0],
+              "ID      USER            NAME            CREATED              "
+              "PID(S)      DEVICES   LEASE ENDS    MEMORY");
+}
+
+TEST_F(MachineTables, SayWhoUsesADeviceFromOutside) {
+    processes = {{4711, 1002, std::nullopt, {{1, gibibyte}}},
+                 {4712, 1002, std::nullopt, {{1, gibibyte}}},
+                 {4713, 1002, std::nullopt, {{8, {}}}},
+                 {4714, 0, std::nullopt, {{8, {}}}},
+                 {1573, 1001, "7", {{0, gibibyte}}}};
+    const auto wide = deviceLines(200);
+    EXPECT_EQ(wide[1].find("outside"), std::string::npos);
+    EXPECT_TRUE(wide[2].ends_with(" in use by bob, outside genv")) << wide[2];
+    EXPECT_TRUE(wide[3].ends_with(" in use by bob, 0, outside genv")) << wide[3];
+    const auto narrow = deviceLines(80);
+    EXPECT_NE(narrow[2].find("in use by bob"), std::string::npos) << narrow[2];
+}
+
+TEST_F(MachineTables, AreThereWhereTheDriverDoesNotAnswer) {
+    processes.reset();
+    const auto wide = deviceLines(200);
+    EXPECT_TRUE(wide[1].ends_with(" -/80.0 GiB      -     -     -")) << wide[1];
+    const Json json = devicesJson(devices, {});
+    EXPECT_TRUE(json[0]["outside"].is_null());
+    EXPECT_TRUE(environmentLines(200)[1].ends_with(" -")) << environmentLines(200)[1];
+}
+
+TEST_F(MachineTables, HaveNoReadingsOfAStaleDevice) {
+    overview.devices[0].health = "stale";
+    EXPECT_NE(deviceLines(200)[1].find(" -/80.0 GiB      -     -"), std::string::npos);
+}
+
+TEST_F(MachineTables, SumMemoryOnlyWhereAllOfItIsKnown) {
+    processes = {{1573, 1001, "7", {{0, gibibyte}}}, {1574, 1001, "7", {{0, gibibyte / 2}}}};
+    EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h        1.5 GiB"))
+        << environmentLines(200)[1];
+    processes->push_back({1575, 1001, "7", {{0, {}}}});
+    EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h        -"));
+}
+
+TEST_F(MachineTables, AreTheReferencesForPrograms) {
+    options.format = "csv";
+    options.timestamp = true;
+    devices.details = deviceDetails(overview, processes, userOf);
+    Table table = deviceTable(devices, options);
+    table.leaveOutExtras();
+    EXPECT_TRUE(table.csv(true).starts_with("ID,ENV ID,ENV NAME,ATTACHED\n0,7,木の名前,"));
+    Table environments = environmentTable(list, options, Time{});
+    environments.leaveOutExtras();
+    EXPECT_TRUE(environments.csv(true).starts_with("ID,USER,NAME,CREATED,PID(S)\n"
+                                                   "7,alice(1001),木の名前,"));
+}
+
+TEST_F(MachineTables, RepeatWhatIsAboutADeviceInEachRowForProgramsOnly) {
+    devices.held[0].attachments.push_back({0, "8", std::nullopt, gibibyte, {}});
+    options.wide = true;
+    EXPECT_EQ(deviceLines(300)[2].find("93%"), std::string::npos);
+    options.format = "csv";
+    const std::string csv = deviceTable(devices, options).csv(false);
+    EXPECT_NE(csv.find("93%", csv.find("93%") + 1), std::string::npos);
+}
+
+TEST_F(MachineTables, ShowNoTextThatATerminalObeys) {
+    list.entries[0].name = "\x1b[2J";
+    list.entries[0].user = "e\nvil";
+    const auto wide = environmentLines(200);
+    ASSERT_EQ(wide.size(), 2U);
+    EXPECT_NE(wide[1].find("e\\x0avil(1001)"), std::string::npos);
+    EXPECT_NE(wide[1].find("\\x1b[2J"), std::string::npos);
+}
+
+TEST_F(MachineTables, HaveAHeaderWithoutDevices) {
+    devices = {};
+    list = {};
+    overview = {};
+    EXPECT_EQ(deviceLines(120).size(), 1U);
+    EXPECT_EQ(environmentLines(120).size(), 1U);
+}
+
+} // namespace
+} // namespace genv::ctl
