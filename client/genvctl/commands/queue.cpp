@@ -67,10 +67,12 @@ void addQueue(CLI::App& app, Context& context) {
     command->footer("GPUS is how many more the request waits for.");
     command->callback([&context, options, ticket] {
         context.command = [&context, options, ticket] {
-            if (*ticket)
-                context.authorised([&](Client& client) { client.cancelWait(**ticket); });
-            else
+            if (!*ticket) {
                 printQueue(context, *options);
+                return;
+            }
+            const std::uint64_t wanted = **ticket;
+            context.authorised([&](Client& client) { client.cancelWait(wanted); });
         };
     });
 }

@@ -135,23 +135,22 @@ class DeviceRows {
     std::vector<std::string> cells_;
 };
 
-Json attachmentsJson(const HeldDevice& held, const DeviceList& devices) {
+Json attachmentsJson(const HeldDevice& held, const Holders& known, const DeviceDetails& details) {
     Json holders = Json::array();
     for (const Attachment& attachment : held.attachments) {
         Json within = Json::array();
-        for (const Child& child : childrenWith(devices.holders, attachment))
+        for (const Child& child : childrenWith(known, attachment))
             within.push_back({{"environment", child.id}, {"name", orNull(child.name)}});
-        const auto owner = devices.details->owners.find(attachment.environment);
-        const bool isKnown = owner != devices.details->owners.end();
-        holders.push_back(
-            {{"environment", attachment.environment},
-             {"name", orNull(attachment.environmentName)},
-             {"uid", isKnown ? Json(owner->second.uid) : Json(nullptr)},
-             {"user", isKnown ? Json(owner->second.user) : Json(nullptr)},
-             {"gpu_memory", orNull(attachment.shareBytes)},
-             {"since", toJson(attachment.since)},
-             {"lingering", devices.holders.lingering.contains(attachment.environment)},
-             {"within", std::move(within)}});
+        const auto owner = details.owners.find(attachment.environment);
+        const bool isKnown = owner != details.owners.end();
+        holders.push_back({{"environment", attachment.environment},
+                           {"name", orNull(attachment.environmentName)},
+                           {"uid", isKnown ? Json(owner->second.uid) : Json(nullptr)},
+                           {"user", isKnown ? Json(owner->second.user) : Json(nullptr)},
+                           {"gpu_memory", orNull(attachment.shareBytes)},
+                           {"since", toJson(attachment.since)},
+                           {"lingering", known.lingering.contains(attachment.environment)},
+                           {"within", std::move(within)}});
     }
     return holders;
 }
@@ -215,13 +214,13 @@ Table deviceTable(const DeviceList& devices, const ListingOptions& options) {
 
 Json devicesJson(const DeviceList& devices,
                  const std::map<std::uint32_t, std::string>& reservations) {
+    const DeviceDetails details = devices.details.value_or(DeviceDetails{});
     Json all = Json::array();
     for (const HeldDevice& held : devices.held) {
         const Device& device = held.device;
         const auto reserved = reservations.find(device.index);
-        const auto found = devices.details->states.find(device.index);
-        const DeviceState state =
-            found == devices.details->states.end() ? DeviceState{} : found->second;
+        const auto found = details.states.find(device.index);
+        const DeviceState state = found == details.states.end() ? DeviceState{} : found->second;
         all.push_back({{"index", device.index},
                        {"uuid", device.uuid},
                        {"model", device.model},
@@ -234,8 +233,8 @@ Json devicesJson(const DeviceList& devices,
                        {"temperature", orNull(state.temperatureCelsius)},
                        {"power_milliwatts", orNull(state.powerMilliwatts)},
                        {"sampled_at", state.sampledAt ? toJson(*state.sampledAt) : Json(nullptr)},
-                       {"outside", outsideJson(*devices.details, device.index)},
-                       {"attachments", attachmentsJson(held, devices)}});
+                       {"outside", outsideJson(details, device.index)},
+                       {"attachments", attachmentsJson(held, devices.holders, details)}});
     }
     return all;
 }

@@ -70,7 +70,7 @@ DeviceDetails deviceDetails(const Overview& overview,
 /// A row for each attachment, and for each device that nobody holds.
 Table deviceTable(const DeviceList& devices, const ListingOptions& options);
 
-/// The same for programs. The details must be there.
+/// The same for programs, which expect the details.
 Json devicesJson(const DeviceList& devices,
                  const std::map<std::uint32_t, std::string>& reservations);
 
