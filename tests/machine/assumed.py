@@ -55,10 +55,10 @@ def hosts(session):
     session.machine.write("/home/alice/night.sh", "#!/bin/sh\nexit 0\n", 0o755)
 
 
-# README
+# README and the guides
 
 
-def readme(session):
+def newcomers(session):
     session.machine.write("/home/alice/.bashrc", PS1)  # sets her shell up herself
     hosts(session)
     for user in ("alice", "bob"):
@@ -79,9 +79,12 @@ def bobs_job_ends(session):
     prepare_people(session.machine)  # by now it is in alice's start file
 
 
-def packages_lie_there(session):
+def nothing_is_saved(session):
     session.close()
     session.machine.must(["rm", "-r", "/home/alice/.genv"])
+
+
+def packages_lie_there(session):
     folder = session.machine.path("/home/admin/build/packages")
     os.makedirs(folder)
     for deb in glob.glob(os.path.join(PACKAGES, "*.deb")):
@@ -191,7 +194,8 @@ def three_are_attached(session):
 
 
 PAGES = {
-    "README.md": readme,
+    "README.md": newcomers,
+    "data/doc/admin.md": hosts,
     "data/doc/containers.md": two_attached,
     "data/doc/from-genv-1.md": genv_1_is_left,
     "data/doc/history.md": alice_has_waited,
@@ -199,18 +203,15 @@ PAGES = {
     "data/doc/libgenv.md": source_lies_there,
     "data/doc/remote.md": hosts,
     "data/doc/shell.md": training_uses_gpus,
+    "data/doc/user.md": newcomers,
 }
 BEFORE = {
     ("README.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
-    ("README.md", "genvctl extend --id 71 12h"): alices_job_ends,
-    ("README.md", "genv activate --gpus 2"): bobs_job_ends,
-    ("README.md", "genvctl policy check genvd.conf"):
-        lambda session: session.prepare("alice", "cp /etc/genv/genvd.conf ."),
-    ("README.md", "sudo apt install ./build/packages/*.deb"): packages_lie_there,
-    ("README.md", "sudo genvctl enforce --interval 0 --non-env-processes --dry-run"): bob_is_outside,
-    ("README.md", "sudo genvctl usage execute <report.json"): a_report_is_decided,
-    ("README.md", "genvctl -H h1 devices"): lambda session: session.close(),
-    ("README.md", "busctl tree dev.genv.Manager"): two_hold_gpus,
+    ("data/doc/admin.md", "sudo apt install ./build/packages/*.deb"): packages_lie_there,
+    ("data/doc/admin.md", "sudo genvctl enforce --interval 0 --non-env-processes --dry-run"): bob_is_outside,
+    ("data/doc/admin.md", "sudo genvctl usage execute <report.json"): a_report_is_decided,
+    ("data/doc/admin.md", "genvctl -H h1 devices"): lambda session: session.close(),
+    ("data/doc/admin.md", "busctl tree dev.genv.Manager"): two_hold_gpus,
     ("data/doc/from-genv-1.md", "sudo genvctl doctor"): its_lines_are_removed,
     ("data/doc/history.md", 'genvctl report --since "2026-11-20 09:00" --until "2026-11-20 11:00"'): the_report_ends,
     ("data/doc/jupyter.md", "genvctl envs find --kernel-id 0f6b8c1e-1111-2222-3333-444455556666"): kernel_runs,
@@ -222,4 +223,8 @@ BEFORE = {
         three_are_attached,
     ("data/doc/shell.md", "genv deactivate"): training_is_seen,
     ("data/doc/shell.md", '{ read -r sequence began; read -r devices; } <"$GENV_STATUS_FILE"'): shell_is_active,
+    ("data/doc/user.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
+    ("data/doc/user.md", "genvctl extend --id 71 12h"): alices_job_ends,
+    ("data/doc/user.md", "genv activate --gpus 2"): bobs_job_ends,
+    ("data/doc/user.md", "genvctl -H h1 devices"): nothing_is_saved,
 }
