@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every link leads somewhere: in the source tree, and where the documents are installed.
+
+usage: links_test.py SOURCE BUILD CMAKE DOCUMENT-FOLDER [unittest argument]...
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+sys.dont_write_bytecode = True
+
+from markdown import Page, pages  # noqa: E402
+
+SOURCE, BUILD, CMAKE, FOLDER = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+# Texts outside the documents that name one of them.
+NAMING = ("data/man/*", "data/conf/*", "data/systemd/*", "data/slurm/*", "data/journal/*", "client/genvctl/**/*.cpp",
+          "service/**/*.cpp")
+NAMED = re.compile(r"(?<![\w/.-])(?:data/doc/|(?:/usr/share/doc/genv/)|/)?([a-z][\w-]*\.md)\b")
+IN_TREE = re.compile(r"(?:core|policy|dbus|service|client|shims|data|tests|bench)/[\w./@*-]+")
+
+
+def broken(page, root):
+    """What is wrong with the links of a page, a line each."""
+    faults = []
+    for number, target in page.links():
+        if re.match(r"(?:https?|mailto):", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = pathlib.Path(os.path.normpath(page.path.parent / name)) if name else page.path
+        where = f"{page.path.relative_to(root)}:{number}: {target}"
+        if not path.is_relative_to(root) or not path.exists():
+            faults.append(f"{where}: no such file")
+        elif anchor and anchor not in Page(path).anchors():
+            faults.append(f"{where}: no such heading")
+    return faults
+
+
+class SourceTree(unittest.TestCase):
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        read = [*pages(SOURCE), Page(SOURCE / "client/python/README.md")]
+        self.assertEqual([fault for page in read for fault in broken(page, SOURCE)], [])
+        self.assertGreater(sum(1 for page in read for _ in page.links()), 100)
+
+    def test_every_path_that_a_document_names_is_there(self):
+        faults = []
+        for page in pages(SOURCE):
+            for number, code in page.code():
+                for path in IN_TREE.findall(code) if IN_TREE.fullmatch(code) else []:
+                    named = re.search(r"[A-Z]{4,}|\.\.\.", path.replace("CMakeLists", "").replace("README", ""))
+                    if not named and not list(SOURCE.glob(path.rstrip("/"))):
+                        faults.append(f"{page.path.relative_to(SOURCE)}:{number}: {path}: no such file")
+        self.assertEqual(faults, [])
+
+    def test_the_index_names_every_page(self):
+        index = {target for _, target in Page(SOURCE / "data/doc/README.md").links()}
+        names = {path.name for path in SOURCE.glob("data/doc/*.md")} - {"README.md"}
+        self.assertEqual(sorted(names - index), [])
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        subprocess.run([CMAKE, "--install", BUILD, "--component", "documents"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "DESTDIR": cls.place.name})
+        cls.folder = pathlib.Path(cls.place.name + FOLDER)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        read = [Page(path) for path in sorted(self.folder.glob("*.md"))]
+        self.assertEqual([fault for page in read for fault in broken(page, self.folder)], [])
+        self.assertGreater(len(read), 20)
+
+    def test_every_document_that_a_manual_or_a_message_names_is_there(self):
+        faults = []
+        for pattern in NAMING:
+            for path in SOURCE.glob(pattern):
+                for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                    faults += [f"{path.relative_to(SOURCE)}:{number}: {name} is not installed"
+                               for name in NAMED.findall(line.replace("\\-", "-")) if not (self.folder / name).exists()]
+        self.assertEqual(faults, [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])
