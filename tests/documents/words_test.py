@@ -54,7 +54,7 @@ CLAUSES = {
 KNOWN = set("""
     API ASCII CPU CSV CUDA GNU GPU HTTP HTTPS ID IP IPC JSON KB MB GB KIB MIB GIB LGPL NVIDIA OK OS PCI PDF PID PNG RAM SDK SPDX SSH SVG TCP
     TLS UID UTC UTF UUID VM XML YAML IDE URL CI DIR FILE AND NOT OR NAME AMD EOF NEWS README CONTRIBUTING LICENSE XX YYYY MM DD HH SS
-    GCC FD GNOME KDE RHEL COPR RPM DEB A100 USER
+    LDAP NFS PAM PATH POSIX XDG SQL RSA KVM GCC FD GNOME KDE RHEL COPR RPM DEB A100 USER
 """.split())
 ERRORS = re.compile(r"E[A-Z]{3,}|SIG[A-Z]+")
 ABBREVIATION = re.compile(r"(?<![\w./-])([A-Z]{2,6})(?=s?\b)(?![\w./-]*[_=])")
@@ -62,7 +62,7 @@ ABBREVIATION = re.compile(r"(?<![\w./-])([A-Z]{2,6})(?=s?\b)(?![\w./-]*[_=])")
 
 def explained(abbreviation, text):
     """Whether the text says what an abbreviation is: in brackets behind it, or it in brackets behind the words."""
-    return re.search(rf"\b{abbreviation}s?\)?,? \((?!\d)[^)]+\)|\({abbreviation}s?\)|{abbreviation}s?, (?:the |NVIDIA's |an? )", text)
+    return re.search(rf"\b{abbreviation}s?(?: \w+)?\)?,? \((?!\d)[^)]+\)|\({abbreviation}s?\)|{abbreviation}s?, (?:the |NVIDIA's |an? )", text)
 
 
 def faults_of(page, root):
