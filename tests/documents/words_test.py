@@ -62,7 +62,7 @@ ABBREVIATION = re.compile(r"(?<![\w./-])([A-Z]{2,6})(?=s?\b)(?![\w./-]*[_=])")
 
 def explained(abbreviation, text):
     """Whether the text says what an abbreviation is: in brackets behind it, or it in brackets behind the words."""
-    return re.search(rf"\b{abbreviation}s?(?: \w+)?\)?,? \((?!\d)[^)]+\)|\({abbreviation}s?\)|{abbreviation}s?, (?:the |NVIDIA's |an? )", text)
+    return re.search(rf"\b{abbreviation}s?(?: \w+)?\)?,? \((?!\d)[^)]+\)|\({abbreviation}s?\)|{abbreviation}s?(?:,| is) (?:the |NVIDIA's |an? )", text)
 
 
 def faults_of(page, root):
