@@ -44,7 +44,7 @@ def broken(page, root):
 
 class SourceTree(unittest.TestCase):
     def test_every_link_leads_to_a_file_and_a_heading(self):
-        read = [*pages(SOURCE), Page(SOURCE / "client/python/README.md")]
+        read = pages(SOURCE)
         self.assertEqual([fault for page in read for fault in broken(page, SOURCE)], [])
         self.assertGreater(sum(1 for page in read for _ in page.links()), 100)
 
