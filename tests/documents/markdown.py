@@ -11,8 +11,8 @@ BEGIN_GENERATED, END_GENERATED = "<!-- What follows is written", "<!-- The end o
 
 def pages(folder):
     """The documents of a source tree."""
-    names = [*(folder / name for name in ("README.md", "NEWS.md", "CONTRIBUTING.md", "client/python/README.md")), *sorted(folder.glob("data/doc/*.md"))]
-    return [Page(path) for path in names]
+    names = ("README.md", "NEWS.md", "CONTRIBUTING.md", "client/python/README.md")
+    return [Page(path) for path in [*(folder / name for name in names), *sorted(folder.glob("data/doc/*.md"))]]
 
 
 class Page:

@@ -67,7 +67,7 @@ def explained(abbreviation, text):
 
 def faults_of(page, root):
     name, found = page.path.relative_to(root), []
-    whole = "\n".join(prose(text) for _, text in page.paragraphs())
+    whole = re.sub(r"\s+", " ", "\n".join(prose(text) for _, text in page.paragraphs()))
     seen = set()
     for number, text in page.paragraphs():
         cells = [prose(cell.strip()) for cell in re.split(r"(?<!\\)\|", text)] if text.startswith("|") else [prose(text)]
