@@ -210,6 +210,7 @@ BEFORE = {
     ("data/doc/admin.md", "sudo apt install ./build/packages/*.deb"): packages_lie_there,
     ("data/doc/admin.md", "sudo genvctl enforce --interval 0 --non-env-processes --dry-run"): bob_is_outside,
     ("data/doc/admin.md", "sudo genvctl usage execute <report.json"): a_report_is_decided,
+    ("data/doc/admin.md", "sudo genvctl history --since yesterday --kind detached"): another_machine,
     ("data/doc/admin.md", "genvctl -H h1 devices"): lambda session: session.close(),
     ("data/doc/admin.md", "busctl tree dev.genv.Manager"): two_hold_gpus,
     ("data/doc/from-genv-1.md", "sudo genvctl doctor"): its_lines_are_removed,
