@@ -64,6 +64,16 @@ class SourceTree(unittest.TestCase):
         self.assertEqual(sorted(names - index), [])
 
 
+class Diagrams(unittest.TestCase):
+    def test_they_are_drawn_from_the_text_of_their_program(self):
+        folder = SOURCE / "data/doc/pictures"
+        with tempfile.TemporaryDirectory() as place:
+            subprocess.run([folder / "draw-diagrams", place], check=True)
+            for path in pathlib.Path(place).iterdir():
+                self.assertEqual((folder / path.name).read_text(encoding="utf-8"), path.read_text(encoding="utf-8"), path.name)
+            self.assertGreater(len(os.listdir(place)), 2)
+
+
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
