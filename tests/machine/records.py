@@ -50,7 +50,7 @@ class Records(MachineTest):
         eid = self.attach_once()
         explained = await_that("the record", lambda: scenario.machine.must(
             ["journalctl", "--boot", "--catalog", "--no-pager", f"MESSAGE_ID={ATTACHED}", f"GENV_ENVIRONMENT={eid}"]))
-        self.assertIn(f"Subject: GPU 0 was given to environment {eid} of alice\n", explained)
+        self.assertIn(f"Subject: GPU 0 was attached to environment {eid} of alice\n", explained)
         self.assertIn("Documentation: man:genvd(8)\n", explained)
 
     def test_everybody_reads_their_own_history_and_root_all_of_it(self):
