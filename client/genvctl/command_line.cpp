@@ -8,10 +8,12 @@
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/completion/completion_values.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/options/help_formatter.hpp"
+#include "client/genvctl/help/examples.hpp"
+#include "client/genvctl/help/usage_error.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "core/command_line/help_formatter.hpp"
 #include "core/error.hpp"
 
 #include <CLI/CLI.hpp>
@@ -28,13 +30,22 @@ namespace genv::ctl {
 namespace {
 
 constexpr const char* programFooter =
-    "Set bash or zsh up with: eval \"$(genvctl shell --init)\"\n"
-    "and fish with: genvctl shell --init | source\n"
-    "Then \"genv activate --gpus 1\" gives it a GPU, and closing it gives the GPU back.\n\n"
-    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not in an environment, 4 not authorised,\n"
-    "5 no device free, 6 no service, 7 over a limit.";
+    "Every command accepts the global options. \"genvctl help COMMAND\" describes a\n"
+    "command; genvctl(1) is the manual page.\n"
+    "\n"
+    "Exit status:\n"
+    "  0  Success\n"
+    "  1  Failure\n"
+    "  2  Usage error\n"
+    "  3  Not in an active environment\n"
+    "  4  Not authorised\n"
+    "  5  Not enough free devices\n"
+    "  6  No answer from the service or the machine\n"
+    "  7  Over a limit";
 
-/// What of the command line is no command's own.
+constexpr const char* globalOptions = "Global options";
+
+/// The values of the global options.
 struct RawOptions {
     std::string json = "off";
     std::string shell;
@@ -44,23 +55,26 @@ struct RawOptions {
 };
 
 void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
-    app.add_flag("--json{short}", raw.json, "Print JSON: short, pretty or off")
+    app.add_flag("--json{short}", raw.json, "Print JSON, as short, pretty or off [default: short]")
         ->check(CLI::IsMember({"short", "pretty", "off"}).description(""))
-        ->type_name("HOW");
-    app.add_flag("--full", context.options.full, "Shorten no cell to fit the terminal");
-    app.add_flag("--no-legend", context.options.noLegend, "Print no table header");
+        ->type_name("FORMAT");
+    app.add_flag("--full", context.options.full, "Do not shorten table cells to the terminal");
+    app.add_flag("--no-legend", context.options.noLegend, "Do not print table headers");
     app.add_flag_callback(
-        "--no-pager", [] {}, "Accepted as by systemctl; there is no pager");
+        "--no-pager", [] {}, "Ignore, for compatibility with systemctl");
     app.add_option("-H,--host", context.options.host,
-                   "Talk to the service of another machine, over SSH")
+                   "Connect to the service on another machine over SSH")
         ->type_name("[USER@]HOST[:PORT]");
     app.add_option("--cluster", context.options.cluster,
                    "Use the GPUs of a Slurm cluster: slurm or none")
         ->check(CLI::IsMember({"slurm", "none"}).description(""))
-        ->type_name("WHICH");
-    app.add_flag("--no-ask-password", context.options.noAskPassword, "Never ask for a password");
-    // What the shell function says of itself.
-    app.add_option("--shell", raw.shell)->check(CLI::IsMember({"bash", "zsh", "fish"}))->group("");
+        ->type_name("CLUSTER");
+    app.add_flag("--no-ask-password", context.options.noAskPassword,
+                 "Do not ask for an administrator's password");
+    // The shell function passes these.
+    app.add_option("--shell", raw.shell)
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+        ->group("");
     app.add_option("--shell-pid", raw.shellPid)->group("");
     app.add_option("--shell-fd", raw.shellDescriptor)->group("");
     app.add_option("--shell-began", raw.shellBegan)->group("");
@@ -83,25 +97,47 @@ void apply(const RawOptions& raw, Context& context) {
 struct Command {
     std::string_view name;
     void (*add)(CLI::App& app, Context& context);
+    const char* group; ///< its title in the help; empty: hidden
 };
 
+constexpr const char* environmentCommands = "Environment commands";
+constexpr const char* informationCommands = "Information commands";
+constexpr const char* setupCommands = "Setup commands";
+constexpr const char* administrationCommands = "Administration commands";
+constexpr const char* clusterCommands = "Remote and cluster commands";
+
 // In the order of the help.
-constexpr std::array commands{
-    Command{"activate", addActivate},   Command{"deactivate", addDeactivate},
-    Command{"attach", addAttach},       Command{"detach", addDetach},
-    Command{"lock", addLock},           Command{"queue", addQueue},
-    Command{"extend", addExtend},       Command{"config", addConfig},
-    Command{"status", addStatus},       Command{"devices", addDevices},
-    Command{"envs", addEnvs},           Command{"events", addEvents},
-    Command{"history", addHistory},     Command{"report", addReport},
-    Command{"monitor", addMonitor},     Command{"run", addRun},
-    Command{"jupyter", addJupyter},     Command{"home", addHome},
-    Command{"shell", addShell},         Command{"init", addInit},
-    Command{"limits", addLimits},       Command{"enforce", addEnforce},
-    Command{"terminate", addTerminate}, Command{"isolation", addIsolation},
-    Command{"usage", addUsage},         Command{"policy", addPolicy},
-    Command{"doctor", addDoctor},       Command{"remote", addRemote},
-    Command{"slurm", addSlurm},         Command{"version", addVersion}};
+constexpr std::array commands{Command{"activate", addActivate, environmentCommands},
+                              Command{"deactivate", addDeactivate, environmentCommands},
+                              Command{"status", addStatus, environmentCommands},
+                              Command{"attach", addAttach, environmentCommands},
+                              Command{"detach", addDetach, environmentCommands},
+                              Command{"config", addConfig, environmentCommands},
+                              Command{"extend", addExtend, environmentCommands},
+                              Command{"run", addRun, environmentCommands},
+                              Command{"lock", addLock, environmentCommands},
+                              Command{"devices", addDevices, informationCommands},
+                              Command{"envs", addEnvs, informationCommands},
+                              Command{"queue", addQueue, informationCommands},
+                              Command{"limits", addLimits, informationCommands},
+                              Command{"events", addEvents, informationCommands},
+                              Command{"history", addHistory, informationCommands},
+                              Command{"report", addReport, informationCommands},
+                              Command{"shell", addShell, setupCommands},
+                              Command{"init", addInit, ""},
+                              Command{"jupyter", addJupyter, setupCommands},
+                              Command{"home", addHome, setupCommands},
+                              Command{"doctor", addDoctor, setupCommands},
+                              Command{"help", addHelp, setupCommands},
+                              Command{"version", addVersion, setupCommands},
+                              Command{"enforce", addEnforce, administrationCommands},
+                              Command{"terminate", addTerminate, administrationCommands},
+                              Command{"isolation", addIsolation, administrationCommands},
+                              Command{"policy", addPolicy, administrationCommands},
+                              Command{"usage", addUsage, administrationCommands},
+                              Command{"monitor", addMonitor, administrationCommands},
+                              Command{"remote", addRemote, clusterCommands},
+                              Command{"slurm", addSlurm, clusterCommands}};
 
 using Words = std::vector<std::string_view>;
 
@@ -109,23 +145,25 @@ bool isNamed(const Command& command, const Words& words) {
     return std::find(words.begin(), words.end(), command.name) != words.end();
 }
 
-// Adds the commands that a word of the command line names, and all where there is none such, so
-// that the help tells of them: to define all would take longer than to run most.
+// Adds the commands that a word of the command line names, or all if no word names one, so that the
+// help lists them. To define all of them takes longer than to run most.
 void addCommands(CLI::App& app, Context& context, const Words& words) {
     const bool isAny = std::any_of(commands.begin(), commands.end(),
                                    [&](const Command& command) { return isNamed(command, words); });
     for (const Command& command : commands) {
-        if (!isAny || isNamed(command, words))
-            command.add(app, context);
+        if (isAny && !isNamed(command, words))
+            continue;
+        command.add(app, context);
+        app.get_subcommand(std::string(command.name))->group(command.group);
     }
 }
 
 // The commands that speak of what a machine has, be it this one or another. The others are about
 // the shell or the files of the one who types.
-constexpr std::array commandsForAnyMachine{
-    "activate", "devices",   "enforce",   "envs",    "events", "extend",
-    "history",  "isolation", "limits",    "monitor", "queue",  "remote",
-    "report",   "run",       "terminate", "usage",   "version"};
+constexpr std::array commandsForAnyMachine{"activate",  "devices", "enforce", "envs",      "events",
+                                           "extend",    "help",    "history", "isolation", "limits",
+                                           "monitor",   "queue",   "remote",  "report",    "run",
+                                           "terminate", "usage",   "version"};
 
 void requireSense(const CLI::App& app, const Context& context) {
     if (!context.options.host)
@@ -139,34 +177,6 @@ void requireSense(const CLI::App& app, const Context& context) {
                           fmt::format("\"genvctl -H {} run --login\" gives you a shell there.",
                                       *context.options.host));
     }
-}
-
-// The command that the arguments named, such as "genvctl devices find".
-std::string namedCommand(const CLI::App& app) {
-    std::string name = app.get_name();
-    for (const CLI::App* command : app.get_subcommands())
-        (name += ' ') += namedCommand(*command);
-    return name;
-}
-
-Failure usageFailure(const CLI::App& app, const CLI::ParseError& error) {
-    const std::string command = namedCommand(app);
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-        const std::vector<std::string> extras = app.remaining(true);
-        const std::string extra = extras.empty() ? "" : extras.front();
-        const bool isOption = extra.starts_with('-');
-        const bool isCommand = !isOption && app.get_subcommands().empty();
-        return {ExitStatus::Usage,
-                fmt::format("\"{}\" is no {} {}", extra,
-                            isOption    ? "option"
-                            : isCommand ? "command"
-                                        : "argument",
-                            isCommand ? "of genvctl" : "of \"" + command + "\""),
-                isCommand ? "\"genvctl --help\" lists the commands."
-                          : fmt::format("\"{} --help\" tells what it takes.", command)};
-    }
-    return {ExitStatus::Usage, error.what(),
-            fmt::format("\"{} --help\" tells what it takes.", command)};
 }
 
 int finish(const Failure& failure) {
@@ -196,14 +206,19 @@ int stopped(const Context& context, int signal) {
 
 void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words = {}) {
     app.name(std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
-    app.description("Shares the GPUs of this machine: takes them for you and gives them back");
-    app.formatter(helpFormatter()); // first, or the commands would not have it
+    app.description("Attach GPUs of this machine to your programs and see who uses them");
+    // First, since commands inherit these.
+    app.formatter(core::helpFormatter());
+    app.set_help_flag("-h,--help", "Print this help")->group(globalOptions);
     app.fallthrough();
     app.require_subcommand(0, 1);
+    app.option_defaults()->group(globalOptions);
     addGlobalOptions(app, context, raw);
-    addCommands(app, context, words);
     app.set_version_flag("--version", "genv " GENV_VERSION, "Print the version");
+    app.option_defaults()->group("Options"); // commands inherit the defaults, too
+    addCommands(app, context, words);
     app.footer(programFooter); // last, or each command would have it, too
+    addExamples(app);
 }
 
 // What is typed already may be about another machine.
@@ -280,6 +295,14 @@ void withCommandLine(const std::function<void(const CLI::App&)>& use, const Word
     CLI::App app;
     define(app, context, raw, words);
     use(app);
+}
+
+void parseOnly(const std::vector<std::string>& words) {
+    Context context;
+    RawOptions raw;
+    CLI::App app;
+    define(app, context, raw, {words.begin(), words.end()});
+    parse(app, words);
 }
 
 int runCommandLine(int count, char** arguments) noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace genv::ctl {
 /// for a command line of these words.
 void withCommandLine(const std::function<void(const CLI::App&)>& use,
                      const std::vector<std::string_view>& words = {});
+
+/// Parses a command line without its first word, and runs nothing. Throws Failure.
+void parseOnly(const std::vector<std::string>& words);
 
 /// Runs genvctl with main()'s arguments and returns its exit status. Throws nothing.
 int runCommandLine(int count, char** arguments) noexcept;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which commands are defined for a command line: those that it could mean, and all for the help.
 #include "client/genvctl/command_line.hpp"
+#include "client/genvctl/completion/completion.hpp"
+#include "client/genvctl/help/examples.hpp"
+#include "client/genvctl/help/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -24,6 +27,37 @@ Names commandsFor(const std::vector<std::string_view>& words) {
     return names;
 }
 
+// The words of an example up to a redirection or a pipe, without the program's name.
+std::vector<std::string> wordsOf(std::string_view line) {
+    std::string text(line);
+    text = text.substr(0, text.find_first_of("|<"));
+    if (text.starts_with("eval "))
+        return {"shell", "--init"};
+    std::vector<std::string> words = CLI::detail::split_up(text);
+    words.erase(words.begin());
+    return words;
+}
+
+// What a command line is rejected with.
+std::string rejection(const std::vector<std::string>& words) {
+    try {
+        parseOnly(words);
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.status(), ExitStatus::Usage);
+        return std::string(failure.what()) + "\n" + failure.hint();
+    }
+    return "";
+}
+
+void expectExamples(const CLI::App& command) {
+    if (!command.get_group().empty()) {
+        EXPECT_NE(command.get_footer().find("Examples:\n"), std::string::npos)
+            << commandPath(command);
+    }
+    for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
+        expectExamples(*below);
+}
+
 // What it prints where it is typed without a service.
 std::string printed(std::vector<std::string> words) {
     words.insert(words.begin(), "genvctl");
@@ -37,7 +71,7 @@ std::string printed(std::vector<std::string> words) {
 
 TEST(CommandLine, EachCommandIsDefinedByItsName) {
     const Names all = commandsFor({});
-    EXPECT_EQ(all.size(), 30U);
+    EXPECT_EQ(all.size(), 31U);
     for (const std::string& name : all)
         EXPECT_EQ(commandsFor({name}), Names{name});
 }
@@ -66,6 +100,71 @@ TEST(CommandLine, TheVersionIsToldWhateverIsNamed) {
     const std::string version = printed({"--version"});
     EXPECT_EQ(version.substr(0, 5), "genv ");
     EXPECT_EQ(printed({"devices", "--version"}), version);
+}
+
+TEST(CommandLine, HelpPrintsTheHelpOfACommand) {
+    EXPECT_EQ(printed({"help"}), printed({"--help"}));
+    EXPECT_EQ(printed({"help", "attach"}), printed({"attach", "--help"}));
+    EXPECT_EQ(printed({"help", "devices", "find"}), printed({"devices", "find", "--help"}));
+    EXPECT_EQ(printed({"help", "help"}), printed({"help", "--help"}));
+    EXPECT_EQ(printed({"help", "envs", "config", "gpus"}),
+              printed({"envs", "config", "gpus", "--help"}));
+}
+
+TEST(CommandLine, HelpRejectsUnknownCommands) {
+    std::string program = "genvctl";
+    std::string help = "help";
+    std::string command = "devices";
+    std::string unknown = "x";
+    std::vector<char*> words{program.data(), help.data(), command.data(), unknown.data()};
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(runCommandLine(static_cast<int>(words.size()), words.data()), 2);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "genvctl: unknown command \"x\" for \"genvctl devices\"\n"
+              "See \"genvctl devices --help\" for the commands.\n");
+}
+
+TEST(CommandLine, EveryExampleCanBeParsed) {
+    for (const Example& example : allExamples())
+        EXPECT_EQ(rejection(wordsOf(example.line)), "") << example.line;
+}
+
+TEST(CommandLine, EveryCommandHasExamples) {
+    withCommandLine(expectExamples);
+    for (const Example& example : allExamples()) {
+        const std::string_view name = example.command.substr(example.command.rfind(' ') + 1);
+        EXPECT_TRUE(name == "genvctl" || example.line.find(name) != std::string_view::npos)
+            << example.line;
+    }
+}
+
+TEST(CommandLine, UsageErrorsNameTheWordAndWhatIsExpected) {
+    EXPECT_EQ(rejection({"attach", "--frob"}), "unknown option \"--frob\" for \"genvctl attach\"\n"
+                                               "See \"genvctl attach --help\".");
+    EXPECT_EQ(rejection({"frob"}), "unknown command \"frob\" for \"genvctl\"\n"
+                                   "See \"genvctl --help\" for the commands.");
+    const auto firstLine = [](const std::vector<std::string>& words) {
+        const std::string text = rejection(words);
+        return text.substr(0, text.find('\n'));
+    };
+    EXPECT_EQ(firstLine({"--frob"}), "unknown option \"--frob\" for \"genvctl\"");
+    EXPECT_EQ(firstLine({"status", "x"}), "unexpected argument \"x\" for \"genvctl status\"");
+    EXPECT_EQ(firstLine({"attach", "--count"}), "missing value for \"--count\"");
+    EXPECT_EQ(firstLine({"devices", "find"}), "missing option \"--eid\"");
+    EXPECT_EQ(firstLine({"policy", "check"}), "missing argument FILE");
+    EXPECT_EQ(firstLine({"isolation"}), "missing command");
+    EXPECT_EQ(firstLine({"run"}), "missing argument COMMAND");
+    EXPECT_EQ(firstLine({"attach", "--count", "x"}),
+              "invalid value \"x\" for \"--count\": expected a number");
+    EXPECT_EQ(firstLine({"monitor", "--port", "70000"}),
+              "invalid value \"70000\" for \"--port\": expected 0-65535");
+    EXPECT_EQ(firstLine({"history", "-n", "0"}),
+              "invalid value \"0\" for \"--lines\": expected a positive number");
+    EXPECT_EQ(firstLine({"--json=yaml", "devices"}),
+              "invalid value \"yaml\" for \"--json\": expected short, pretty or off");
+    EXPECT_EQ(firstLine({"config", "name", "a", "--clear"}),
+              "\"VALUE\" cannot be combined with \"--clear\"");
+    EXPECT_EQ(firstLine({"envs", "find"}), "missing option --pid or --kernel-id");
 }
 
 } // namespace

@@ -105,6 +105,13 @@ TEST(Completion, OffersArgumentsInTheirPlaces) {
     EXPECT_EQ(completed({"policy", "check", "x"}).kind, ValueKind::File);
 }
 
+TEST(Completion, OffersCommandsToDescribe) {
+    EXPECT_EQ(candidates({"help", "de"}), (Words{"deactivate", "detach", "devices"}));
+    EXPECT_EQ(candidates({"help", "devices", "f"}), (Words{"find"}));
+    EXPECT_EQ(candidates({"help", "devices", "find", "q"}), Words{});
+    EXPECT_EQ(candidates({"help", "nonsense", "d"}), Words{});
+}
+
 TEST(Completion, LeavesACommandAndItsWordsToTheShell) {
     const auto commandAt = [](const Words& words) {
         const Completion completion = completed(words);

@@ -8,20 +8,44 @@ import subprocess
 class Command:
     """A command's options, each as the set of its names, and its subcommands with their own help."""
 
-    def __init__(self, path, options, arguments, subcommands):
-        self.path, self.options, self.arguments, self.subcommands = path, options, arguments, subcommands
+    def __init__(self, path, text):
+        self.path, self.text = path, text
+        sections = list(_sections(text))
+        self.options = [_names(term) for title, rows in sections if title.endswith(("Options", "options"))
+                        for term, _ in rows]
+        if path:
+            self.options = [names for names in self.options if "--help" not in names]
+        self.arguments = [term for title, rows in sections if title == "Arguments" for term, _ in rows]
+        self.subcommands = [term for title, rows in sections if title.endswith(("Commands", "commands"))
+                            for term, _ in rows]
+        # What describes an option, an argument or a command, with what it describes.
+        self.descriptions = [row for title, rows in sections if title.endswith(("ommands", "ptions", "Arguments"))
+                             for row in rows]
 
     @property
     def name(self):
         return " ".join(self.path)
 
 
-def _section(text, title):
-    """The first words of the lines below a title; an option group has a title of its own, further in."""
-    found = []
-    for indent, lines in re.findall(rf"(?m)^( *){title}:\n((?:\1  .*\n|\n)*)", text):
-        found += re.findall(rf"(?m)^{indent}  (\S+)", lines)
-    return found
+def _names(term):
+    """The spellings in "-n, --lines N" or "--[no-]env-memory"."""
+    names = re.findall(r"(?<![\w-])--?(?:\[no-\])?[a-zA-Z][a-z-]*", term)
+    return frozenset(spelling for name in names
+                     for spelling in ([name.replace("[no-]", ""), name.replace("[no-]", "no-")]))
+
+
+def _sections(text):
+    """The titles of lists, such as "GPU options", and their rows: each a term and its description."""
+    for title, body in re.findall(r"(?m)^([A-Z][\w ]*):\n((?:  .*\n)+)", text):
+        rows = []
+        for line in body.splitlines():
+            if line.startswith("   "):
+                term, description = rows[-1]
+                rows[-1] = (term, f"{description} {line.strip()}".strip())
+            else:
+                term, _, description = line.strip().partition("  ")
+                rows.append((term, description.strip()))
+        yield title, rows
 
 
 def commands(program):
@@ -31,10 +55,6 @@ def commands(program):
     while waiting:
         path = waiting.pop()
         done = subprocess.run([program, *path, "--help"], capture_output=True, text=True, check=True)
-        subcommands = _section(done.stdout, "Subcommands")
-        options = [frozenset(re.sub(r"[{\[].*", "", word).split(",")) for word in _section(done.stdout, "Options")]
-        if path:
-            options = [names for names in options if "--help" not in names]
-        found[path] = Command(path, options, _section(done.stdout, "Positionals"), subcommands)
-        waiting += [(*path, name) for name in subcommands]
+        found[path] = Command(path, done.stdout)
+        waiting += [(*path, name) for name in found[path].subcommands]
     return found

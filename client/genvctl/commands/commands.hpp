@@ -40,6 +40,7 @@ void addLock(CLI::App& app, Context& context);
 void addQueue(CLI::App& app, Context& context);
 void addRemote(CLI::App& app, Context& context);
 void addSlurm(CLI::App& app, Context& context);
+void addHelp(CLI::App& app, Context& context);
 void addVersion(CLI::App& app, Context& context);
 
 } // namespace genv::ctl

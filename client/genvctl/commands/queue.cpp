@@ -62,7 +62,7 @@ void addQueue(CLI::App& app, Context& context) {
     const auto options = std::make_shared<ListingOptions>();
     const auto ticket = std::make_shared<std::optional<std::uint64_t>>();
     options->addTo(*command);
-    command->add_option("--cancel", *ticket, "Cancel the wait with this ticket, and show nothing")
+    command->add_option("--cancel", *ticket, "Cancel the wait with this ticket")
         ->type_name("TICKET");
     command->footer("GPUS is how many more the request waits for.");
     command->callback([&context, options, ticket] {

@@ -126,6 +126,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl jupyter", "--from", {File}},
         {"genvctl jupyter", "--prefix", {File}},
         {"genvctl jupyter uninstall", "NAME", {Free}},
+        {"genvctl help", "COMMAND", {HelpTopic}},
         {"genvctl", "COMMAND", {Command}},
     };
     return entries;
@@ -176,7 +177,7 @@ struct CursorPlace {
     const CLI::App* command = nullptr;
     const CLI::Option* pending = nullptr; // its value comes next
     bool onlyPending = false;             // and nothing else may
-    std::size_t arguments = 0;
+    std::vector<std::string> arguments = {};
     bool onlyArguments = false; // after "--"
     std::optional<std::size_t> foreignCommandAt;
 };
@@ -232,12 +233,13 @@ void takeWord(CursorPlace& place, const std::string& word, std::size_t index) {
         return;
     }
     if (const CLI::App* next = findCommand(*place.command, word)) {
-        place = {next, nullptr, false, 0, false, std::nullopt};
+        place = CursorPlace();
+        place.command = next;
         return;
     }
     if (place.command->get_prefix_command())
         place.foreignCommandAt = index;
-    ++place.arguments;
+    place.arguments.push_back(word);
 }
 
 class Collector {
@@ -276,7 +278,7 @@ class Collector {
 
     void addCommands() {
         for (const CLI::App* command : below(*place_.command, true)) {
-            if (!command->get_group().empty() && place_.arguments == 0)
+            if (!command->get_group().empty() && place_.arguments.empty())
                 add(command->get_name(), command->get_description());
         }
     }
@@ -287,7 +289,7 @@ class Collector {
         std::erase_if(arguments, [](const CLI::Option* o) { return !isShown(*o); });
         if (arguments.empty())
             return;
-        std::size_t at = place_.arguments;
+        std::size_t at = place_.arguments.size();
         if (at >= arguments.size()) {
             if (arguments.back()->get_items_expected_max() < CLI::detail::expected_max_vector_size)
                 return;
@@ -307,6 +309,9 @@ class Collector {
             for (const std::string_view word : source->words)
                 add(prefix + std::string(word), "");
             return;
+        case ValueKind::HelpTopic:
+            addHelpTopics();
+            return;
         case ValueKind::File:
         case ValueKind::Command:
             result_.kind = source->kind;
@@ -314,6 +319,20 @@ class Collector {
         default:
             for (Candidate& candidate : live_(source->kind))
                 add(prefix + candidate.value, std::move(candidate.help));
+        }
+    }
+
+    // The commands below the one that the words so far name.
+    void addHelpTopics() {
+        const CLI::App* topic = place_.command->get_parent();
+        for (const std::string& word : place_.arguments) {
+            topic = topic == nullptr ? nullptr : findCommand(*topic, word);
+        }
+        if (topic == nullptr)
+            return;
+        for (const CLI::App* command : below(*topic, true)) {
+            if (!command->get_group().empty())
+                add(command->get_name(), command->get_description());
         }
     }
 

@@ -42,6 +42,7 @@ enum class ValueKind {
     ComputeProcess, ///< a pid that uses a GPU
     Ticket,         ///< of a request that waits
     Host,           ///< another machine that the caller's ssh knows
+    HelpTopic,      ///< a command of genvctl, or a subcommand of the one before
 };
 
 /// The values that there are now of a kind other than the first four.

@@ -21,7 +21,7 @@ void ListingOptions::addFormatTo(CLI::App& command) {
 }
 
 void ListingOptions::addWideTo(CLI::App& command) {
-    command.add_flag("--wide", wide, "Show all columns, whatever the width");
+    command.add_flag("--wide", wide, "Print all columns, regardless of the width");
 }
 
 bool ListingOptions::showsExtras() const {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// help: prints the help of a command, as --help of that command does.
+#include "client/genvctl/command_line.hpp"
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/help/usage_error.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace genv::ctl {
+
+namespace {
+
+const CLI::App* findCommand(const CLI::App& parent, const std::string& name) {
+    for (const CLI::App* command : parent.get_subcommands([](const CLI::App*) { return true; })) {
+        if (command->get_name() == name)
+            return command;
+    }
+    return nullptr;
+}
+
+void printHelp(const CLI::App& app, const std::vector<std::string>& words) {
+    const CLI::App* command = &app;
+    std::string path = app.get_name();
+    for (const std::string& word : words) {
+        const CLI::App* next = findCommand(*command, word);
+        if (next == nullptr)
+            throw unknownCommand(word, path);
+        command = next;
+        path += ' ' + word;
+    }
+    print(command->get_formatter()->make_help(command, path, CLI::AppFormatMode::Normal));
+}
+
+} // namespace
+
+void addHelp(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("help", "Describe a command");
+    const auto words = std::make_shared<std::vector<std::string>>();
+    command->add_option("COMMAND", *words, "Describe this command or subcommand")->type_name("");
+    command->callback([&context, words] {
+        context.command = [words] {
+            withCommandLine([&](const CLI::App& whole) { printHelp(whole, *words); });
+        };
+    });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The examples at the end of each command's help: one table. A test parses every line of it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace genv::ctl {
+
+struct Example {
+    std::string_view command;     ///< its path, such as "genvctl devices find"
+    std::string_view description; ///< a verb phrase
+    std::string_view line;        ///< as it is typed
+};
+
+/// All of them, in the order of the help.
+std::span<const Example> allExamples();
+
+/// Appends the examples to the footers of a program and of all its commands.
+void addExamples(CLI::App& app);
+
+} // namespace genv::ctl

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/help/usage_error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+namespace {
+
+// The command that the arguments named, such as "genvctl devices find".
+std::string namedCommand(const CLI::App& app) {
+    std::string name = app.get_name();
+    for (const CLI::App* command : app.get_subcommands())
+        (name += ' ') += namedCommand(*command);
+    return name;
+}
+
+std::string unexpectedWord(const CLI::App& app, const std::string& command) {
+    const std::vector<std::string> extras = app.remaining(true);
+    const std::string extra = extras.empty() ? "" : extras.front();
+    return fmt::format("{} \"{}\" for \"{}\"",
+                       extra.starts_with('-') ? "unknown option" : "unexpected argument", extra,
+                       command);
+}
+
+/// A message of CLI11's and this program's words for it, where $1 is what the first group matched.
+struct Rewording {
+    std::regex pattern;
+    const char* format;
+};
+
+// CLI11 2.1 and later versions differ in some of them.
+const std::vector<Rewording>& rewordings() {
+    static const std::vector<Rewording> all{
+        {std::regex(R"((-\S+): 1 required .* missing)"), R"(missing value for "$1")"},
+        {std::regex(R"((\S+): [Ee]xpected .*)"), R"(missing value for "$1")"},
+        {std::regex(R"((-\S+) is required)"), R"(missing option "$1")"},
+        {std::regex(R"((-.+) is required)"), "missing option $1"},
+        {std::regex(R"([Aa] subcommand is required)"), "missing command"},
+        {std::regex(R"((\S+) is required)"), "missing argument $1"},
+        {std::regex(R"((\S+) requires (\S+))"), R"("$1" requires "$2")"},
+        {std::regex(R"((\S+) excludes (\S+))"), R"("$1" cannot be combined with "$2")"},
+        {std::regex(R"(Could not convert: (\S+) = ([^]*))"),
+         R"(invalid value "$2" for "$1": expected a number)"},
+        // CLI11 2.1 has the largest double as the end of the range.
+        {std::regex(R"((\S+): Value ([^]*) not in range \[?\S+ (?:to|-) 1797\d*.*)"),
+         R"(invalid value "$2" for "$1": expected a positive number)"},
+        {std::regex(R"((\S+): Value ([^]*) not in range \[?(\S+) (?:to|-) ([^\]]*)\]?)"),
+         R"(invalid value "$2" for "$1": expected $3-$4)"},
+        {std::regex(R"((\S+): ([^]*) not in \{(.*)\})"),
+         R"(invalid value "$2" for "$1": expected $3)"},
+        {std::regex(R"((\S+): Number less or equal to 0: ([^]*))"),
+         R"(invalid value "$2" for "$1": expected a positive number)"},
+    };
+    return all;
+}
+
+// A list of values as people write it: "short, pretty or off".
+std::string spelledOut(std::string message) {
+    const std::size_t expected = message.rfind(": expected ");
+    if (expected == std::string::npos || message.find(',', expected) == std::string::npos)
+        return message;
+    message.replace(message.rfind(','), 1, " or ");
+    for (std::size_t at = message.find(',', expected); at != std::string::npos;
+         at = message.find(',', at + 1))
+        message.replace(at, 1, ", ");
+    return message;
+}
+
+std::string reworded(const std::string& message) {
+    for (const Rewording& rewording : rewordings()) {
+        std::smatch match;
+        if (std::regex_match(message, match, rewording.pattern))
+            return spelledOut(match.format(rewording.format));
+    }
+    return message;
+}
+
+} // namespace
+
+Failure unknownCommand(const std::string& word, const std::string& parent) {
+    return {ExitStatus::Usage, fmt::format("unknown command \"{}\" for \"{}\"", word, parent),
+            fmt::format("See \"{} --help\" for the commands.", parent)};
+}
+
+Failure usageFailure(const CLI::App& app, const CLI::ParseError& error) {
+    const std::string command = namedCommand(app);
+    const std::string hint = fmt::format("See \"{} --help\".", command);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)
+        return {ExitStatus::Usage, reworded(error.what()), hint};
+    const std::vector<std::string> extras = app.remaining(true);
+    const bool isCommand =
+        app.get_subcommands().empty() && !extras.empty() && !extras.front().starts_with('-');
+    if (isCommand)
+        return unknownCommand(extras.front(), command);
+    return {ExitStatus::Usage, unexpectedWord(app, command), hint};
+}
+
+} // namespace genv::ctl
