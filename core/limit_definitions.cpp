@@ -72,58 +72,61 @@ std::uint64_t longestIdle(const LimitUseSources& from) {
 constexpr std::array limitRows{
     LimitDefinition{
         "MaxDevicesPerUser", "max-devices-per-user", &Limits::maxDevices, LimitScope::User,
-        LimitedRequest::Devices, &heldDevices, "device", "DEVICES", "DEVICES", "Devices of a user",
-        "Distinct devices over all environments of the user.\n"
-        "Over it, the devices that were attached most recently go first, and the environments' "
-        "processes on them end."},
+        LimitedRequest::Devices, &heldDevices, "device", "DEVICES", "DEVICES",
+        "Allow each user up to N devices",
+        "The number of distinct devices over all environments of the user.\n"
+        "Above the limit, the most recently attached devices are detached first, and the "
+        "environments' processes on them are ended."},
     LimitDefinition{"MaxDevicesPerEnvironment", "max-devices-per-environment",
                     &Limits::maxDevicesPerEnvironment, LimitScope::Environment,
                     LimitedRequest::Devices, &heldDevices, "device", "PER ENV",
-                    "DEVICES_PER_ENVIRONMENT", "Devices of any one environment",
-                    "Devices of any one environment of the user.\n"
-                    "Over it, those that were attached most recently go first, and the "
-                    "environment's processes on them end."},
+                    "DEVICES_PER_ENVIRONMENT", "Allow each environment up to N devices",
+                    "The number of devices of each environment.\n"
+                    "Above the limit, the most recently attached devices are detached first, and "
+                    "the environment's processes on them are ended."},
     LimitDefinition{"MaxEnvironmentsPerUser", "max-environments-per-user", &Limits::maxEnvironments,
                     LimitScope::User, LimitedRequest::Activation, &heldEnvironments, "environment",
-                    "ENVS", "ENVIRONMENTS", "Environments of a user",
-                    "Active environments, without those within others.\n"
-                    "Over it, the most recently activated end first."},
+                    "ENVS", "ENVIRONMENTS", "Allow each user up to N environments",
+                    "The number of active environments, without those within others.\n"
+                    "Above the limit, the most recently activated environments end first."},
     LimitDefinition{
         "MaxProcessesPerUser", "max-processes-per-user", &Limits::maxProcesses, LimitScope::User,
         LimitedRequest::None, &computeProcesses, "process", "PROCS", "PROCESSES",
-        "Processes of a user that use a GPU",
-        "Compute processes: those in the user's environments, and the user's own in none.\n"
-        "Over it, the most recently started end first."},
+        "Allow each user up to N processes on GPUs",
+        "The number of compute processes: those in the user's environments, and the user's own "
+        "outside every environment.\n"
+        "Above the limit, the most recently started processes are ended first."},
     LimitDefinition{
         "MaxGpuMemoryPerUser", "max-gpu-memory-per-user", &Limits::maxGpuMemory, LimitScope::User,
         LimitedRequest::Devices, &heldMemory, "GPU memory", "MEMORY", "GPU_MEMORY",
-        "Memory that a user's processes use, such as 4g",
-        "GPU memory over all devices.\n"
-        "A request counts shares, of which a whole device counts as all of its memory; the rule "
-        "counts what processes use, and ends the fewest that suffice, chosen as for *EnvMemory=*."},
+        "Allow each user AMOUNT of GPU memory, such as 4g",
+        "The amount of GPU memory over all devices.\n"
+        "For a request, shares count, and a whole device counts as all of its memory.\n"
+        "The rule counts the memory that processes use, and ends as few of them as possible, "
+        "chosen as for *EnvMemory=*."},
     LimitDefinition{"MaxGpuMemoryPerDevice", "max-gpu-memory-per-device",
                     &Limits::maxGpuMemoryPerDevice, LimitScope::Device, LimitedRequest::Devices,
                     &heldMemoryOnADevice, "GPU memory on one device", "PER GPU",
-                    "GPU_MEMORY_PER_DEVICE", "The same on any one device",
-                    "The same on any one device."},
+                    "GPU_MEMORY_PER_DEVICE", "Allow each user AMOUNT of memory on each device",
+                    "The amount of GPU memory on each device, counted in the same way."},
     LimitDefinition{
         "MaxLifetime", "max-lifetime", &Limits::maxLifetime, LimitScope::Environment,
         LimitedRequest::Lifetime, &oldestEnvironment, "", "LIFETIME", "LIFETIME",
-        "Age of an environment, such as 2h",
-        "How long an environment may be active, without the time it waits for its first devices.\n"
-        "It is also the lease of those who ask for none: their owners are warned ten minutes and "
-        "one minute before.\n"
-        "It then ends, and its processes on its devices with it."},
+        "End environments older than TIME, such as 2h",
+        "How long an environment may be active, not counting the wait for its first devices.\n"
+        "It is also the lease of an environment that asks for none.\n"
+        "The owner is warned ten minutes and one minute before the end.\n"
+        "Then the environment ends, and so do its processes on its devices."},
     LimitDefinition{
         "IdleTimeout", "idle-timeout", &Limits::idleTimeout, LimitScope::Attachment,
         LimitedRequest::None, &longestIdle, "", "IDLE", "IDLE_TIME",
-        "Idle time of an attached device, such as 30min",
+        "Detach devices idle for longer than TIME, such as 30min",
         "How long an attachment may be idle before it is detached.\n"
-        "At each look, an attachment is in use when a compute process of its environment is on the "
+        "An attachment is in use at a check if a compute process of its environment runs on the "
         "device and the device's utilisation is above zero or unknown.\n"
-        "Utilisation is the device's, so on a shared device another environment's work counts, "
-        "too.\n"
-        "Since a start of the service every attachment counts as used at that moment."},
+        "Utilisation is measured for the device as a whole, so work of another environment on a "
+        "shared device counts, too.\n"
+        "When the service starts, every attachment counts as just used."},
 };
 
 } // namespace

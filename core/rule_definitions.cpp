@@ -14,14 +14,14 @@ constexpr std::array definitions{
         Rule::NonEnvProcesses, "non-env-processes", &findNonEnvProcesses,
         RuleSwitch{"NonEnvProcesses", &RuleSwitches::nonEnvProcesses,
                    "End processes outside every environment",
-                   "Whether processes that use a GPU and belong to no environment are ended.\n"
-                   "A process of which any uid is 0 is spared."}},
+                   "Whether to end processes that use a GPU and belong to no environment.\n"
+                   "Processes with a uid of 0, real, effective or saved, are spared."}},
     RuleDefinition{
         Rule::EnvDevices, "env-devices", &findEnvDevices,
         RuleSwitch{"EnvDevices", &RuleSwitches::envDevices,
-                   "End processes on devices they were not given",
-                   "Whether processes that use a GPU which is not attached to their environment "
-                   "are ended."}},
+                   "End processes on GPUs their environment does not hold",
+                   "Whether to end processes that use a GPU which is not attached to their "
+                   "environment."}},
     RuleDefinition{Rule::MaxLifetime, "max-lifetime", &findLifetimes, {}, &Reason::expired},
     RuleDefinition{
         Rule::MaxEnvironmentsPerUser, "max-environments-per-user", &findMaxEnvironments, {}},
@@ -34,13 +34,13 @@ constexpr std::array definitions{
     RuleDefinition{
         Rule::EnvMemory, "env-memory", &findEnvMemory,
         RuleSwitch{"EnvMemory", &RuleSwitches::envMemory,
-                   "End processes of environments over a share",
-                   "Whether an environment that uses more memory of a GPU than its share is "
-                   "brought back under it.\n"
-                   "The fewest of its processes on that GPU that suffice are ended: the largest "
-                   "first, for the last place the smallest that is enough, and among equals the "
-                   "one that started last.\n"
-                   "Memory that the driver does not know counts as none."}},
+                   "End processes of environments above their memory share",
+                   "Whether to end processes of an environment that uses more memory of a GPU than "
+                   "its share.\n"
+                   "As few of its processes on that GPU as possible are ended: the largest first, "
+                   "then the smallest one that suffices, and among equals the one that started "
+                   "last.\n"
+                   "Memory that the driver does not report counts as zero."}},
     RuleDefinition{Rule::MaxProcessesPerUser, "max-processes-per-user", &findMaxProcesses, {}},
     RuleDefinition{
         Rule::MaxGpuMemoryPerDevice, "max-gpu-memory-per-device", &findMemoryPerDevice, {}},

@@ -80,7 +80,7 @@ std::string rulesOfCommand() {
     for (const auto& [rule, toggle] : switchedRules()) {
         const bool isOn = RuleSwitches{}.*toggle.member;
         const std::string name = troff(rule.name);
-        text += fmt::format(".TP\n.BR \\-\\-{0} \", \" \\-\\-no\\-{0}\n{1} ({2}).\n", name,
+        text += fmt::format(".TP\n.BR \\-\\-{0} \", \" \\-\\-no\\-{0}\n{1}.\nDefaults to {2}.\n", name,
                             troff(toggle.help), isOn ? "on" : "off");
     }
     return text;

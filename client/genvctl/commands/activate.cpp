@@ -265,22 +265,23 @@ void deactivate(Context& context, const DeactivateArguments& arguments) {
 
 void addActivate(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("activate", "Start an environment for this shell, or join one");
+        app.add_subcommand("activate", "Start or join an environment in this shell");
     const auto arguments = std::make_shared<ActivateArguments>();
-    command
-        ->add_option("--id,--eid", arguments->id,
-                     "Join this environment, or start one with this id")
+    command->add_option("--id,--eid", arguments->id, "Join environment ID, or start it")
         ->type_name("ID");
     arguments->configuration.addTo(*command);
     arguments->devices.addTo(*command);
-    command->add_flag("--no-prompt", arguments->noPrompt, "Leave the prompt as it is");
-    command->add_flag("--no-attach", arguments->noAttach, "Attach no GPU, whatever is configured");
-    command->add_flag("--no-load", arguments->noLoad,
-                      "Do not load the configuration saved in .genv");
-    command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
-                      "Take also GPUs that others hold");
-    command->add_flag("--nvml-filter", arguments->nvmlFilter,
-                      "Show the environment's GPUs to every program that uses NVML");
+    command->add_flag("--no-prompt", arguments->noPrompt, "Do not change the prompt");
+    command->add_flag("--no-attach", arguments->noAttach,
+                      "Attach no GPU, regardless of the configuration");
+    command->add_flag("--no-load", arguments->noLoad, "Do not load the configuration from .genv");
+    command
+        ->add_flag("-o,--over-subscribe", arguments->overSubscribe,
+                   "Share GPUs that are already attached elsewhere")
+        ->group(gpuOptions);
+    command
+        ->add_flag("--nvml-filter", arguments->nvmlFilter, "Limit NVML to the environment's GPUs")
+        ->group(gpuOptions);
     arguments->waiting.addTo(*command, "End the environment");
     arguments->within.addTo(*command);
     command->callback([&context, arguments] {
@@ -289,9 +290,9 @@ void addActivate(CLI::App& app, Context& context) {
 }
 
 void addDeactivate(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("deactivate", "Leave this shell's environment");
+    CLI::App* command = app.add_subcommand("deactivate", "Leave the environment of this shell");
     const auto arguments = std::make_shared<DeactivateArguments>();
-    command->add_option("--id,--eid", arguments->id, "End this environment, from any shell")
+    command->add_option("--id,--eid", arguments->id, "End environment ID, from any shell")
         ->type_name("ID");
     command->add_flag("--kill", arguments->kill, "End the processes that still use its GPUs");
     command->callback([&context, arguments] {

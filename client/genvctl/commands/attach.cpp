@@ -113,27 +113,33 @@ void detach(Context& context, std::optional<std::uint32_t> index) {
 } // namespace
 
 void addAttach(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("attach", "Attach GPUs to this shell's environment");
+    CLI::App* command =
+        app.add_subcommand("attach", "Attach GPUs to the environment of this shell");
     const auto arguments = std::make_shared<AttachArguments>();
     command->add_flag("--config", arguments->configured,
-                      "Attach as many GPUs as are configured (the default)");
-    command->add_option("--count", arguments->count, "Attach N GPUs")->type_name("N");
+                      "Attach the configured number of GPUs [default]");
+    command->add_option("--count", arguments->count, "Attach N GPUs")
+        ->type_name("N")
+        ->group(gpuOptions);
     arguments->devices.addTo(*command);
     command->add_flag("--exact", arguments->exact, "Detach the newest GPUs if more are attached");
     command->add_flag("--refresh", arguments->refresh,
-                      "Attach nothing; only update the variables of this shell");
-    command->add_flag("-o,--over-subscribe", arguments->overSubscribe,
-                      "Take also GPUs that others hold");
-    arguments->waiting.addTo(*command, "Give them back");
+                      "Refresh the shell's variables without attaching");
+    command
+        ->add_flag("-o,--over-subscribe", arguments->overSubscribe,
+                   "Share GPUs that are already attached elsewhere")
+        ->group(gpuOptions);
+    arguments->waiting.addTo(*command, "Detach the GPUs");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { attach(context, *arguments); };
     });
 }
 
 void addDetach(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("detach", "Give GPUs of this shell's environment back");
+    CLI::App* command =
+        app.add_subcommand("detach", "Detach GPUs from the environment of this shell");
     const auto index = std::make_shared<std::optional<std::uint32_t>>();
-    command->add_option("--index", *index, "Only the one with this index")->type_name("I");
+    command->add_option("--index", *index, "Detach only the GPU with this index")->type_name("I");
     command->callback(
         [&context, index] { context.command = [&context, index] { detach(context, *index); }; });
 }

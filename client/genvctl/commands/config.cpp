@@ -106,24 +106,26 @@ void config(Context& context, const ConfigArguments& arguments) {
 
 void addConfig(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("config", "Show or change what this shell's environment wants");
+        app.add_subcommand("config", "Show or change the environment's configuration");
     const auto arguments = std::make_shared<ConfigArguments>();
-    CLI::Option* field = command->add_option("FIELD", arguments->field, "gpus, gpu-memory or name")
-                             ->check(CLI::IsMember({"gpus", "gpu-memory", "name"}).description(""))
-                             ->type_name("");
-    CLI::Option* value =
-        command->add_option("VALUE", arguments->value, "Its new value; without it, show it")
-            ->type_name("")
-            ->needs(field);
+    CLI::Option* field =
+        command
+            ->add_option("FIELD", arguments->field, "Show or change only gpus, gpu-memory or name")
+            ->check(CLI::IsMember({"gpus", "gpu-memory", "name"}).description(""))
+            ->type_name("");
+    CLI::Option* value = command->add_option("VALUE", arguments->value, "Set FIELD to VALUE")
+                             ->type_name("")
+                             ->needs(field);
     CLI::Option* clear =
-        command->add_flag("--clear", arguments->clear, "Unset it, or everything")->excludes(value);
-    command->add_flag("--load", arguments->load, "Take it, or everything, from .genv")
+        command->add_flag("--clear", arguments->clear, "Unset FIELD, or all fields")
+            ->excludes(value);
+    command->add_flag("--load", arguments->load, "Load FIELD, or all fields, from .genv")
         ->excludes(value)
         ->excludes(clear);
-    command->add_flag("--save", arguments->save, "Save it, or everything, in .genv");
-    command->add_flag("-q,--quiet", arguments->quiet, "Show nothing");
+    command->add_flag("--save", arguments->save, "Save FIELD, or all fields, in .genv");
+    command->add_flag("-q,--quiet", arguments->quiet, "Print nothing");
     command->add_flag("--refresh", arguments->refresh,
-                      "Only tell the shell again what is configured");
+                      "Refresh the shell's variables without changes");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { config(context, *arguments); };
     });

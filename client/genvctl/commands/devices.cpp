@@ -138,17 +138,16 @@ void detachEverybody(Context& context) {
 }
 
 void addFindDevices(CLI::App& devices, Context& context) {
-    CLI::App* command =
-        devices.add_subcommand("find", "Print the devices that an environment holds");
+    CLI::App* command = devices.add_subcommand("find", "Print the devices of an environment");
     const auto id = std::make_shared<std::string>();
-    command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
+    command->add_option("--eid", *id, "Select environment ID")->required()->type_name("ID");
     command->callback(
         [&context, id] { context.command = [&context, id] { findDevices(context, *id); }; });
 }
 
 void addQueryDevices(CLI::App& devices, Context& context) {
     CLI::App* command =
-        devices.add_subcommand("query", "Print what is asked for, a line for each device");
+        devices.add_subcommand("query", "Print chosen columns, one line per device");
     const auto query = std::make_shared<QueryOption>();
     query->addTo(*command, {"index", "eids", "total_memory", "attachments"});
     command->callback([&context, query] {
@@ -170,12 +169,14 @@ struct AdministrativeAttachArguments {
 void addAdministrativeAttach(CLI::App& devices, Context& context) {
     CLI::App* command = devices.add_subcommand("attach", "Attach devices to an environment");
     const auto arguments = std::make_shared<AdministrativeAttachArguments>();
-    command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
+    command->add_option("--eid", arguments->id, "Select environment ID")
+        ->required()
+        ->type_name("ID");
     CLI::Option* count =
-        command->add_option("--count", arguments->count, "So many")->type_name("N");
+        command->add_option("--count", arguments->count, "Attach N devices")->type_name("N");
     CLI::Option* index =
         command->add_option("--index", arguments->indices, "Attach the devices with these indices")
-            ->type_name("I,...")
+            ->type_name("I[,I]...")
             ->delimiter(',')
             ->allow_extra_args(false)
             ->excludes(count);
@@ -183,7 +184,7 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
         ->excludes(index);
     command->add_flag("--quiet", arguments->quiet, "Do not print the attached indices");
     command->add_flag("-o,--over-subscribe,--allow-over-subscription", arguments->overSubscribe,
-                      "Take also devices that others hold");
+                      "Share devices that are already attached elsewhere");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] {
             const AttachOptions request = AttachOptions()
@@ -200,13 +201,14 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
 }
 
 void addAdministrativeDetach(CLI::App& devices, Context& context) {
-    CLI::App* command = devices.add_subcommand("detach", "Take devices from an environment");
+    CLI::App* command = devices.add_subcommand("detach", "Detach devices from an environment");
     const auto id = std::make_shared<std::string>();
     const auto index = std::make_shared<std::optional<std::uint32_t>>();
     const auto quiet = std::make_shared<bool>(false);
-    command->add_option("--eid", *id, "The environment")->required()->type_name("ID");
-    command->add_option("--index", *index, "Only the one with this index")->type_name("I");
-    command->add_flag("--quiet", *quiet, "Do not print the indices; succeed without any to detach");
+    command->add_option("--eid", *id, "Select environment ID")->required()->type_name("ID");
+    command->add_option("--index", *index, "Detach only the device with this index")
+        ->type_name("I");
+    command->add_flag("--quiet", *quiet, "Print nothing, and succeed if none is attached");
     command->callback([&context, id, index, quiet] {
         context.command = [&context, id, index, quiet] {
             const auto indices = *index ? std::vector{**index} : std::vector<std::uint32_t>{};
@@ -226,17 +228,19 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
 } // namespace
 
 void addDevices(CLI::App& app, Context& context) {
-    CLI::App* devices = app.add_subcommand("devices", "Show who holds which device");
+    CLI::App* devices =
+        app.add_subcommand("devices", "List devices and the environments that use them");
     const auto options = std::make_shared<ListingOptions>();
     const auto reset = std::make_shared<bool>(false);
     options->addTo(*devices);
     options->addWideTo(*devices);
     devices->add_flag_callback(
-        "--no-cleanup", [] {}, "Accepted for old scripts: what has ended is never listed");
-    devices->add_flag("--reset", *reset, "Take every device from everybody");
+        "--no-cleanup", [] {}, "Ignore, for compatibility with genv 1");
+    devices->add_flag("--reset", *reset, "Detach all devices from all environments");
     devices->require_subcommand(0, 1);
 
-    CLI::App* table = devices->add_subcommand("ps", "The same as without a subcommand");
+    CLI::App* table =
+        devices->add_subcommand("ps", "List devices and the environments that use them");
     options->addTo(*table);
     options->addWideTo(*table);
     addQueryDevices(*devices, context);

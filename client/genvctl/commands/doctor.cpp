@@ -96,18 +96,19 @@ void examineMachine(Context& context, const DoctorArguments& arguments) {
 } // namespace
 
 void addDoctor(CLI::App& app, Context& context) {
-    CLI::App* command =
-        app.add_subcommand("doctor", "Check this machine's genv and say what to do");
+    CLI::App* command = app.add_subcommand("doctor", "Check the installation and suggest fixes");
     const auto arguments = std::make_shared<DoctorArguments>();
     std::vector<std::string> names;
     for (const Check& check : doctor::allChecks)
         names.emplace_back(check.name);
-    command->add_option("CHECK", arguments->names, "Only these: " + CLI::detail::join(names, ", "))
+    command
+        ->add_option("CHECK", arguments->names,
+                     "Run only these checks: " + CLI::detail::join(names, ", "))
         ->check(CLI::IsMember(names).description(""))
         ->type_name("");
     command->add_flag("-q,--quiet", arguments->quiet, "Print only warnings and problems");
-    command->footer("Exit status 1 where there is a problem; warnings do not count. Nothing is\n"
-                    "changed, and genvd is not started.");
+    command->footer("Exits with status 1 if a check finds a problem; warnings do not count. The\n"
+                    "command changes nothing and does not start genvd.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { examineMachine(context, *arguments); };
     });

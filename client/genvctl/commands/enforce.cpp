@@ -75,7 +75,8 @@ void addLimit(CLI::App& command, const core::LimitDefinition& limit,
                 values.insert_or_assign(std::string(limit.name), value);
             },
             std::string(limit.help))
-        ->type_name(type);
+        ->type_name(type)
+        ->group(limitOptions);
 }
 
 // All but the devices of a user, which "remote enforce" has, too.
@@ -94,17 +95,17 @@ void addMoreLimits(CLI::App& command, Arguments& arguments) {
 } // namespace
 
 void addEnforce(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("enforce", "Enforce rules on what everybody uses");
+    CLI::App* command = app.add_subcommand("enforce", "Enforce rules and limits on all users");
     const auto arguments = std::make_shared<Arguments>();
     addEnforceOptions(*command, *arguments);
     addMoreLimits(*command, *arguments);
     addDryRun(*command, *arguments);
     command->footer(
-        "Prints what was found and done, a line each, and nothing where all is well;\n"
-        "what failed goes to standard error. With --json, an array for each cycle.\n"
-        "With GENV_TERMINATE_PROCESSES=0 in the environment, environments are detached\n"
-        "and no process is signalled. These limits are for these cycles only; lasting\n"
-        "ones are set in genvd.conf.");
+        "Prints a line for each finding and action, and errors to standard error. With\n"
+        "--json, prints an array for each cycle. These limits apply only while the\n"
+        "command runs; genvd.conf sets permanent ones. With GENV_TERMINATE_PROCESSES=0\n"
+        "in the environment, environments lose their GPUs and no process is signalled.\n"
+        "--dry-run needs no authorisation.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { enforce(context, *arguments); };
     });

@@ -118,10 +118,10 @@ void deactivateEverybody(Context& context) {
 
 void addQueryEnvironments(CLI::App& envs, Context& context) {
     CLI::App* command =
-        envs.add_subcommand("query", "Print what is asked for, a line for each environment");
+        envs.add_subcommand("query", "Print chosen columns, one line per environment");
     const auto id = std::make_shared<std::optional<std::string>>();
     const auto query = std::make_shared<QueryOption>();
-    command->add_option("--eid", *id, "Only this environment")->type_name("ID");
+    command->add_option("--eid", *id, "Print only environment ID")->type_name("ID");
     query->addTo(*command, {"eid", "creation", "uid", "username", "config.name", "config.gpus",
                             "config.gpu_memory", "pids", "kernel_ids"});
     command->callback([&context, id, query] {
@@ -132,12 +132,12 @@ void addQueryEnvironments(CLI::App& envs, Context& context) {
 }
 
 void addFindEnvironment(CLI::App& envs, Context& context) {
-    CLI::App* command =
-        envs.add_subcommand("find", "Print the environment that a process or kernel belongs to");
+    CLI::App* command = envs.add_subcommand("find", "Print the environment of a process or kernel");
     const auto pid = std::make_shared<std::optional<std::uint32_t>>();
     const auto kernel = std::make_shared<std::optional<std::string>>();
-    CLI::Option* process = command->add_option("--pid", *pid, "A process")->type_name("PID");
-    command->add_option("--kernel-id", *kernel, "A Jupyter kernel")
+    CLI::Option* process =
+        command->add_option("--pid", *pid, "Find the environment of process PID")->type_name("PID");
+    command->add_option("--kernel-id", *kernel, "Find the environment of Jupyter kernel ID")
         ->type_name("ID")
         ->excludes(process);
     command->callback([&context, pid, kernel] {
@@ -156,17 +156,21 @@ struct AdministrativeActivateArguments {
 
 void addAdministrativeActivate(CLI::App& envs, Context& context) {
     CLI::App* command =
-        envs.add_subcommand("activate", "Start an environment for a user, or add to one");
+        envs.add_subcommand("activate", "Start an environment for a user, or add to it");
     const auto arguments = std::make_shared<AdministrativeActivateArguments>();
-    command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
-    command->add_option("--uid", arguments->uid, "The owner")->required()->type_name("UID");
+    command->add_option("--eid", arguments->id, "Select environment ID")
+        ->required()
+        ->type_name("ID");
+    command->add_option("--uid", arguments->uid, "Set the owner")->required()->type_name("UID");
     // The service takes the name from the user database.
-    command->add_option("--username", "Accepted for old scripts: the owner's name")
-        ->type_name("NAME");
-    CLI::Option* process =
-        command->add_option("--pid", arguments->pid, "The process that keeps it alive")
-            ->type_name("PID");
-    command->add_option("--kernel-id", arguments->kernel, "The Jupyter kernel that keeps it alive")
+    command->add_option("--username", "Ignore, for compatibility with genv 1")->type_name("NAME");
+    CLI::Option* process = command
+                               ->add_option("--pid", arguments->pid,
+                                            "Keep the environment as long as process PID runs")
+                               ->type_name("PID");
+    command
+        ->add_option("--kernel-id", arguments->kernel,
+                     "Keep the environment as long as kernel ID runs")
         ->type_name("ID")
         ->excludes(process);
     command->callback([&context, arguments] {
@@ -184,9 +188,9 @@ void addAdministrativeActivate(CLI::App& envs, Context& context) {
 }
 
 void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
-    CLI::App* command = envs.add_subcommand("deactivate", "Take a process out of its environment");
+    CLI::App* command = envs.add_subcommand("deactivate", "Remove a process from its environment");
     const auto pid = std::make_shared<std::uint32_t>();
-    command->add_option("--pid", *pid, "The process")->required()->type_name("PID");
+    command->add_option("--pid", *pid, "Remove process PID")->required()->type_name("PID");
     command->callback([&context, pid] {
         context.command = [&context, pid] {
             const std::string id = context.client().environmentOfProcess(*pid);
@@ -238,15 +242,19 @@ void configure(Context& context, const EnvsConfigArguments& arguments) {
 }
 
 void addConfigure(CLI::App& envs, Context& context) {
-    CLI::App* command = envs.add_subcommand("config", "Change what an environment wants");
+    CLI::App* command = envs.add_subcommand("config", "Change the configuration of an environment");
     const auto arguments = std::make_shared<EnvsConfigArguments>();
-    command->add_option("--eid", arguments->id, "The environment")->required()->type_name("ID");
-    command->add_flag("--clear", arguments->clear, "Unset everything");
+    command->add_option("--eid", arguments->id, "Select environment ID")
+        ->required()
+        ->type_name("ID");
+    command->add_flag("--clear", arguments->clear, "Unset all fields");
     const auto addField = [&](Field field, const char* option, const char* type) {
-        CLI::App* one = command->add_subcommand(fieldName(field),
-                                                fmt::format("Change the {}", fieldName(field)));
-        CLI::Option* clear = one->add_flag("--clear", arguments->clear, "Unset it");
-        one->add_option(option, arguments->value, "Its value")->type_name(type)->excludes(clear);
+        CLI::App* one = command->add_subcommand(
+            fieldName(field), fmt::format("Change the field {}", fieldName(field)));
+        CLI::Option* clear = one->add_flag("--clear", arguments->clear, "Unset the field");
+        one->add_option(option, arguments->value, "Set the field")
+            ->type_name(type)
+            ->excludes(clear);
         one->callback([arguments, field] { arguments->field = field; });
     };
     addField(Field::Gpus, "--count", "N");
@@ -263,17 +271,17 @@ void addConfigure(CLI::App& envs, Context& context) {
 } // namespace
 
 void addEnvs(CLI::App& app, Context& context) {
-    CLI::App* envs = app.add_subcommand("envs", "Show who runs which environment");
+    CLI::App* envs = app.add_subcommand("envs", "List environments and their users");
     const auto options = std::make_shared<ListingOptions>();
     const auto reset = std::make_shared<bool>(false);
     options->addTo(*envs);
     options->addWideTo(*envs);
     envs->add_flag_callback(
-        "--no-cleanup", [] {}, "Accepted for old scripts: what has ended is never listed");
-    envs->add_flag("--reset", *reset, "End everybody's environments");
+        "--no-cleanup", [] {}, "Ignore, for compatibility with genv 1");
+    envs->add_flag("--reset", *reset, "End the environments of all users");
     envs->require_subcommand(0, 1);
 
-    CLI::App* table = envs->add_subcommand("ps", "The same as without a subcommand");
+    CLI::App* table = envs->add_subcommand("ps", "List environments and their users");
     options->addTo(*table);
     options->addWideTo(*table);
     addQueryEnvironments(*envs, context);

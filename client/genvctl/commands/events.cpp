@@ -129,10 +129,10 @@ void events(Context& context) {
 } // namespace
 
 void addEvents(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("events", "Show what happens, as it happens");
+    CLI::App* command = app.add_subcommand("events", "Follow events of environments and devices");
     command->footer(
-        "A line each until Ctrl-C; with --json=short, an object a line. A restart of the service\n"
-        "shows as service-ended and service-started.");
+        "Prints one line per event until Ctrl-C; with --json=short, one object per line.\n"
+        "A restart of the service shows as service-ended and service-started.");
     command->callback([&context] { context.command = [&context] { events(context); }; });
 }
 

@@ -25,11 +25,11 @@ void addExtend(CLI::App& app, Context& context) {
     const auto arguments = std::make_shared<ExtendArguments>();
     command
         ->add_option("TIME", arguments->lifetime,
-                     "From now on, such as 2h; without it, as long as you may")
+                     "Set the end TIME from now, such as 2h [default: the limit]")
         ->type_name("");
-    command->add_option("--id,--eid", arguments->id, "That environment, not this shell's")
+    command->add_option("--id,--eid", arguments->id, "Extend environment ID [default: the shell's]")
         ->type_name("ID");
-    command->footer("Never shortens a lease. An environment without a lease is left as it is.");
+    command->footer("The command never shortens a lease, and fails if there is no lease.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] {
             if (arguments->id) {

@@ -258,26 +258,31 @@ void history(Context& context, const HistoryArguments& arguments) {
 } // namespace
 
 void addHistory(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("history", "Show what has happened");
+    CLI::App* command = app.add_subcommand("history", "Show past events");
     const auto arguments = std::make_shared<HistoryArguments>();
     arguments->history.addTo(*command, "a day ago");
     arguments->listing.addFormatTo(*command);
-    command->add_option("--environment", arguments->environment, "Only of this environment")
+    command
+        ->add_option("--environment", arguments->environment, "Show only events of environment ID")
         ->type_name("ID");
-    command->add_option("--job", arguments->job, "Only of this Slurm job")->type_name("JOB");
-    command->add_option("--device", arguments->device, "Only of this device, by index or UUID")
+    command->add_option("--job", arguments->job, "Show only events of this Slurm job")
+        ->type_name("JOB");
+    command
+        ->add_option("--device", arguments->device,
+                     "Show only events of this device, by index or UUID")
         ->type_name("DEVICE");
-    command->add_option("--kind", arguments->kinds, "Only events of these kinds")
+    command
+        ->add_option("--kind", arguments->kinds, "Show only events of this kind; may be repeated")
         ->type_name("KIND")
         ->delimiter(',');
-    command->add_option("-n,--lines", arguments->lines, "Only the last so many")
+    command->add_option("-n,--lines", arguments->lines, "Show only the last N events")
         ->type_name("N")
         ->check(CLI::PositiveNumber.description(""));
-    command->add_flag("--reverse", arguments->reverse, "The latest first");
+    command->add_flag("--reverse", arguments->reverse, "Show the newest events first");
     command->footer(
-        "WHEN is today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, \"YYYY-MM-DD HH:MM\" or @SECONDS,\n"
-        "or as genv prints it: \"DD/MM/YYYY HH:MM:SS\".\n"
-        "With --json=short, an object a line. How far back it goes is the journal's matter.");
+        "WHEN is now, today, yesterday, -2h, \"2h ago\", YYYY-MM-DD, HH:MM, @SECONDS,\n"
+        "\"YYYY-MM-DD HH:MM\" or \"DD/MM/YYYY HH:MM:SS\". With --json=short, prints one\n"
+        "object per line. The settings of the journal limit how far back events go.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { history(context, *arguments); };
     });

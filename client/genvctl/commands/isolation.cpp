@@ -53,31 +53,32 @@ void showRefusals(Context& context, const ListingOptions& options, bool all) {
 }
 
 void addIsolationStatus(CLI::App& isolation, Context& context) {
-    CLI::App* command =
-        isolation.add_subcommand("status", "Show whether the kernel guards the GPUs");
+    CLI::App* command = isolation.add_subcommand("status", "Show whether isolation is in force");
     command->footer(
-        "Exit status 0 if the mode that Isolation= in genvd.conf configures is in force, also for\n"
-        "Isolation=none; 1 if it is not, or only for some GPUs.");
+        "Exits with status 0 if the mode that Isolation= in genvd.conf sets is in force,\n"
+        "also for Isolation=none, and with 1 if it is not, or only for some GPUs.");
     command->callback([&context] { context.command = [&context] { showIsolation(context); }; });
 }
 
 void addIsolationSwitch(CLI::App& isolation, Context& context) {
-    isolation.add_subcommand("on", "Let the kernel guard the GPUs again")->callback([&context] {
+    isolation.add_subcommand("on", "Resume isolation")->callback([&context] {
         context.command = [&context] { resumeIsolation(context); };
     });
-    isolation.add_subcommand("off", "Let everybody open every GPU until the next boot")
-        ->callback([&context] { context.command = [&context] { suspendIsolation(context); }; });
+    isolation.add_subcommand("off", "Suspend isolation until the next boot")->callback([&context] {
+        context.command = [&context] { suspendIsolation(context); };
+    });
 }
 
 void addIsolationRefusals(CLI::App& isolation, Context& context) {
     CLI::App* command =
-        isolation.add_subcommand("refusals", "Show which GPUs the kernel refused to you");
+        isolation.add_subcommand("refusals", "List GPUs that the kernel refused to open");
     const auto options = std::make_shared<ListingOptions>();
     const auto all = std::make_shared<bool>(false);
     options->addTo(*command);
-    command->add_flag("--all", *all, "Show the refusals of all users [default for root]");
-    command->footer("TIMES counts since the machine started. With Isolation=watch the kernel only "
-                    "counts.");
+    command->add_flag("--all", *all, "Include all users [default for root]");
+    command->footer(
+        "TIMES counts since the machine started. With Isolation=watch, the kernel counts\n"
+        "and refuses nothing.");
     command->callback([&context, options, all] {
         context.command = [&context, options, all] { showRefusals(context, *options, *all); };
     });
@@ -86,14 +87,13 @@ void addIsolationRefusals(CLI::App& isolation, Context& context) {
 } // namespace
 
 void addIsolation(CLI::App& app, Context& context) {
-    CLI::App* isolation =
-        app.add_subcommand("isolation", "Show and switch the kernel's guard before the GPUs");
+    CLI::App* isolation = app.add_subcommand("isolation", "Show or switch the isolation of GPUs");
     isolation->require_subcommand(1);
     addIsolationStatus(*isolation, context);
     addIsolationSwitch(*isolation, context);
     addIsolationRefusals(*isolation, context);
-    isolation->footer(
-        "genvd.conf switches isolation on for good: Isolation=watch or Isolation=user.");
+    isolation->footer("To enable isolation permanently, set Isolation=watch or Isolation=user in\n"
+                      "genvd.conf.");
 }
 
 } // namespace genv::ctl

@@ -36,11 +36,12 @@ struct KernelPlace {
     std::optional<std::string> prefix;
 
     void addTo(CLI::App& command) {
-        CLI::Option* own = command.add_flag("--user", user, "In your own folder");
+        CLI::Option* own = command.add_flag("--user", user, "Use your own folder [default]");
         CLI::Option* environment =
-            command.add_flag("--sys-prefix", active, "In the active virtual or conda environment")
+            command.add_flag("--sys-prefix", active, "Use the active virtual or conda environment")
                 ->excludes(own);
-        command.add_option("--prefix", prefix, "Below this folder, such as /usr/local")
+        command
+            .add_option("--prefix", prefix, "Use share/jupyter below FOLDER, such as /usr/local")
             ->type_name("FOLDER")
             ->excludes(own)
             ->excludes(environment);
@@ -155,24 +156,27 @@ void uninstall(const std::string& given, const KernelPlace& place) {
 }
 
 void addInstall(CLI::App& jupyter, Context& context) {
-    CLI::App* command = jupyter.add_subcommand(
-        "install", "Add a kernel to Jupyter that runs in an environment of its own");
+    CLI::App* command =
+        jupyter.add_subcommand("install", "Add a kernel that runs in its own environment");
     const auto arguments = std::make_shared<InstallArguments>();
-    command->add_option("--name", arguments->name, "The kernelspec's name (default: KERNEL-genv)")
+    command
+        ->add_option("--name", arguments->name, "Name the kernelspec NAME [default: KERNEL-genv]")
         ->type_name("NAME");
-    command->add_option("--display-name", arguments->displayName, "What people see")
+    command
+        ->add_option("--display-name", arguments->displayName,
+                     "Show TEXT as the kernel's name in notebooks")
         ->type_name("TEXT");
     CLI::Option* kernel =
-        command->add_option("--kernel", arguments->kernel, "The kernel to run (default: python3)")
+        command->add_option("--kernel", arguments->kernel, "Run this kernel [default: python3]")
             ->type_name("KERNEL");
-    command->add_option("--from", arguments->from, "The same, by the folder of its kernelspec")
+    command->add_option("--from", arguments->from, "Run the kernel whose kernelspec is in FOLDER")
         ->type_name("FOLDER")
         ->excludes(kernel);
     arguments->environment.addDevicesTo(*command);
     arguments->place.addTo(*command);
     command->add_flag("--force", arguments->force,
-                      "Replace a kernelspec of that name that genvctl did not write");
-    command->footer("Without --gpus each kernel takes one GPU.");
+                      "Replace a kernelspec that genvctl did not write");
+    command->footer("Each kernel gets one GPU unless --gpus is given.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { install(context, *arguments); };
     });
@@ -183,7 +187,7 @@ void addUninstall(CLI::App& jupyter, Context& context) {
         jupyter.add_subcommand("uninstall", "Remove a kernel that \"install\" added");
     const auto name = std::make_shared<std::string>();
     const auto place = std::make_shared<KernelPlace>();
-    command->add_option("NAME", *name, "The kernelspec's name")->required()->type_name("");
+    command->add_option("NAME", *name, "Remove the kernelspec NAME")->required()->type_name("");
     place->addTo(*command);
     command->callback(
         [&context, name, place] { context.command = [name, place] { uninstall(*name, *place); }; });
@@ -191,7 +195,7 @@ void addUninstall(CLI::App& jupyter, Context& context) {
 
 void addRunKernel(CLI::App& jupyter, Context& context) {
     CLI::App* command =
-        jupyter.add_subcommand("run", "Run a kernel in an environment of its own, as Jupyter does");
+        jupyter.add_subcommand("run", "Run a kernel in its own environment, as Jupyter does");
     const auto options = std::make_shared<OwnEnvironmentOptions>();
     options->addTo(*command);
     takeEverythingFromTheCommandOn(*command);
@@ -209,7 +213,7 @@ void addRunKernel(CLI::App& jupyter, Context& context) {
 
 void addJupyter(CLI::App& app, Context& context) {
     CLI::App* jupyter =
-        app.add_subcommand("jupyter", "Run Jupyter's kernels in environments of their own");
+        app.add_subcommand("jupyter", "Run Jupyter kernels in their own environments");
     jupyter->require_subcommand(1);
     addInstall(*jupyter, context);
     addUninstall(*jupyter, context);

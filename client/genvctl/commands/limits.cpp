@@ -68,14 +68,15 @@ void allLimits(Context& context, const ListingOptions& options) {
 } // namespace
 
 void addLimits(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("limits", "Show what you or a user may have and has");
+    CLI::App* command = app.add_subcommand("limits", "Show the limits and the usage of a user");
     const auto options = std::make_shared<ListingOptions>();
     const auto user = std::make_shared<std::string>();
     options->addFormatTo(*command);
     const auto all = std::make_shared<bool>(false);
     CLI::Option* one =
-        command->add_option("USER", *user, "The user, by name or uid (you)")->type_name("");
-    command->add_flag("--all", *all, "Show each user in a row, as used/allowed")->excludes(one);
+        command->add_option("USER", *user, "Show this user, by name or uid [default: you]")
+            ->type_name("");
+    command->add_flag("--all", *all, "Show one row per user, as used/allowed")->excludes(one);
     command->callback([&context, options, user, all] {
         context.command = [&context, options, user, all] {
             if (*all)

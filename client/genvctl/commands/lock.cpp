@@ -49,10 +49,11 @@ void lock(Context& context, const std::vector<std::string>& words) {
 
 void addLock(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("lock", "Run a command with this shell's GPUs to itself");
+        app.add_subcommand("lock", "Run a command with exclusive use of shared GPUs");
     command->footer(
-        "Among those who share the GPUs and lock them, too, one after the other. The lock ends\n"
-        "with the command. Outside an environment, or without GPUs, it is just run.");
+        "Programs that share the GPUs and use this command run one after the other. The\n"
+        "lock ends with the command. Outside an environment, or without GPUs, the\n"
+        "command runs without a lock.");
     takeEverythingFromTheCommandOn(*command);
     command->callback([&context, command] {
         const std::vector<std::string> words = commandWords(*command);

@@ -15,10 +15,10 @@ void addMonitor(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("monitor", "Serve metrics to Prometheus");
     const auto options = std::make_shared<MonitorOptions>();
     options->addTo(*command);
-    command->footer("Serves http://127.0.0.1:14368/metrics until Ctrl-C and says where it has "
-                    "written the files,\n"
-                    "by default below ~/.local/state/genv/metrics. As a service:\n"
-                    "systemctl enable --now genv-monitor");
+    command->footer(
+        "Serves http://127.0.0.1:14368/metrics until Ctrl-C, and prints where the files\n"
+        "are, by default ~/.local/state/genv/metrics. To run it as a service:\n"
+        "systemctl enable --now genv-monitor");
     command->callback([&context, options] {
         context.command = [&context, options] {
             MonitoredHosts hosts;

@@ -29,19 +29,20 @@ void check(const std::string& file) {
 } // namespace
 
 void addPolicy(CLI::App& app, Context& context) {
-    CLI::App* policy = app.add_subcommand("policy", "Check the limits and rules of a file");
+    CLI::App* policy = app.add_subcommand("policy", "Check the limits and rules in a file");
     policy->require_subcommand(1);
     CLI::App* command =
-        policy->add_subcommand("check", "Tell whether a configuration file is valid");
+        policy->add_subcommand("check", "Check whether a configuration file is valid");
     const auto file = std::make_shared<std::string>();
-    command->add_option("FILE", *file, "Such as a changed copy of genvd.conf")
+    command->add_option("FILE", *file, "Check FILE, such as a changed copy of genvd.conf")
         ->required()
         ->type_name("");
-    command->footer(fmt::format(
-        "Exit status 0 where it is valid; else 1, and standard error says which lines are\n"
-        "wrong. It is read by {} --check, or by\n"
-        "the program that the environment variable GENVD names. Nothing is changed.",
-        GENV_SERVICE_PATH));
+    command->footer(
+        fmt::format("Exits with status 0 if the file is valid. Otherwise exits with status 1 and\n"
+                    "prints the invalid lines to standard error. The command runs\n"
+                    "{} --check, or the program in the\n"
+                    "environment variable GENVD, and changes nothing.",
+                    GENV_SERVICE_PATH));
     command->callback([&context, file] { context.command = [file] { check(*file); }; });
 }
 

@@ -58,13 +58,13 @@ void printQueue(Context& context, const ListingOptions& options) {
 } // namespace
 
 void addQueue(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("queue", "Show who waits for GPUs, first come first");
+    CLI::App* command = app.add_subcommand("queue", "List the users who wait for GPUs");
     const auto options = std::make_shared<ListingOptions>();
     const auto ticket = std::make_shared<std::optional<std::uint64_t>>();
     options->addTo(*command);
     command->add_option("--cancel", *ticket, "Cancel the wait with this ticket")
         ->type_name("TICKET");
-    command->footer("GPUS is how many more the request waits for.");
+    command->footer("The GPUS column shows how many more GPUs the request waits for.");
     command->callback([&context, options, ticket] {
         context.command = [&context, options, ticket] {
             if (!*ticket) {

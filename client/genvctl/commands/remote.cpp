@@ -16,9 +16,9 @@ void addRemote(CLI::App& app, Context& context) {
     addRemoteRun(*remote, context, hosts);
     addRemoteEnforce(*remote, context, hosts);
     addRemoteMonitor(*remote, context, hosts);
-    remote->footer("A host that is down, slow or without genv is told of on standard error and\n"
-                   "holds nothing up. Keys, ports and jump hosts are those of ~/.ssh/config; no\n"
-                   "password is asked for.");
+    remote->footer("Hosts that are down, slow or without genv are reported on standard error and\n"
+                   "do not delay the others. Keys, ports and jump hosts come from ~/.ssh/config;\n"
+                   "the command never asks for a password.");
 }
 
 } // namespace genv::ctl

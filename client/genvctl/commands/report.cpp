@@ -338,16 +338,18 @@ void report(Context& context, const ReportArguments& arguments) {
 } // namespace
 
 void addReport(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("report", "Sum up who had how much of which GPU");
+    CLI::App* command =
+        app.add_subcommand("report", "Summarise the GPU hours of users and devices");
     const auto arguments = std::make_shared<ReportArguments>();
     arguments->history.addTo(*command, "a week ago");
     arguments->listing.addFormatTo(*command);
-    command->add_option("--by", arguments->by, "A row for each: user, device, job or both")
+    command->add_option("--by", arguments->by, "Print a row per user, device, job or both")
         ->check(CLI::IsMember({"user", "device", "job", "both"}).description(""))
         ->type_name("WHAT");
     command->footer(
-        "HELD, USED, IDLE and UNKNOWN are hours; a device that several share is held once. In CSV\n"
-        "they are seconds, in JSON microseconds. WHEN is as for \"genvctl history\".");
+        "HELD, USED, IDLE and UNKNOWN are hours, in CSV seconds, in JSON microseconds. A\n"
+        "device that several environments share counts once in its own row. WHEN is as\n"
+        "for \"genvctl history\".");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { report(context, *arguments); };
     });

@@ -86,18 +86,16 @@ void run(Context& context, const RunArguments& arguments, const std::vector<std:
 }
 
 void addOptions(CLI::App& command, RunArguments& arguments) {
-    command
-        .add_option("--id,--eid", arguments.id,
-                    "Join this environment of yours, in place of one of its own")
+    command.add_option("--id,--eid", arguments.id, "Join environment ID instead of starting one")
         ->type_name("ID");
     arguments.wanted.addTo(command);
     arguments.wanted.devices.addNamesTo(command);
     arguments.wanted.within.addTo(command);
-    command.add_flag("--login", arguments.login,
-                     "Run your own shell, as when you log in, with the environment active");
-    command.add_flag("--no-prompt", arguments.noPrompt, "With --login: leave the prompt as it is");
+    command.add_flag("--login", arguments.login, "Run your login shell instead of a command");
+    command.add_flag("--no-prompt", arguments.noPrompt,
+                     "Do not change the prompt of the login shell");
     command.add_flag("--hold", arguments.hold,
-                     "Run nothing: print what was taken, and keep it until standard input ends");
+                     "Hold the GPUs until standard input ends; run nothing");
     // Of "remote": the process that holds the environment and leaves it now.
     command.add_option("--take-over", arguments.predecessor)->group("");
     // Of startEndingReporter().
@@ -107,13 +105,17 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
 } // namespace
 
 void addRun(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("run", "Run a command in an environment of its own");
+    CLI::App* command = app.add_subcommand("run", "Run a command in its own environment");
     const auto arguments = std::make_shared<RunArguments>();
     addOptions(*command, *arguments);
     command->footer(
-        "The environment ends with the command. Without --gpus the command sees no GPU. Also in\n"
-        "an active environment the command gets one of its own, with its own GPUs; with --within,\n"
-        "and in a Slurm job, it gets some of those of that environment or of the job.");
+        "The environment ends with the command. The command sees no GPU without --gpus,\n"
+        "--index, --uuid or --model. In an active environment the command still gets its\n"
+        "own environment and its own GPUs. With --within, and in a Slurm job, it gets\n"
+        "GPUs of the outer environment or of the job.\n"
+        "\n"
+        "Exits with the command's status, 126 if it cannot be run, or 127 if it is not\n"
+        "found.");
     takeEverythingFromTheCommandOn(*command);
     command->callback([&context, arguments, command] {
         const bool needsNone = arguments->login || arguments->hold || arguments->report;

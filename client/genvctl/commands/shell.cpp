@@ -33,11 +33,11 @@ struct ShellArguments {
 };
 
 constexpr const char* shellFooter =
-    "Set your shell up, once or in its start file:\n"
+    "Set up your shell, once or in its startup file:\n"
     "  bash  eval \"$(genvctl shell --init)\"     ~/.bashrc\n"
     "  zsh   eval \"$(genvctl shell --init)\"     ~/.zshrc\n"
     "  fish  genvctl shell --init | source      ~/.config/fish/config.fish\n"
-    "Undo it with --deinit in place of --init.";
+    "To undo the setup, use --deinit instead of --init.";
 
 // What is known not to understand the code. Whoever else asks, such as a test or an editor, gets
 // bash's.
@@ -146,19 +146,17 @@ void shell(Context& context, const ShellArguments& arguments) {
 } // namespace
 
 void addShell(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("shell", "Set your shell up for genv, or undo that");
+    CLI::App* command = app.add_subcommand("shell", "Print the code that sets up a shell");
     const auto arguments = std::make_shared<ShellArguments>();
-    command->add_flag("--init", arguments->init, "Print the code that sets a shell up");
-    command->add_flag("--deinit", arguments->deinit, "Print the code that undoes it");
-    command->add_flag("--ok", arguments->ok, "Succeed where the shell that asks is set up");
-    command->add_flag("--reattach", arguments->reattach,
-                      "Tell the shell again what is attached, as \"attach --refresh\"");
+    command->add_flag("--init", arguments->init, "Print the code that sets up a shell");
+    command->add_flag("--deinit", arguments->deinit, "Print the code that undoes the setup");
+    command->add_flag("--ok", arguments->ok, "Exit with status 0 if this shell is set up");
+    command->add_flag("--reattach", arguments->reattach, "Refresh the variables about GPUs");
     command->add_flag("--reconfigure", arguments->reconfigure,
-                      "Tell the shell again what is configured, as \"config --refresh\"");
+                      "Refresh the variables about the configuration");
     // Of the shell functions, when the shell exits.
     command->add_flag("--exiting", arguments->exiting)->group("");
-    command
-        ->add_option("SHELL", arguments->shell, "bash, zsh or fish (default: the shell that asks)")
+    command->add_option("SHELL", arguments->shell, "Choose bash, zsh or fish [default: this shell]")
         ->type_name("");
     command->footer(shellFooter);
     command->callback([&context, arguments] {

@@ -21,7 +21,8 @@ void addHook(CLI::App& slurm, Context& context, const Hook& hook) {
     // A mistake in slurm.conf must not drain the node: what the command does not know stays here.
     command->fallthrough(false);
     command->allow_extras();
-    command->footer("slurmd runs it. The exit status is always 0; what went wrong is in the log.");
+    command->footer(
+        "slurmd runs this command. The exit status is always 0; errors are in the log.");
     command->callback(
         [&context, hook] { context.command = [hook] { runSlurmHook(hook.name, hook.run); }; });
 }
@@ -29,14 +30,14 @@ void addHook(CLI::App& slurm, Context& context, const Hook& hook) {
 } // namespace
 
 void addSlurm(CLI::App& app, Context& context) {
-    CLI::App* slurm = app.add_subcommand("slurm", "Make the GPUs of a Slurm job an environment");
+    CLI::App* slurm = app.add_subcommand("slurm", "Manage the environment of a Slurm job");
     slurm->require_subcommand(1);
     addHook(*slurm, context, {"prolog", "Start the environment of a Slurm job", runSlurmProlog});
     addHook(*slurm, context, {"epilog", "End the environment of a Slurm job", runSlurmEpilog});
     addHook(*slurm, context,
-            {"task-prolog", "Print the variables of a Slurm job's task", runSlurmTaskProlog});
-    slurm->footer("slurm.conf names the scripts in " GENV_SLURM_FOLDER ", which run\n"
-                  "these commands.");
+            {"task-prolog", "Print the variables for a task of a Slurm job", runSlurmTaskProlog});
+    slurm->footer("The scripts in " GENV_SLURM_FOLDER ", which\n"
+                  "slurm.conf names, run these commands.");
 }
 
 } // namespace genv::ctl

@@ -80,15 +80,15 @@ void home(bool quiet) {
 } // namespace
 
 void addStatus(CLI::App& app, Context& context) {
-    app.add_subcommand("status", "Tell which environment this shell is in")->callback([&context] {
+    app.add_subcommand("status", "Show the environment of this shell")->callback([&context] {
         context.command = [&context] { status(context); };
     });
 }
 
 void addHome(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("home", "Print the .genv folder in use");
+    CLI::App* command = app.add_subcommand("home", "Print the path of the .genv folder in use");
     const auto quiet = std::make_shared<bool>(false);
-    command->add_flag("-q,--quiet", *quiet, "Say nothing where there is none");
+    command->add_flag("-q,--quiet", *quiet, "Print no error if there is none");
     command->callback([&context, quiet] { context.command = [quiet] { home(*quiet); }; });
 }
 

@@ -40,8 +40,8 @@ void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
 void addTerminate(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("terminate", "End processes that use a GPU");
     const auto pids = std::make_shared<std::vector<std::uint32_t>>();
-    command->add_option("PID", *pids, "The processes")->required()->type_name("");
-    command->footer("Each is sent SIGTERM, and SIGKILL where that does not end it in time.");
+    command->add_option("PID", *pids, "End these processes")->required()->type_name("");
+    command->footer("Each process gets SIGTERM, and SIGKILL if it does not end in time.");
     command->callback(
         [&context, pids] { context.command = [&context, pids] { terminate(context, *pids); }; });
 }

@@ -33,12 +33,12 @@ void executeReport(Context& context) {
 
 void addSnapshot(CLI::App& usage, Context& context) {
     CLI::App* command =
-        usage.add_subcommand("snapshot", "Print processes, envs and devices at once");
+        usage.add_subcommand("snapshot", "Print processes, environments and devices");
     const auto type = std::make_shared<std::string>();
-    command->add_option("--format", "json, the only one")
+    command->add_option("--format", "Print as json, the only format")
         ->check(CLI::IsMember({"json"}).description(""))
         ->type_name("FORMAT");
-    command->add_option("--type", *type, "Only devices, envs or processes")
+    command->add_option("--type", *type, "Print only devices, envs or processes")
         ->check(CLI::IsMember({"devices", "envs", "processes"}).description(""))
         ->type_name("TYPE");
     command->callback(
@@ -46,11 +46,11 @@ void addSnapshot(CLI::App& usage, Context& context) {
 }
 
 void addExecute(CLI::App& usage, Context& context) {
-    CLI::App* command = usage.add_subcommand("execute", "Carry out a report on standard input");
+    CLI::App* command = usage.add_subcommand("execute", "Carry out a report from standard input");
     command->footer(
-        "The report says what to terminate and detach, with entities of a snapshot:\n"
-        "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}.\n"
-        "What has changed since the snapshot is left alone. With\n"
+        "The report names entities of a snapshot to terminate and to detach:\n"
+        "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}\n"
+        "Entities that have changed since the snapshot are left alone. With\n"
         "GENV_TERMINATE_PROCESSES=0 in the environment, no process is signalled.");
     command->callback([&context] { context.command = [&context] { executeReport(context); }; });
 }
@@ -58,7 +58,7 @@ void addExecute(CLI::App& usage, Context& context) {
 } // namespace
 
 void addUsage(CLI::App& app, Context& context) {
-    CLI::App* usage = app.add_subcommand("usage", "Print what is used, or carry out a report");
+    CLI::App* usage = app.add_subcommand("usage", "Print the usage, or carry out a report");
     usage->require_subcommand(1);
     addSnapshot(*usage, context);
     addExecute(*usage, context);

@@ -52,9 +52,12 @@ void OwnEnvironmentOptions::addTo(CLI::App& command) {
 void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
     configuration.addDevicesTo(command);
     devices.addModelTo(command);
-    command.add_flag("-o,--over-subscribe", overSubscribe, "Take also GPUs that others hold");
-    command.add_flag("--nvml-filter", nvmlFilter,
-                     "Show the environment's GPUs to every program that uses NVML");
+    command
+        .add_flag("-o,--over-subscribe", overSubscribe,
+                  "Share GPUs that are already attached elsewhere")
+        ->group(gpuOptions);
+    command.add_flag("--nvml-filter", nvmlFilter, "Limit NVML to the environment's GPUs")
+        ->group(gpuOptions);
     waiting.addTo(command, "End the environment");
 }
 

@@ -14,15 +14,16 @@ void ConfigurationOptions::addTo(CLI::App& command) {
 }
 
 void ConfigurationOptions::addNameTo(CLI::App& command) {
-    command.add_option("--name", name, "The environment's name")->type_name("NAME");
+    command.add_option("--name", name, "Set the name of the environment")->type_name("NAME");
 }
 
 void ConfigurationOptions::addDevicesTo(CLI::App& command) {
-    command.add_option("--gpus", gpus, "How many GPUs to attach")->type_name("N");
+    command.add_option("--gpus", gpus, "Attach N GPUs")->type_name("N")->group(gpuOptions);
     command
         .add_option("--gpu-memory", gpuMemory,
-                    "How much of each GPU's memory, such as 4g; without it, all of it")
-        ->type_name("AMOUNT");
+                    "Use AMOUNT of each GPU's memory, such as 4g [default: all]")
+        ->type_name("AMOUNT")
+        ->group(gpuOptions);
 }
 
 Configuration ConfigurationOptions::read() const {
@@ -43,19 +44,22 @@ void DeviceOptions::addTo(CLI::App& command) {
 
 void DeviceOptions::addNamesTo(CLI::App& command) {
     // One word for each option: what follows may be the command to run.
-    command.add_option("--index", indices, "Attach the GPUs with these indices, such as 0,2")
-        ->type_name("I,...")
+    command.add_option("--index", indices, "Attach the GPUs with these indices")
+        ->type_name("I[,I]...")
         ->delimiter(',')
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->group(gpuOptions);
     command.add_option("--uuid", uuids, "Attach the GPUs with these UUIDs")
-        ->type_name("UUID,...")
+        ->type_name("UUID[,UUID]...")
         ->delimiter(',')
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->group(gpuOptions);
 }
 
 void DeviceOptions::addModelTo(CLI::App& command) {
-    command.add_option("--model", model, "Attach only GPUs whose model's name contains NAME")
-        ->type_name("NAME");
+    command.add_option("--model", model, "Attach only GPUs whose model name contains NAME")
+        ->type_name("NAME")
+        ->group(gpuOptions);
 }
 
 void DeviceOptions::check(bool hasCount, const char* countOption) const {

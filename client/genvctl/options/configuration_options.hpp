@@ -15,6 +15,10 @@ class App;
 
 namespace genv::ctl {
 
+/// The titles of groups of options in the help.
+inline constexpr const char* gpuOptions = "GPU options";
+inline constexpr const char* leaseOptions = "Queue and lease options";
+
 struct ConfigurationOptions {
     std::optional<std::string> name;
     std::optional<std::string> gpuMemory;

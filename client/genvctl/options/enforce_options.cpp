@@ -19,8 +19,9 @@ void addSwitches(CLI::App& command, core::RuleSwitches& switches) {
         bool& isOn = switches.*toggle.member;
         command
             .add_flag(fmt::format("--{0},!--no-{0}", rule.name), isOn,
-                      fmt::format("{} ({})", toggle.help, isOn ? "on" : "off"))
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+                      fmt::format("{} [default: {}]", toggle.help, isOn ? "on" : "off"))
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+            ->group(ruleOptions);
     }
 }
 
@@ -29,23 +30,24 @@ void addSwitches(CLI::App& command, core::RuleSwitches& switches) {
 void addEnforceOptions(CLI::App& command, EnforceArguments& arguments) {
     command
         .add_option("--interval", arguments.interval,
-                    "How often, until Ctrl-C or SIGTERM (10s); 0: once")
+                    "Repeat every TIME, or run once with 0 [default: 10s]")
         ->type_name("TIME");
     addSwitches(command, arguments.switches);
     const core::LimitDefinition& devices = *core::findLimit("max-devices-per-user");
     command
         .add_option(fmt::format("--{}", devices.name), arguments.maxDevicesPerUser,
                     std::string(devices.help))
-        ->type_name("N");
+        ->type_name("N")
+        ->group(limitOptions);
     command
         .add_option("--max-devices-for-user", arguments.maxDevicesForUser,
-                    "Devices of these users, over the one before")
-        ->type_name("USER=N");
+                    "Allow USER up to N devices instead")
+        ->type_name("USER=N")
+        ->group(limitOptions);
 }
 
 void addDryRun(CLI::App& command, EnforceArguments& arguments) {
-    command.add_flag("--dry-run", arguments.isDryRun,
-                     "Only tell what would be done; free for everybody");
+    command.add_flag("--dry-run", arguments.isDryRun, "Print what would be done, and do nothing");
 }
 
 std::map<std::string, std::uint32_t> readUserLimits(const char* option,

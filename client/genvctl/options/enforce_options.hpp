@@ -16,7 +16,11 @@ class App;
 
 namespace genv::ctl {
 
-/// The command line; what has units is text until it is read.
+/// The titles of groups of options in the help.
+inline constexpr const char* ruleOptions = "Rule options";
+inline constexpr const char* limitOptions = "Limit options";
+
+/// The command line; values with units are text until they are read.
 struct EnforceArguments {
     core::RuleSwitches switches;
     std::string interval = "10";

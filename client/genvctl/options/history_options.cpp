@@ -11,10 +11,11 @@
 namespace genv::ctl {
 
 void HistoryOptions::addTo(CLI::App& command, const std::string& sinceWithout) {
-    command.add_option("--since", since, "From then on (" + sinceWithout + ")")->type_name("WHEN");
-    command.add_option("--until", until, "To then (now)")->type_name("WHEN");
-    CLI::Option* everybody = command.add_flag("--all", all, "Everybody's (as root: the default)");
-    command.add_option("--user", user, "That user's, by name or uid (you)")
+    command.add_option("--since", since, "Start at WHEN [default: " + sinceWithout + "]")
+        ->type_name("WHEN");
+    command.add_option("--until", until, "Stop at WHEN [default: now]")->type_name("WHEN");
+    CLI::Option* everybody = command.add_flag("--all", all, "Include all users [default for root]");
+    command.add_option("--user", user, "Include only USER, by name or uid [default: you]")
         ->type_name("USER")
         ->excludes(everybody);
 }

@@ -10,13 +10,13 @@ namespace genv::ctl {
 
 void ListingOptions::addTo(CLI::App& command) {
     addFormatTo(command);
-    command.add_flag("--timestamp", timestamp, "Show when, not how long ago");
+    command.add_flag("--timestamp", timestamp, "Show exact times instead of relative ones");
 }
 
 void ListingOptions::addFormatTo(CLI::App& command) {
-    command.add_flag("--no-header", noHeader, "Leave the header out, as --no-legend does");
-    command.add_option("--format", format, "csv or tui")
-        ->check(CLI::IsMember({"csv", "tui"}))
+    command.add_flag("--no-header", noHeader, "Do not print the table header");
+    command.add_option("--format", format, "Print as csv or tui [default: tui]")
+        ->check(CLI::IsMember({"csv", "tui"}).description(""))
         ->type_name("FORMAT");
 }
 
@@ -51,9 +51,9 @@ void ListingOptions::print(const Context& context, Table table) const {
 
 void QueryOption::addTo(CLI::App& command, const std::vector<std::string>& known) {
     const std::string what = CLI::detail::join(known, ", ");
-    command.add_option("--query,--queries", names, "What to print: " + what)
+    command.add_option("--query,--queries", names, "Print these columns: " + what)
         ->required()
-        ->check(CLI::IsMember(known))
+        ->check(CLI::IsMember(known).description(""))
         ->type_name("NAME");
 }
 

@@ -46,21 +46,21 @@ void addHosts(std::vector<std::string>& words, const MonitoredHosts& hosts) {
 } // namespace
 
 void MonitorOptions::addTo(CLI::App& command) {
-    command.add_option("-p,--port", port, "Listen there (14368); 0 is one that is free")
+    command.add_option("-p,--port", port, "Listen on PORT, or a free port with 0 [default: 14368]")
         ->check(CLI::Range(0U, highestPort).description(""))
         ->type_name("PORT");
-    command.add_option("--listen", address, "On this IPv4 or IPv6 address (127.0.0.1)")
+    command.add_option("--listen", address, "Listen on this IP address [default: 127.0.0.1]")
         ->type_name("ADDRESS");
     command
-        .add_option("--config-dir", configFolder, "Where to write files for Prometheus and Grafana")
+        .add_option("--config-dir", configFolder, "Write Prometheus and Grafana files to FOLDER")
         ->type_name("FOLDER");
     command
-        .add_option("-i,--interval", interval, "The oldest sample that is served, in seconds (10)")
+        .add_option("-i,--interval", interval,
+                    "Serve samples at most this old, in seconds [default: 10]")
         ->check(CLI::Range(1U, longestInterval).description(""))
         ->type_name("SECONDS");
-    command.add_flag("--no-process-metrics", noProcesses,
-                     "Leave out the series of single processes");
-    command.add_flag("--no-user-metrics", noUsers, "Leave out the series of single users");
+    command.add_flag("--no-process-metrics", noProcesses, "Omit metrics about single processes");
+    command.add_flag("--no-user-metrics", noUsers, "Omit metrics about single users");
 }
 
 void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) {

@@ -2,6 +2,7 @@
 #include "client/genvctl/options/waiting_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,10 +33,12 @@ void put(const WaitingOptions& from, Options& to) {
 void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
     command
         .add_flag(fmt::format("--wait{{{}}}", withoutLimit), wait,
-                  "Wait until GPUs are free, at most so long, such as 30m")
-        ->type_name("TIME");
-    command.add_option("--lifetime", lifetime, whatEnds + " after this time, such as 2h")
-        ->type_name("TIME");
+                  "Wait in the queue, for at most TIME, such as 30m")
+        ->type_name("TIME")
+        ->group(leaseOptions);
+    command.add_option("--lifetime", lifetime, whatEnds + " after TIME, such as 2h")
+        ->type_name("TIME")
+        ->group(leaseOptions);
 }
 
 void WaitingOptions::apply(ActivateOptions& options) const {

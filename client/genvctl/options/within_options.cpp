@@ -2,6 +2,7 @@
 #include "client/genvctl/options/within_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/options/configuration_options.hpp"
 #include "client/slurm_jobs.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -34,10 +35,12 @@ std::optional<std::string> nearestParent(Client& client) {
 void WithinOptions::addTo(CLI::App& command) {
     CLI::Option* some = command
                             .add_flag(fmt::format("--within{{{}}}", ownEnvironment), within,
-                                      "Take only GPUs of the environment that this is in, or of ID")
-                            ->type_name("ID");
-    command.add_flag("--no-within", none, "Take the machine's GPUs, also in a Slurm job")
-        ->excludes(some);
+                                      "Use GPUs of environment ID [default: the current one]")
+                            ->type_name("ID")
+                            ->group(gpuOptions);
+    command.add_flag("--no-within", none, "Use the machine's GPUs, even in a Slurm job")
+        ->excludes(some)
+        ->group(gpuOptions);
 }
 
 std::vector<std::string> WithinOptions::words() const {

@@ -95,24 +95,27 @@ void enforceOnHosts(Context& context, const HostOptions& options, const FleetArg
 } // namespace
 
 void addRemoteEnforce(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
-    CLI::App* command = remote.add_subcommand("enforce", "Enforce rules over all hosts together");
+    CLI::App* command =
+        remote.add_subcommand("enforce", "Enforce rules and limits across all hosts");
     const auto arguments = std::make_shared<FleetArguments>();
     addEnforceOptions(*command, *arguments);
     command
         ->add_option("--max-hosts-per-user", arguments->maxHostsPerUser,
-                     "Hosts on which a user holds devices")
-        ->type_name("N");
+                     "Allow each user devices on up to N hosts")
+        ->type_name("N")
+        ->group(limitOptions);
     command
         ->add_option("--max-hosts-for-user", arguments->maxHostsForUser,
-                     "Hosts of these users, over the one before")
-        ->type_name("USER=N");
+                     "Allow USER devices on up to N hosts instead")
+        ->type_name("USER=N")
+        ->group(limitOptions);
     addDryRun(*command, *arguments);
     command->footer(
-        "It is decided here and carried out there, if polkit there allows it (-l root).\n"
-        "A user, who is known by name, has as many devices as on all hosts together;\n"
-        "hosts that do not answer do not count. Lines about one host begin with its\n"
-        "name in brackets. With --json, an array for each cycle. Limits about one\n"
-        "machine are those of \"genvctl -H HOST enforce\" and of genvd.conf there.");
+        "The command decides here, and each host carries out its part if polkit there\n"
+        "allows it (-l root). Users are known by name, and their devices on all hosts\n"
+        "are added up; hosts that do not answer do not count. Lines about a host begin\n"
+        "with its name in brackets. With --json, prints an array for each cycle. For\n"
+        "limits on a single machine use \"genvctl -H HOST enforce\" or its genvd.conf.");
     command->callback([&context, arguments, hosts] {
         context.command = [&context, arguments, hosts] {
             enforceOnHosts(context, *hosts, *arguments);

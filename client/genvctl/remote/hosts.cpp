@@ -34,14 +34,14 @@ std::vector<remote::Host> namedHosts(const HostOptions& options, const Context& 
 } // namespace
 
 void HostOptions::addTo(CLI::App& command) {
-    command.add_option("-H,--host", hosts, "The hosts: [user@]host[:port],...")->type_name("HOSTS");
-    command.add_option("--hostfile", file, "A file with a host on each line")->type_name("FILE");
-    command.add_option("-l,--username", user, "The user there, where a host names none")
+    command.add_option("-H,--host", hosts, "Use these hosts")->type_name("[USER@]HOST[:PORT],...");
+    command.add_option("--hostfile", file, "Read hosts from FILE, one per line")->type_name("FILE");
+    command.add_option("-l,--username", user, "Log in as USER on hosts that name no user")
         ->type_name("USER");
-    command.add_option("-t,--timeout", timeout, "How long each host may take (10s)")
+    command.add_option("-t,--timeout", timeout, "Wait up to TIME for each host [default: 10s]")
         ->type_name("TIME");
-    command.add_flag("-e,--exit-on-error", exitOnError, "A host that fails ends the command");
-    command.add_flag("-q,--quiet", quiet, "Do not tell of hosts that fail");
+    command.add_flag("-e,--exit-on-error", exitOnError, "Exit when the first host fails");
+    command.add_flag("-q,--quiet", quiet, "Do not report hosts that fail");
 }
 
 std::vector<remote::Host> HostOptions::list(const Context& context) const {

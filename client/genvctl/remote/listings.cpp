@@ -28,7 +28,7 @@ struct RemoteListing {
     bool noSummary = false;
 
     void addSummaryTo(CLI::App& command) {
-        command.add_flag("--no-summary", noSummary, "Leave the last line, with the totals, out");
+        command.add_flag("--no-summary", noSummary, "Do not print the last line with the totals");
     }
 
     /// CSV is for programs: it has no line that is no row.
@@ -239,7 +239,7 @@ void query(Context& context, const HostOptions& options, const std::string& name
 
 void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
     CLI::App* devices =
-        remote.add_subcommand("devices", "Show how many devices each host has, and how many free");
+        remote.add_subcommand("devices", "Count the devices of each host, and the free ones");
     const auto ofDevices = std::make_shared<RemoteListing>();
     ofDevices->table.addFormatTo(*devices);
     ofDevices->table.addWideTo(*devices);
@@ -250,7 +250,8 @@ void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptio
         };
     });
 
-    CLI::App* envs = remote.add_subcommand("envs", "Show who runs which environment on each host");
+    CLI::App* envs =
+        remote.add_subcommand("envs", "List environments and their users on each host");
     const auto ofEnvs = std::make_shared<RemoteListing>();
     ofEnvs->table.addTo(*envs);
     ofEnvs->table.addWideTo(*envs);
@@ -259,11 +260,13 @@ void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptio
         context.command = [&context, hosts, ofEnvs] { listEnvironments(context, *hosts, *ofEnvs); };
     });
 
-    CLI::App* queried = remote.add_subcommand(
-        "query", "Print what is asked for, a line for each environment of a name");
+    CLI::App* queried =
+        remote.add_subcommand("query", "Print chosen columns of environments by name");
     const auto name = std::make_shared<std::string>();
     const auto what = std::make_shared<QueryOption>();
-    queried->add_option("--name", *name, "The environments' name")->required()->type_name("NAME");
+    queried->add_option("--name", *name, "Select environments named NAME")
+        ->required()
+        ->type_name("NAME");
     what->addTo(*queried, {"hostname", "eid", "creation"});
     queried->callback([&context, hosts, name, what] {
         context.command = [&context, hosts, name, what] { query(context, *hosts, *name, *what); };

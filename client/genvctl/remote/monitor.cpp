@@ -8,12 +8,14 @@
 namespace genv::ctl {
 
 void addRemoteMonitor(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
-    CLI::App* command = remote.add_subcommand("monitor", "Serve metrics of all hosts");
+    CLI::App* command =
+        remote.add_subcommand("monitor", "Serve metrics of all hosts to Prometheus");
     const auto options = std::make_shared<MonitorOptions>();
     options->addTo(*command);
     command->footer("Serves http://127.0.0.1:14368/metrics until Ctrl-C, with the label hostname.\n"
-                    "A host that is down has genv_host_up 0, one without genv genv_is_installed 0\n"
-                    "and what its nvidia-smi tells. Not for root: SSH keys are a person's.");
+                    "A host that is down has genv_host_up 0. A host without genv has\n"
+                    "genv_is_installed 0 and the metrics that its nvidia-smi reports. The command\n"
+                    "does not run as root, since SSH keys belong to a user.");
     command->callback([&context, options, hosts] {
         context.command = [&context, options, hosts] {
             MonitoredHosts monitored{hosts->list(context), std::nullopt, hosts->quiet,

@@ -327,8 +327,9 @@ struct RemoteRunArguments {
         run.wanted.addTo(command);
         command
             .add_option("--strategy", run.strategy,
-                        "Which host: most-free (the default), least-free, memory or order")
-            ->type_name("HOW");
+                        "Choose by most-free, least-free, memory or order "
+                        "[default: most-free]")
+            ->type_name("STRATEGY");
     }
 };
 
@@ -363,10 +364,10 @@ void runRemotely(const Context& context, RemoteRun run) {
 
 void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
     CLI::App* activate =
-        remote.add_subcommand("activate", "Get a shell with GPUs on the host that suits best");
+        remote.add_subcommand("activate", "Open a shell with GPUs on the best host");
     const auto shell = std::make_shared<RemoteRunArguments>();
     shell->addTo(*activate);
-    activate->add_flag("--no-prompt", shell->run.noPrompt, "Leave the prompt as it is");
+    activate->add_flag("--no-prompt", shell->run.noPrompt, "Do not change the prompt");
     activate->footer("The environment ends with the shell, and the shell with the connection.");
     activate->callback([&context, hosts, shell] {
         context.command = [&context, hosts, shell] {
@@ -374,10 +375,10 @@ void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& h
         };
     });
 
-    CLI::App* run = remote.add_subcommand("run", "Run a command on the host that suits best");
+    CLI::App* run = remote.add_subcommand("run", "Run a command with GPUs on the best host");
     const auto command = std::make_shared<RemoteRunArguments>();
     command->addTo(*run);
-    run->footer("The environment ends with the command, whose exit status is returned.");
+    run->footer("The environment ends with the command. Exits with the command's status.");
     takeEverythingFromTheCommandOn(*run);
     run->callback([&context, hosts, command, run] {
         command->run.command = commandWords(*run);

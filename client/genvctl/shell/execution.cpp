@@ -17,7 +17,7 @@ namespace genv::ctl {
 // from ending this subcommand, and shows in the help.
 void takeEverythingFromTheCommandOn(CLI::App& command) {
     const CLI::Validator never([](std::string&) { return std::string("not here"); }, "");
-    command.add_option("COMMAND", "What to run, and its arguments")->check(never)->type_name("");
+    command.add_option("COMMAND", "Run COMMAND with its arguments")->check(never)->type_name("");
     command.validate_positionals()->prefix_command()->fallthrough(false);
 }
 
