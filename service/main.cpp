@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd: reads where it is to work from its environment, as systemd sets it, and runs the service
 // until it is told to stop.
+#include "core/command_line/help_formatter.hpp"
 #include "core/error.hpp"
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
@@ -142,20 +143,17 @@ int checkConfiguration(const std::string& file) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"The service that shares this machine's GPUs. systemd starts it; see genvd(8)."};
-    app.set_version_flag("--version", std::string("genvd " GENV_VERSION));
+    CLI::App app{"Share the GPUs of this machine. systemd starts this service; see genvd(8)"};
+    app.formatter(core::helpFormatter());
+    app.set_help_flag("-h,--help", "Print this help");
+    app.set_version_flag("--version", std::string("genvd " GENV_VERSION), "Print the version");
     std::optional<std::string> checked;
-    app.add_option("--check", checked, "Only tell whether this configuration file would be taken")
-        ->type_name("FILE");
+    app.add_option("--check", checked, "Check this configuration file and exit")->type_name("FILE");
     Sockets sockets;
     app.add_option("--nvml-socket", sockets.nvml,
-                   "Ask for GPUs at this socket of systemd's, which starts genv-nvml for each "
-                   "connection; without it, genv-nvml is a child")
+                   "Ask for GPUs at this socket instead of a child process")
         ->type_name("PATH");
-    app.add_option("--slurm-socket", sockets.slurm,
-                   "Ask Slurm at this socket of systemd's, which starts genv-slurm for each "
-                   "request")
-        ->type_name("PATH");
+    app.add_option("--slurm-socket", sockets.slurm, "Ask Slurm at this socket")->type_name("PATH");
     pid_t reader = 0;
     app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
         ->group(""); // between genvd and itself

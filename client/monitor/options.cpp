@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/options.hpp"
 
+#include "core/command_line/help_formatter.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -94,23 +95,23 @@ void define(CLI::App& app, Options& options) {
     const auto flag = [&](const char* name, const char* text, auto take) {
         app.add_flag_callback(name, take, text)->disable_flag_override();
     };
-    add("-p,--port", "PORT", "Listen there; 0 is one that is free (14368)",
+    add("-p,--port", "PORT", "Listen on PORT, or a free port with 0 [default: 14368]",
         [&](const std::string& text) {
             options.port = number<std::uint16_t>("--port", text, 0, 65535);
         });
-    add("--listen", "ADDRESS", "On this IPv4 or IPv6 address (127.0.0.1)",
+    add("--listen", "ADDRESS", "Listen on this IP address [default: 127.0.0.1]",
         [&](const std::string& text) { options.address = address(text); });
-    add("--config-dir", "FOLDER", "Write the files for Prometheus and Grafana there",
+    add("--config-dir", "FOLDER", "Write Prometheus and Grafana files to FOLDER",
         [&](const std::string& text) {
             options.configFolder = std::filesystem::absolute(text).lexically_normal();
         });
-    add("-i,--interval", "SECONDS", "The oldest sample that is served (10)",
+    add("-i,--interval", "SECONDS", "Serve samples at most this old, in seconds [default: 10]",
         [&](const std::string& text) {
             options.interval = std::chrono::seconds(number("--interval", text, 1, 3600));
         });
-    flag("--no-process-metrics", "Leave out the series of single processes",
+    flag("--no-process-metrics", "Omit metrics about single processes",
          [&] { options.selection.processes = false; });
-    flag("--no-user-metrics", "Leave out the series of single users",
+    flag("--no-user-metrics", "Omit metrics about single users",
          [&] { options.selection.users = false; });
     app.add_option_function<std::vector<std::string>>(
            "--host",
@@ -118,25 +119,30 @@ void define(CLI::App& app, Options& options) {
                for (const std::string& host : hosts)
                    addHost(options.hosts, host);
            },
-           "Serve those of [user@]host[:port], over SSH; again for each further one")
-        ->type_name("HOST")
+           "Serve metrics of HOST over SSH; may be repeated")
+        ->type_name("[USER@]HOST[:PORT]...")
         ->allow_extra_args(false);
-    add("--timeout", "MS", "How long a host may take, in milliseconds (5000)",
+    add("--timeout", "MS", "Wait MS milliseconds for a host [default: 5000]",
         [&](const std::string& text) {
             options.timeout =
                 std::chrono::milliseconds(number("--timeout", text, 1, longestTimeout));
         });
-    flag("--quiet", "Do not tell of hosts that are down", [&] { options.isQuiet = true; });
-    flag("--exit-on-error", "A host that is down ends it", [&] { options.endsWithOne = true; });
+    flag("--quiet", "Do not report hosts that are down", [&] { options.isQuiet = true; });
+    flag("--exit-on-error", "Exit when a host is down", [&] { options.endsWithOne = true; });
     app.set_version_flag("--version", "genv-monitor " GENV_VERSION, "Print the version");
-    app.footer("See genvctl(1), \"genvctl monitor\".");
+    app.footer("Exit status:\n  0  Success\n  1  Failure\n  2  Usage error\n  6  A host is down, "
+               "with --exit-on-error\n\n"
+               "Examples:\n  # Serve metrics on another port\n  genv-monitor --port 9400\n"
+               "  # Serve metrics of two hosts\n  genv-monitor --host gpu1 --host gpu2");
 }
 
 } // namespace
 
 Options parseOptions(int count, char** arguments) {
     Options options;
-    CLI::App app("Serves the metrics of genv to Prometheus under /metrics.", "genv-monitor");
+    CLI::App app("Serve metrics of genv to Prometheus under /metrics", "genv-monitor");
+    app.formatter(core::helpFormatter());
+    app.set_help_flag("-h,--help", "Print this help");
     define(app, options);
     try {
         app.parse(count, arguments);

@@ -6,6 +6,7 @@
 #include "client/notify/loop.hpp"
 #include "client/notify/service_link.hpp"
 #include "client/notify/terminal.hpp"
+#include "core/command_line/help_formatter.hpp"
 #include "core/text.hpp"
 #include "genv/error.hpp"
 
@@ -142,16 +143,17 @@ int runOnDesktop() {
 
 /// An exit status, or nothing where there is something to run.
 std::optional<int> readOptions(int count, char** arguments, bool& onTerminal) {
-    CLI::App app("Tells you what becomes of your GPU environments: as notifications of the desktop "
-                 "session.",
-                 "genv-notify");
+    CLI::App app("Show desktop notifications about your GPU environments", "genv-notify");
+    app.formatter(core::helpFormatter());
     app.add_flag_callback(
-           "--terminal", [&] { onTerminal = true; },
-           "Tell it on standard output instead, a line each, until Ctrl-C or the terminal ends")
+           "--terminal", [&] { onTerminal = true; }, "Print messages on standard output instead")
         ->disable_flag_override();
     app.set_help_flag("--help", "Print this help");
     app.set_version_flag("--version", "genv-notify " GENV_VERSION, "Print the version");
-    app.footer("Exit status: 0 ok, 1 failed, 2 usage, 6 no system bus. See genv-notify(1).");
+    app.footer("--terminal prints one line per message until Ctrl-C or the terminal ends.\n\n"
+               "Exit status:\n  0  Success\n  1  Failure\n  2  Usage error\n  6  No system bus\n\n"
+               "Examples:\n  # Print messages in this terminal\n  genv-notify --terminal\n"
+               "  # Start it with each desktop session\n  systemctl --user enable genv-notify");
     try {
         app.parse(count, arguments);
         return std::nullopt;

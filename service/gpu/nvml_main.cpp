@@ -3,6 +3,7 @@
 // without harm to the service. Answers requests on standard input with lines on standard output
 // (nvml_protocol.hpp) until its input ends or its parent dies. Where systemd is the parent, which
 // knows nothing of deadlines, it has one of its own.
+#include "core/command_line/help_formatter.hpp"
 #include "core/descriptor.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
@@ -125,23 +126,28 @@ void serve(NvmlSampler& sampler, const TimeLimit& limit) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Samples NVIDIA GPUs for genvd: answers {\"sample\":N} on standard input with a "
-                 "line of JSON.");
+    CLI::App app("Sample NVIDIA GPUs for genvd: answer {\"sample\":N} on standard input with a "
+                 "line of JSON");
+    app.formatter(core::helpFormatter());
+    app.set_help_flag("-h,--help", "Print this help");
     std::string library = "libnvidia-ml.so.1";
-    app.add_option("--library", library, "NVML, by name or path")->capture_default_str();
+    app.add_option("--library", library, "Load NVML from this name or path")
+        ->type_name("LIBRARY")
+        ->capture_default_str();
     std::string gpuFolder = "/proc/driver/nvidia/gpus";
-    app.add_option("--gpu-folder", gpuFolder,
-                   "Where the driver lists its GPUs; a change there starts NVML anew")
+    app.add_option("--gpu-folder", gpuFolder, "Restart NVML when the GPUs in this folder change")
+        ->type_name("FOLDER")
         ->capture_default_str();
     std::string proc = "/proc";
-    app.add_option("--proc", proc, "Where proc(5) is: it tells the nodes of MIG instances")
+    app.add_option("--proc", proc, "Read the nodes of MIG instances from this proc(5)")
+        ->type_name("FOLDER")
         ->capture_default_str();
     pid_t parent = 0;
-    app.add_option("--parent", parent, "End with this process, which is the parent");
+    app.add_option("--parent", parent, "End with the parent process PID")->type_name("PID");
     unsigned seconds = 0;
-    app.add_option("--time-limit", seconds,
-                   "End with SIGKILL when an answer takes longer than so many seconds")
-        ->check(CLI::Range(1U, 3600U));
+    app.add_option("--time-limit", seconds, "End with SIGKILL if an answer takes longer")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1U, 3600U).description(""));
     CLI11_PARSE(app, argc, argv);
     try {
         if (parent != 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-isolation: puts the kernel's gate before the nodes of GPUs, as genvd.conf says, and ends.
 // What it made stays without it.
+#include "core/command_line/help_formatter.hpp"
 #include "core/error.hpp"
 #include "core/ports/log.hpp"
 #include "core/text.hpp"
@@ -183,17 +184,19 @@ int run(const Options& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Has the kernel refuse GPUs to users who do not hold them, as genvd.conf says. "
-                 "systemd starts it at boot; see genv-isolation(8)."};
-    app.set_version_flag("--version", std::string("genv-isolation " GENV_VERSION));
+    CLI::App app{"Set up the isolation of GPUs in the kernel, as genvd.conf says. systemd starts "
+                 "this program at boot; see genv-isolation(8)"};
+    app.formatter(core::helpFormatter());
+    app.set_help_flag("-h,--help", "Print this help");
+    app.set_version_flag("--version", std::string("genv-isolation " GENV_VERSION),
+                         "Print the version");
     Options options;
-    app.add_flag("--remove", options.remove, "Take the gate away, whatever genvd.conf says");
-    app.add_option("--pins", options.pins,
-                   "Keep the gate's maps in this folder of a BPF file system")
+    app.add_flag("--remove", options.remove, "Remove the gate, regardless of genvd.conf");
+    app.add_option("--pins", options.pins, "Keep maps in this folder of a BPF file system")
         ->type_name("FOLDER")
         ->capture_default_str();
     app.add_option("--control-group", options.controlGroup,
-                   "Judge the processes of this control group [default: all]")
+                   "Check processes of this control group [default: all]")
         ->type_name("FOLDER");
     CLI11_PARSE(app, argc, argv);
     ::umask(077);

@@ -2,6 +2,7 @@
 // genv-slurm: asks Slurm's programs for genvd, which runs none itself. Answers one request on
 // standard input with one line on standard output (slurm_protocol.hpp), and ends. Where Slurm's
 // programs are is read from genvd.conf here, so that genvd names no path.
+#include "core/command_line/help_formatter.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "service/posix/wait.hpp"
@@ -92,12 +93,15 @@ SlurmAnswer answerTo(const SlurmRequest& request, const SlurmProgramBounds& boun
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Asks Slurm for genvd: answers one request on standard input with a line of "
-                 "JSON. systemd starts it; see genvd(8).");
+    CLI::App app("Answer one request of genvd about Slurm, from standard input, with a line of "
+                 "JSON. systemd starts this program; see genvd(8)");
     SlurmProgramBounds bounds;
+    app.formatter(core::helpFormatter());
+    app.set_help_flag("-h,--help", "Print this help");
     unsigned seconds = 10;
-    app.add_option("--deadline", seconds, "End a program of Slurm's that takes longer, in seconds")
-        ->check(CLI::Range(1U, 3600U))
+    app.add_option("--deadline", seconds, "End programs of Slurm after this many seconds")
+        ->check(CLI::Range(1U, 3600U).description(""))
+        ->type_name("SECONDS")
         ->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     bounds.deadline = std::chrono::seconds{seconds};
