@@ -172,9 +172,8 @@ void requireSense(const CLI::App& app, const Context& context) {
         const auto isIt = [&](const char* name) { return command->get_name() == name; };
         if (std::none_of(commandsForAnyMachine.begin(), commandsForAnyMachine.end(), isIt))
             throw Failure(ExitStatus::Usage,
-                          fmt::format("\"{}\" makes no sense on another machine: -H cannot be used",
-                                      command->get_name()),
-                          fmt::format("\"genvctl -H {} run --login\" gives you a shell there.",
+                          fmt::format("\"{}\" cannot be combined with --host", command->get_name()),
+                          fmt::format("\"genvctl -H {} run --login\" opens a shell there.",
                                       *context.options.host));
     }
 }

@@ -128,7 +128,7 @@ void serve(NvmlSampler& sampler, const TimeLimit& limit) {
 int main(int argc, char** argv) {
     CLI::App app("Sample NVIDIA GPUs for genvd: answer {\"sample\":N} on standard input with a "
                  "line of JSON");
-    app.formatter(core::helpFormatter());
+    app.formatter(genv::core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help");
     std::string library = "libnvidia-ml.so.1";
     app.add_option("--library", library, "Load NVML from this name or path")

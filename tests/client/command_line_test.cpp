@@ -149,21 +149,21 @@ TEST(CommandLine, UsageErrorsNameTheWordAndWhatIsExpected) {
     };
     EXPECT_EQ(firstLine({"--frob"}), "unknown option \"--frob\" for \"genvctl\"");
     EXPECT_EQ(firstLine({"status", "x"}), "unexpected argument \"x\" for \"genvctl status\"");
-    EXPECT_EQ(firstLine({"attach", "--count"}), "missing value for \"--count\"");
-    EXPECT_EQ(firstLine({"devices", "find"}), "missing option \"--eid\"");
+    EXPECT_EQ(firstLine({"attach", "--count"}), "missing value for --count");
+    EXPECT_EQ(firstLine({"devices", "find"}), "missing option --eid");
     EXPECT_EQ(firstLine({"policy", "check"}), "missing argument FILE");
     EXPECT_EQ(firstLine({"isolation"}), "missing command");
     EXPECT_EQ(firstLine({"run"}), "missing argument COMMAND");
     EXPECT_EQ(firstLine({"attach", "--count", "x"}),
-              "invalid value \"x\" for \"--count\": expected a number");
+              "invalid value \"x\" for --count: expected a number");
     EXPECT_EQ(firstLine({"monitor", "--port", "70000"}),
-              "invalid value \"70000\" for \"--port\": expected 0-65535");
+              "invalid value \"70000\" for --port: expected 0-65535");
     EXPECT_EQ(firstLine({"history", "-n", "0"}),
-              "invalid value \"0\" for \"--lines\": expected a positive number");
+              "invalid value \"0\" for --lines: expected a positive number");
     EXPECT_EQ(firstLine({"--json=yaml", "devices"}),
-              "invalid value \"yaml\" for \"--json\": expected short, pretty or off");
+              "invalid value \"yaml\" for --json: expected short, pretty or off");
     EXPECT_EQ(firstLine({"config", "name", "a", "--clear"}),
-              "\"VALUE\" cannot be combined with \"--clear\"");
+              "VALUE cannot be combined with --clear");
     EXPECT_EQ(firstLine({"envs", "find"}), "missing option --pid or --kernel-id");
 }
 

@@ -47,9 +47,8 @@ struct ActivateArguments {
     void check() const {
         devices.check(configuration.gpus.has_value(), "--gpus");
         if (noAttach && devices.isGiven())
-            throw Failure(
-                ExitStatus::Usage,
-                "--no-attach attaches nothing, so it takes no option that says which GPUs");
+            throw Failure(ExitStatus::Usage,
+                          "--no-attach cannot be combined with options that choose GPUs");
     }
 };
 
@@ -138,8 +137,8 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
 
 void activateOnHost(const Context& context, const ActivateArguments& arguments) {
     if (arguments.noAttach)
-        throw Failure(ExitStatus::Usage, "--no-attach makes no sense on another machine",
-                      "Without --gpus nothing is attached there.");
+        throw Failure(ExitStatus::Usage, "--no-attach cannot be combined with --host",
+                      "Leave --no-attach out: without --gpus no GPU is attached there.");
     OwnEnvironmentOptions wanted;
     wanted.configuration = arguments.configuration;
     wanted.devices = arguments.devices;

@@ -40,7 +40,7 @@ struct AttachArguments {
             throw Failure(ExitStatus::Usage, "--exact cannot be combined with --index and --uuid");
         if (refresh && (isCounted || devices.isGiven() || exact))
             throw Failure(ExitStatus::Usage,
-                          "--refresh attaches nothing, so it takes no option that says which GPUs");
+                          "--refresh cannot be combined with options that request GPUs");
     }
 };
 

@@ -31,16 +31,17 @@ struct RunArguments {
 
     void check() const {
         if (login && hold)
-            throw Failure(ExitStatus::Usage, "--login and --hold are two things; take one of them");
+            throw Failure(ExitStatus::Usage, "--login and --hold cannot be combined");
         if (noPrompt && !login)
-            throw Failure(ExitStatus::Usage, "--no-prompt goes with --login");
+            throw Failure(ExitStatus::Usage, "--no-prompt requires --login");
         if (id && hold)
-            throw Failure(ExitStatus::Usage, "--hold takes an environment of its own, no --id");
+            throw Failure(ExitStatus::Usage, "--hold and --id cannot be combined");
         if (predecessor && !id)
-            throw Failure(ExitStatus::Usage, "--take-over goes with --id");
+            throw Failure(ExitStatus::Usage, "--take-over requires --id");
         if (id && wanted.isGiven())
-            throw Failure(ExitStatus::Usage, "--id joins an environment, which is as it is",
-                          "Leave out what asks for devices; \"genv attach\" there takes some.");
+            throw Failure(ExitStatus::Usage,
+                          "--id cannot be combined with options that request GPUs",
+                          "Attach GPUs to that environment with \"genv attach\".");
     }
 };
 
@@ -61,8 +62,8 @@ void enter(Context& context, const RunArguments& arguments) {
 void runOnHost(const Context& context, const RunArguments& arguments,
                const std::vector<std::string>& words) {
     if (arguments.hold || arguments.predecessor)
-        throw Failure(ExitStatus::Usage, "--hold takes devices of this machine only",
-                      "Run it there with ssh.");
+        throw Failure(ExitStatus::Usage, "--hold cannot be combined with --host",
+                      "Run it on the other machine with ssh.");
     runRemotely(context,
                 {arguments.wanted, "order", arguments.id, words, arguments.noPrompt, false});
 }

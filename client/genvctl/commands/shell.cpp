@@ -131,8 +131,8 @@ void shell(Context& context, const ShellArguments& arguments) {
             arguments.reconfigure !=
         1)
         throw Failure(ExitStatus::Usage,
-                      "\"shell\" takes one of --init, --deinit, --ok, --reattach, --reconfigure",
-                      "\"genvctl shell --help\" tells what each does.");
+                      "expected one of --init, --deinit, --ok, --reattach and --reconfigure",
+                      "See \"genvctl shell --help\".");
     if (arguments.init)
         print(initCode(chosenShell(context, arguments.shell)));
     else if (arguments.deinit)

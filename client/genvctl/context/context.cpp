@@ -58,7 +58,7 @@ Client& Context::client() {
         session_ = std::make_unique<remote::Session>(remote::readHost(*options.host));
     } catch (const remote::InvalidHost& error) {
         throw Failure(ExitStatus::Usage, fmt::format("-H: {}", error.what()),
-                      "\"genvctl remote\" takes several hosts.");
+                      "Use \"genvctl remote\" for several hosts.");
     }
     return client_.emplace(session_->connect());
 }
@@ -143,7 +143,7 @@ void Context::requireOwn(const std::string& id) {
 const ShellLink& Context::requireShell(const std::string& name) {
     if (!shell)
         throw Failure(ExitStatus::Usage,
-                      fmt::format("\"{}\" changes your shell, which has to be set up for it", name),
+                      fmt::format("\"{}\" changes your shell, which is not set up for genv", name),
                       setUpHint());
     return *shell;
 }

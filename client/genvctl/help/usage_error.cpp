@@ -37,25 +37,25 @@ struct Rewording {
 // CLI11 2.1 and later versions differ in some of them.
 const std::vector<Rewording>& rewordings() {
     static const std::vector<Rewording> all{
-        {std::regex(R"((-\S+): 1 required .* missing)"), R"(missing value for "$1")"},
-        {std::regex(R"((\S+): [Ee]xpected .*)"), R"(missing value for "$1")"},
-        {std::regex(R"((-\S+) is required)"), R"(missing option "$1")"},
+        {std::regex(R"((-\S+): 1 required .* missing)"), R"(missing value for $1)"},
+        {std::regex(R"((\S+): [Ee]xpected .*)"), R"(missing value for $1)"},
+        {std::regex(R"((-\S+) is required)"), R"(missing option $1)"},
         {std::regex(R"((-.+) is required)"), "missing option $1"},
         {std::regex(R"([Aa] subcommand is required)"), "missing command"},
         {std::regex(R"((\S+) is required)"), "missing argument $1"},
-        {std::regex(R"((\S+) requires (\S+))"), R"("$1" requires "$2")"},
-        {std::regex(R"((\S+) excludes (\S+))"), R"("$1" cannot be combined with "$2")"},
+        {std::regex(R"((\S+) requires (\S+))"), "$1 requires $2"},
+        {std::regex(R"((\S+) excludes (\S+))"), "$1 cannot be combined with $2"},
         {std::regex(R"(Could not convert: (\S+) = ([^]*))"),
-         R"(invalid value "$2" for "$1": expected a number)"},
+         R"(invalid value "$2" for $1: expected a number)"},
         // CLI11 2.1 has the largest double as the end of the range.
         {std::regex(R"((\S+): Value ([^]*) not in range \[?\S+ (?:to|-) 1797\d*.*)"),
-         R"(invalid value "$2" for "$1": expected a positive number)"},
+         R"(invalid value "$2" for $1: expected a positive number)"},
         {std::regex(R"((\S+): Value ([^]*) not in range \[?(\S+) (?:to|-) ([^\]]*)\]?)"),
-         R"(invalid value "$2" for "$1": expected $3-$4)"},
+         R"(invalid value "$2" for $1: expected $3-$4)"},
         {std::regex(R"((\S+): ([^]*) not in \{(.*)\})"),
-         R"(invalid value "$2" for "$1": expected $3)"},
+         R"(invalid value "$2" for $1: expected $3)"},
         {std::regex(R"((\S+): Number less or equal to 0: ([^]*))"),
-         R"(invalid value "$2" for "$1": expected a positive number)"},
+         R"(invalid value "$2" for $1: expected a positive number)"},
     };
     return all;
 }

@@ -68,9 +68,9 @@ void DeviceOptions::check(bool hasCount, const char* countOption) const {
     if (areNamed() && hasCount)
         throw Failure(ExitStatus::Usage,
                       fmt::format("--index and --uuid cannot be combined with {}", countOption),
-                      "They name the GPUs one by one, so that the number is known.");
+                      "These options already determine the number of GPUs.");
     if (model && areNamed())
-        throw Failure(ExitStatus::Usage, "--model cannot be combined with GPUs that are named",
+        throw Failure(ExitStatus::Usage, "--model cannot be combined with --index and --uuid",
                       "Leave --model out.");
 }
 

@@ -59,8 +59,8 @@ std::map<std::string, std::uint32_t> readUserLimits(const char* option,
             equals == std::string::npos ? std::nullopt : parseNumber(text.substr(equals + 1));
         if (!number || equals == 0)
             throw Failure(ExitStatus::Usage,
-                          fmt::format("{}: \"{}\" is not a user and a number", option, text),
-                          "Write it as user=N, such as alice=2.");
+                          fmt::format("invalid value \"{}\" for {}: expected USER=N", text, option),
+                          "For example: alice=2.");
         limits.insert_or_assign(text.substr(0, equals), *number);
     }
     return limits;

@@ -26,7 +26,8 @@ HistoryQuery HistoryOptions::query(Context& context, Time sinceWithout) const {
     if (!until.empty())
         query.setUntil(readMoment("--until", until));
     if (query.since() > query.until().value_or(currentTime()))
-        throw Failure(ExitStatus::Usage, "--since is later than --until, or than now");
+        throw Failure(ExitStatus::Usage,
+                      "invalid period: --since is later than --until or than now");
     if (!user.empty())
         query.setUid(context.uidOf(user));
     query.setEverybody(all || (user.empty() && context.uid() == 0));

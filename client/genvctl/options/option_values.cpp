@@ -29,8 +29,9 @@ std::chrono::seconds readTime(const char* option, const std::string& text) {
     const auto span = parsed(option, text, core::parseDuration);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
     if (seconds != span)
-        throw Failure(ExitStatus::Usage,
-                      fmt::format("{}: \"{}\" is not a whole number of seconds", option, text));
+        throw Failure(
+            ExitStatus::Usage,
+            fmt::format("invalid value \"{}\" for {}: expected whole seconds", text, option));
     return seconds;
 }
 

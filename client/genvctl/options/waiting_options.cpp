@@ -52,7 +52,8 @@ void WaitingOptions::apply(AttachOptions& options) const {
 std::chrono::seconds readLifetime(const char* option, const std::string& text) {
     const auto lifetime = readTime(option, text);
     if (lifetime.count() == 0)
-        throw Failure(ExitStatus::Usage, fmt::format("{}: at least one second", option));
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("invalid value for {}: expected at least one second", option));
     return lifetime;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 std::vector<remote::Host> namedHosts(const HostOptions& options, const Context& context) {
     if (options.hosts && options.file)
-        throw Failure(ExitStatus::Usage, "-H and --hostfile name hosts; take one of them");
+        throw Failure(ExitStatus::Usage, "--host and --hostfile cannot be combined");
     try {
         if (options.file)
             return remote::readHostFile(*options.file);
@@ -27,8 +27,8 @@ std::vector<remote::Host> namedHosts(const HostOptions& options, const Context& 
     } catch (const remote::InvalidHost& error) {
         throw Failure(ExitStatus::Usage, error.what());
     }
-    throw Failure(ExitStatus::Usage, "Which hosts? None was named",
-                  "Name them with -H h1,h2 or in a file for --hostfile.");
+    throw Failure(ExitStatus::Usage, "missing option --host or --hostfile",
+                  "Name hosts with -H h1,h2, or in a file for --hostfile.");
 }
 
 } // namespace
@@ -53,7 +53,8 @@ std::vector<remote::Host> HostOptions::list(const Context& context) const {
             if (!host.user)
                 host.user = remote::readHost(*user + "@host").user;
         } catch (const remote::InvalidHost&) {
-            throw Failure(ExitStatus::Usage, fmt::format("-l: \"{}\" is no name of a user", *user));
+            throw Failure(ExitStatus::Usage,
+                          fmt::format("invalid user name \"{}\" for --username", *user));
         }
     }
     // "alice@h1,h1" named two ways to h1, and with "-l alice" they are one.
@@ -68,7 +69,8 @@ std::vector<remote::Host> HostOptions::list(const Context& context) const {
 std::chrono::milliseconds HostOptions::deadline() const {
     const auto time = readTime("--timeout", timeout);
     if (time.count() == 0)
-        throw Failure(ExitStatus::Usage, "--timeout: at least one second");
+        throw Failure(ExitStatus::Usage,
+                      "invalid value for --timeout: expected at least one second");
     return time;
 }
 

@@ -255,8 +255,9 @@ std::unique_ptr<FarHold> holdOn(const HostOptions& options, const std::vector<re
                                 const RemoteRun& run) {
     const auto strategy = strategyNamed(run.strategy);
     if (!strategy)
-        throw Failure(ExitStatus::Usage, fmt::format("--strategy: \"{}\" is none", run.strategy),
-                      "It is most-free, least-free, memory or order.");
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("invalid value \"{}\" for --strategy", run.strategy),
+                      "Expected most-free, least-free, memory or order.");
     const RemoteRequest request = readRequest(run.wanted);
     const Candidates found = candidates(options, hosts, *strategy, request.devices);
     if (found.ever.empty())
@@ -345,7 +346,7 @@ void runOnBest(const HostOptions& options, const std::vector<remote::Host>& host
         return;
     }
     if (run.wanted.isGiven())
-        throw Failure(ExitStatus::Usage, "--id joins an environment, which is as it is");
+        throw Failure(ExitStatus::Usage, "--id cannot be combined with options that request GPUs");
     core::requireIdentifier(*run.id, "id");
     const remote::Host& host = hosts.front();
     finishWith(runThere(host, run, joiningWords(run, *run.id, nullptr)), host);
@@ -355,8 +356,8 @@ void runRemotely(const Context& context, RemoteRun run) {
     const HostOptions options;
     const std::vector<remote::Host> hosts = options.list(context);
     if (hosts.size() != 1)
-        throw Failure(ExitStatus::Usage, "-H names one host",
-                      "\"genvctl remote\" takes several hosts.");
+        throw Failure(ExitStatus::Usage, "--host accepts one host",
+                      "Use \"genvctl remote\" for several hosts.");
     // A shell function waits for what it calls, and for nothing that stops.
     run.staysAwake = context.shell.has_value();
     runOnBest(options, hosts, run);
