@@ -143,7 +143,8 @@ int checkConfiguration(const std::string& file) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{"Share the GPUs of this machine. systemd starts this service; see genvd(8)"};
+    CLI::App app{"Share the GPUs of this machine. systemd starts this service; see genvd(8)",
+                 "genvd"};
     app.formatter(core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help");
     app.set_version_flag("--version", std::string("genvd " GENV_VERSION), "Print the version");
@@ -157,6 +158,8 @@ int main(int argc, char** argv) {
     pid_t reader = 0;
     app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
         ->group(""); // between genvd and itself
+    app.footer("Exit status:\n  0   Success\n  1   Failure\n  78  Invalid configuration\n\n"
+               "Examples:\n  # Check a changed configuration\n  genvd --check genvd.conf.new");
     CLI11_PARSE(app, argc, argv);
     if (checked)
         return checkConfiguration(*checked);

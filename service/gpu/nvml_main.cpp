@@ -127,7 +127,8 @@ void serve(NvmlSampler& sampler, const TimeLimit& limit) {
 
 int main(int argc, char** argv) {
     CLI::App app("Sample NVIDIA GPUs for genvd: answer {\"sample\":N} on standard input with a "
-                 "line of JSON");
+                 "line of JSON",
+                 "genv-nvml");
     app.formatter(genv::core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help");
     std::string library = "libnvidia-ml.so.1";

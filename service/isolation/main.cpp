@@ -185,7 +185,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     CLI::App app{"Set up the isolation of GPUs in the kernel, as genvd.conf says. systemd starts "
-                 "this program at boot; see genv-isolation(8)"};
+                 "this program at boot; see genv-isolation(8)",
+                 "genv-isolation"};
     app.formatter(core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help");
     app.set_version_flag("--version", std::string("genv-isolation " GENV_VERSION),
@@ -198,6 +199,8 @@ int main(int argc, char** argv) {
     app.add_option("--control-group", options.controlGroup,
                    "Check processes of this control group [default: all]")
         ->type_name("FOLDER");
+    app.footer("Exit status:\n  0   Success\n  1   Failure\n  78  Invalid configuration\n\n"
+               "Examples:\n  # Remove the gate\n  genv-isolation --remove");
     CLI11_PARSE(app, argc, argv);
     ::umask(077);
     return run(options);

@@ -94,7 +94,8 @@ SlurmAnswer answerTo(const SlurmRequest& request, const SlurmProgramBounds& boun
 
 int main(int argc, char** argv) {
     CLI::App app("Answer one request of genvd about Slurm, from standard input, with a line of "
-                 "JSON. systemd starts this program; see genvd(8)");
+                 "JSON. systemd starts this program; see genvd(8)",
+                 "genv-slurm");
     SlurmProgramBounds bounds;
     app.formatter(core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help");
