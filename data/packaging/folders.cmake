@@ -56,6 +56,7 @@ if(NOT EXISTS /etc/debian_version AND EXISTS /etc/sysconfig)
 endif()
 set(GENV_ZSH_COMPLETIONS_DIR "${share}/zsh/${zsh}" CACHE STRING
   "Where completions for zsh go, below the prefix or absolute")
+set(GENV_COCKPIT_DIR "${share}/cockpit" CACHE STRING "Where pages of Cockpit go, below the prefix or absolute")
 set(GENV_PYTHON_DIR "${python}" CACHE STRING "Where Python packages go, below the prefix or absolute")
 set(GENV_ENVIRONMENT_DIR "${environment}" CACHE STRING "Where genv-monitor.service reads its options from a file genv-monitor")
 

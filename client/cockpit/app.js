@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Puts the parts together: what the service says goes into the model, the model onto the page.
+import {Actions} from "./actions.js";
+import {announce} from "./dialogs.js";
+import {gpuList} from "./format.js";
+import {History} from "./history.js";
+import {_, format, language} from "./i18n.js";
+import {Keeping} from "./keeping.js";
+import {Live} from "./live.js";
+import {machineOf} from "./model.js";
+import {People} from "./people.js";
+import {followTheme} from "./theme.js";
+import {render} from "./vdom.js";
+import {page} from "./views/page.js";
+
+/** @type {any} */
+const cockpit = /** @type {any} */ (globalThis).cockpit;
+const SLOW = 1000; // how soon what takes longer follows a change
+const ACTIONS = "dev.genv.manager.";
+
+class Page {
+    /** @param {any} user */
+    constructor(user) {
+        this.uid = user.id;
+        this.live = new Live(cockpit, {
+            onChange: () => this.draw(), onEvent: () => this.readSoon(), onReady: () => this.#onReady(),
+            onNotice: args => this.#onNotice(args),
+        });
+        this.bus = this.live.bus;
+        this.history = new History(this.bus);
+        this.people = new People(cockpit, this.bus, user.id);
+        this.keeping = new Keeping(cockpit, user);
+        this.actions = new Actions(this.bus, this.keeping, () => this.machine());
+        this.rights = {manage: false, terminate: false, history: false};
+        this.version = "";
+        this.isDrawn = false;
+        this.soon = 0;
+        this.bus.permission.addEventListener("changed", () => this.#onPermission());
+    }
+
+    start() {
+        this.keeping.look();
+        this.live.start();
+        document.addEventListener("visibilitychange", () => this.readSoon());
+        this.draw();
+    }
+
+    machine() {
+        return machineOf({store: this.live.store, processes: this.live.processes, queue: this.live.queue,
+            history: this.live.readings.points, uid: this.uid});
+    }
+
+    #isAdministrator() {
+        return this.bus.permission.allowed === true;
+    }
+
+    async #onReady() {
+        // An upgrade brings a service of another version than this page was made for.
+        const version = this.live.store.manager.Version;
+        this.version ||= version;
+        const [manage, terminate, history] = await Promise.all(["manage-others", "terminate-others", "read-history"]
+            .map(action => this.bus.mayDo(ACTIONS + action)));
+        this.rights = {manage, terminate, history};
+        this.#onPermission();
+    }
+
+    #onPermission() {
+        const everybody = this.#isAdministrator() || this.rights.history;
+        if (everybody !== this.history.everybody)
+            this.history.reset(everybody);
+        this.readSoon(0);
+        this.draw();
+    }
+
+    /** History and limits, which take longer than a signal: once for many changes, and only while somebody looks. */
+    readSoon(delay = SLOW) {
+        if (document.hidden || this.soon)
+            return;
+        this.soon = globalThis.setTimeout(async () => {
+            this.soon = 0;
+            if (this.live.phase !== "ready")
+                return;
+            await Promise.allSettled([this.history.read(), this.people.readMine(), this.#readEverybody()]);
+            this.draw();
+        }, delay);
+    }
+
+    async #readEverybody() {
+        if (this.#isAdministrator())
+            await this.people.readEverybody(this.machine().users, this.live.store.manager.LimitedUsers ?? []);
+    }
+
+    /** @param {any[]} args */
+    #onNotice([uid, kind, environment, details]) {
+        if (uid !== this.uid)
+            return;
+        const name = details.name?.v || environment;
+        if (kind === "granted")
+            announce(format(_("$0 got $1."), name, gpuList(details.devices.v)));
+        else if (kind === "detached")
+            announce(format(_("$0 lost GPU $1: $2"), name, details.device.v, details.reason.v), true);
+        else if (kind === "warning")
+            announce(details.message.v, true);
+    }
+
+    /** At the next frame, once for many changes. */
+    draw() {
+        if (this.isDrawn)
+            return;
+        this.isDrawn = true;
+        globalThis.requestAnimationFrame(() => {
+            this.isDrawn = false;
+            this.#draw();
+        });
+    }
+
+    #draw() {
+        render(document.getElementById("page"), page({
+            machine: this.machine(), now: Date.now(), uid: this.uid, phase: this.live.phase, problem: this.live.problem,
+            isOldPage: this.version !== "" && this.live.store.manager.Version !== this.version,
+            isAdministrator: this.#isAdministrator(),
+            mayDetach: this.#isAdministrator() || this.rights.manage, mayTerminate: this.#isAdministrator() || this.rights.terminate,
+            actions: this.actions, history: this.history, limits: this.people.mine, everybody: this.people.everybody,
+        }));
+        document.body.dataset.phase = this.live.phase;
+    }
+}
+
+followTheme();
+document.documentElement.lang = language();
+document.title = _("GPUs");
+cockpit.user().then((/** @type {any} */ user) => new Page(user).start());

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The way to the service: as the person who logged in, and for what polkit refuses them, as root through the
+// administrative access of Cockpit, where that is on. It comes back by itself when the service or the bus was gone.
+import {_} from "./i18n.js";
+import {PATH} from "./store.js";
+
+const NAME = "dev.genv.Manager";
+const RETRY = [1000, 2000, 5000, 10000];
+const REFUSED = new Set(["org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "org.freedesktop.DBus.Error.AccessDenied"]);
+const UNKNOWN = new Set(["org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownProperty"]);
+const NOBODY = new Set(["org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+    "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.systemd1.NoSuchUnit"]);
+
+/** Administrative access would allow it. */
+export class NeedsAdministrator extends Error {
+    constructor() {
+        super(_("This needs administrative access, which you can turn on at the top of the window."));
+    }
+}
+
+/** @param {any} error */
+export const isUnknownMember = error => UNKNOWN.has(error?.name);
+/** @param {any} error */
+export const isNobody = error => NOBODY.has(error?.name) || Boolean(error?.problem);
+
+export class Bus {
+    /** @param {any} cockpit
+     * @param {{onOwner: (owner: string | null) => void, onClosed: (problem: string) => void,
+     *   onSignal: (path: string, interfaceName: string, member: string, args: any[]) => void}} listener */
+    constructor(cockpit, listener) {
+        this.cockpit = cockpit;
+        this.listener = listener;
+        this.permission = cockpit.permission({admin: true});
+        this.failures = 0;
+        this.client = null;
+        this.root = null;
+    }
+
+    open() {
+        const client = this.cockpit.dbus(NAME, {bus: "system"});
+        this.client = client;
+        client.addEventListener("owner", (/** @type {any} */ _event, /** @type {string | null} */ owner) => {
+            this.failures = 0;
+            this.listener.onOwner(owner || null);
+        });
+        client.addEventListener("close", (/** @type {any} */ _event, /** @type {any} */ options) => {
+            if (this.client !== client)
+                return;
+            this.client = null;
+            this.listener.onClosed(options?.problem ?? "");
+            const delay = RETRY[Math.min(this.failures++, RETRY.length - 1)];
+            globalThis.setTimeout(() => this.client ?? this.open(), delay);
+        });
+        client.subscribe({path_namespace: PATH}, this.listener.onSignal);
+    }
+
+    /** @param {any} client @param {string} path @param {string} interfaceName @param {string} member @param {string} type
+     * @param {any[]} args
+     * @returns {Promise<any[]>} */
+    async #call(client, path, interfaceName, member, type, args) {
+        if (!client)
+            throw Object.assign(new Error(_("The bus is not connected.")), {problem: "disconnected"});
+        return await client.call(path, interfaceName, member, args, {type});
+    }
+
+    /** A call as the person who logged in: whatever is "mine" must never be root's.
+     * @param {string} path @param {string} interfaceName @param {string} member @param {string} [type] @param {any[]} [args] */
+    call(path, interfaceName, member, type = "", args = []) {
+        return this.#call(this.client, path, interfaceName, member, type, args);
+    }
+
+    /** The same for what concerns others: where polkit refuses it, again with administrative access.
+     * @param {string} path @param {string} interfaceName @param {string} member @param {string} [type] @param {any[]} [args] */
+    async callForOthers(path, interfaceName, member, type = "", args = []) {
+        try {
+            return await this.call(path, interfaceName, member, type, args);
+        } catch (error) {
+            if (!REFUSED.has(/** @type {any} */ (error)?.name))
+                throw error;
+            if (this.permission.allowed !== true)
+                throw new NeedsAdministrator();
+        }
+        return await this.#call(this.#rootClient(), path, interfaceName, member, type, args);
+    }
+
+    #rootClient() {
+        if (!this.root) {
+            const root = this.cockpit.dbus(NAME, {bus: "system", superuser: "require"});
+            root.addEventListener("close", () => {
+                if (this.root === root)
+                    this.root = null;
+            });
+            this.root = root;
+        }
+        return this.root;
+    }
+
+    /** Whether polkit allows an action to this login without a password.
+     * @param {string} action
+     * @returns {Promise<boolean>} */
+    async mayDo(action) {
+        const polkit = this.cockpit.dbus("org.freedesktop.PolicyKit1", {bus: "system"});
+        try {
+            await polkit.wait();
+            const subject = ["system-bus-name", {name: {t: "s", v: polkit.unique_name}}];
+            const [[isAuthorized]] = await polkit.call("/org/freedesktop/PolicyKit1/Authority",
+                "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization", [subject, action, {}, 0, ""],
+                {type: "(sa{sv})sa{ss}us"});
+            return isAuthorized;
+        } catch {
+            return false;
+        } finally {
+            polkit.close();
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Questions in front of the page, one at a time, and short messages at its edge.
+import {_} from "./i18n.js";
+import {h, render} from "./vdom.js";
+
+/** @typedef {{title: string, body: import("./vdom.js").Child[], action: string, danger?: boolean,
+ *   submit: (form: FormData) => Promise<unknown> | unknown}} Question */
+
+const MESSAGE_TIME = 10_000;
+let count = 0;
+
+/** Asks; `submit` says by throwing what is wrong, and the dialog stays then.
+ * @param {Question} question */
+export function ask(question) {
+    const root = document.getElementById("dialogs");
+    const key = ++count;
+    let problem = "";
+    let busy = false;
+    const close = () => {
+        if (key === count)
+            render(root, []);
+    };
+    const submit = async (/** @type {SubmitEvent} */ event) => {
+        event.preventDefault();
+        busy = true;
+        problem = "";
+        draw();
+        try {
+            await question.submit(new FormData(/** @type {HTMLFormElement} */ (event.target)));
+            close();
+        } catch (error) {
+            busy = false;
+            problem = /** @type {any} */ (error)?.message ?? String(error);
+            draw();
+        }
+    };
+    const draw = () => {
+        if (key !== count)
+            return;
+        render(root, [h("dialog", {key, "aria-labelledby": "dialog-title", onclose: close,
+            oncreate: (/** @type {HTMLDialogElement} */ element) => globalThis.queueMicrotask(() => element.showModal())},
+        h("form", {onsubmit: submit},
+            h("h2", {id: "dialog-title"}, question.title),
+            ...question.body,
+            problem && h("p", {key: "problem", class: "alert", role: "alert"}, problem),
+            h("footer", {key: "buttons"},
+                h("button", {type: "submit", class: question.danger ? "danger" : "primary", disabled: busy}, question.action),
+                h("button", {type: "button", class: "link", onclick: close}, _("Cancel")))))]);
+    };
+    draw();
+}
+
+/** @type {{key: number, text: string, bad: boolean}[]} */
+let messages = [];
+
+function drawMessages() {
+    const forget = (/** @type {number} */ key) => {
+        messages = messages.filter(message => message.key !== key);
+        drawMessages();
+    };
+    render(document.getElementById("announcements"), messages.map(({key, text, bad}) =>
+        h("div", {key, class: bad ? "message bad" : "message"}, h("p", {}, text),
+            h("button", {type: "button", class: "link", "aria-label": _("Close this message"), onclick: () => forget(key)}, "✕"))));
+    return forget;
+}
+
+/** @param {string} text @param {boolean} [bad] what failed stays until it is closed */
+export function announce(text, bad = false) {
+    const key = ++count;
+    messages.push({key, text, bad});
+    const forget = drawMessages();
+    if (!bad)
+        globalThis.setTimeout(() => forget(key), MESSAGE_TIME);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs the commands of starting.js in the person's own systemd, and lets their login linger where they agree to that.
+import {complaint} from "./starting.js";
+import {_} from "./i18n.js";
+
+const LOGIN = "org.freedesktop.login1";
+
+export class Keeping {
+    /** @param {any} cockpit @param {any} user as cockpit.user() has it */
+    constructor(cockpit, user) {
+        this.cockpit = cockpit;
+        this.user = user;
+        /** Whether the login lingers already; null where nobody tells. @type {boolean | null} */
+        this.lingers = null;
+    }
+
+    /** @param {string} path @param {string} interfaceName @param {string} member @param {string} type @param {any[]} args */
+    async #ask(path, interfaceName, member, type, args) {
+        const client = this.cockpit.dbus(LOGIN, {bus: "system"});
+        try {
+            return await client.call(path, interfaceName, member, args, {type});
+        } finally {
+            client.close();
+        }
+    }
+
+    async look() {
+        try {
+            const [path] = await this.#ask("/org/freedesktop/login1", `${LOGIN}.Manager`, "GetUser", "u", [this.user.id]);
+            const [linger] = await this.#ask(path, "org.freedesktop.DBus.Properties", "Get", "ss", [`${LOGIN}.User`, "Linger"]);
+            this.lingers = linger.v;
+        } catch {
+            this.lingers = null;
+        }
+    }
+
+    async linger() {
+        await this.#ask("/org/freedesktop/login1", `${LOGIN}.Manager`, "SetUserLinger", "ubb", [this.user.id, true, false]);
+        this.lingers = true;
+    }
+
+    /** Runs what `command` makes of a unit's name and the file for its errors. Fails with what genvctl said.
+     * @param {(unit: string, errorFile: string) => string[]} command */
+    async run(command) {
+        const unit = `genv-cockpit-${Date.now().toString(36)}${Math.floor(Math.random() * 0x10000).toString(36)}`;
+        const errorFile = `/run/user/${this.user.id}/${unit}.log`;
+        try {
+            await this.cockpit.spawn(command(unit, errorFile), {err: "message"});
+        } catch (error) {
+            throw new Error(await this.#reason(errorFile, /** @type {any} */ (error)));
+        } finally {
+            await this.cockpit.spawn(["rm", "-f", errorFile]).catch(() => undefined);
+        }
+    }
+
+    /** @param {string} errorFile @param {any} error */
+    async #reason(errorFile, error) {
+        const file = this.cockpit.file(errorFile);
+        const said = complaint(await file.read().catch(() => null));
+        file.close();
+        if (said)
+            return said;
+        if (error?.problem === "not-found")
+            return _("There is no systemd-run here, with which this page keeps environments. Use genvctl on a terminal.");
+        return error?.message ?? String(error);
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the machine is like now: signals at once, readings every two seconds while somebody looks.
+import {Bus, isNobody, isUnknownMember} from "./bus.js";
+import {Readings} from "./readings.js";
+import {MANAGER, OBJECTS, PATH, PROPERTIES, Store} from "./store.js";
+
+const POLL = 2000;
+
+/** @typedef {"connecting" | "ready" | "no-service" | "no-bus"} Phase */
+
+export class Live {
+    /** @param {any} cockpit
+     * @param {{onChange: () => void, onEvent: () => void, onReady: () => void, onNotice: (args: any[]) => void}} listener */
+    constructor(cockpit, listener) {
+        this.listener = listener;
+        this.store = new Store();
+        this.readings = new Readings();
+        /** @type {Record<string, any>[]} */
+        this.processes = [];
+        /** @type {any[]} */
+        this.queue = [];
+        /** @type {Phase} */
+        this.phase = "connecting";
+        this.problem = "";
+        this.polling = false;
+        this.bus = new Bus(cockpit, {
+            onOwner: owner => owner ? this.load() : this.#gone("no-service", ""),
+            onClosed: problem => this.#gone(problem === "not-found" || this.phase === "no-service" ? "no-service" : "no-bus", problem),
+            onSignal: (...signal) => this.#onSignal(...signal),
+        });
+    }
+
+    start() {
+        this.bus.open();
+        globalThis.setInterval(() => this.poll(), POLL);
+        document.addEventListener("visibilitychange", () => this.poll());
+    }
+
+    /** @param {Phase} phase @param {string} problem */
+    #gone(phase, problem) {
+        this.phase = phase;
+        this.problem = problem;
+        this.listener.onChange();
+    }
+
+    /** Everything anew: at first, and when the service has come back. */
+    async load() {
+        try {
+            const [[manager], [objects], [queue]] = await Promise.all([
+                this.bus.call(PATH, PROPERTIES, "GetAll", "s", [MANAGER]),
+                this.bus.call(PATH, OBJECTS, "GetManagedObjects"),
+                this.bus.call(PATH, MANAGER, "ListQueue"),
+            ]);
+            this.store.loadManager(manager);
+            this.store.load(objects);
+            this.queue = queue;
+            this.phase = "ready";
+            this.listener.onReady();
+            this.listener.onChange();
+            await this.poll();
+        } catch (error) {
+            if (isNobody(error))
+                this.#gone("no-service", "");
+            else
+                this.#gone("no-bus", /** @type {any} */ (error)?.message ?? String(error));
+        }
+    }
+
+    /** @param {string} path @param {string} interfaceName @param {string} member @param {any[]} args */
+    #onSignal(path, interfaceName, member, args) {
+        if (this.store.apply(path, interfaceName, member, args)) {
+            this.listener.onChange();
+        } else if (interfaceName === MANAGER && member === "Notice") {
+            this.listener.onNotice(args);
+        } else if (interfaceName === MANAGER && member === "QueueChanged") {
+            this.loadQueue();
+        }
+        if (interfaceName === MANAGER)
+            this.listener.onEvent();
+    }
+
+    async loadQueue() {
+        try {
+            [this.queue] = await this.bus.call(PATH, MANAGER, "ListQueue");
+            this.listener.onChange();
+        } catch {
+            // The owner's change or the next look tells.
+        }
+    }
+
+    /** A method that an older service does not have answers nothing.
+     * @param {string} member @param {string} [type] @param {any[]} [args]
+     * @returns {Promise<any[]>} */
+    async #optional(member, type, args) {
+        try {
+            const [rows] = await this.bus.call(PATH, MANAGER, member, type, args);
+            return rows;
+        } catch (error) {
+            if (isUnknownMember(error))
+                return [];
+            throw error;
+        }
+    }
+
+    /** A sample, and what the devices and their processes show in it. One at a time: a driver that hangs piles up nothing. */
+    async poll() {
+        if (this.polling || document.hidden || this.phase !== "ready")
+            return;
+        this.polling = true;
+        try {
+            const processes = await this.#optional("DescribeProcesses");
+            this.processes = processes.map(row => Object.fromEntries(Object.entries(row).map(([name, value]) =>
+                [name, /** @type {any} */ (value).v])));
+            const [objects] = await this.bus.call(PATH, OBJECTS, "GetManagedObjects");
+            this.store.load(objects);
+            await this.#pollReadings();
+            this.listener.onChange();
+        } catch {
+            // The owner's change or the next look tells; until then the last readings stay, with their age.
+        } finally {
+            this.polling = false;
+        }
+    }
+
+    async #pollReadings() {
+        const now = Date.now();
+        for (;;) {
+            const rows = await this.#optional("ListReadings", "t", [this.readings.last]);
+            this.readings.addRows(rows, now);
+            if (rows.length === 0)
+                break;
+        }
+        this.readings.addCurrent(this.store, now);
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the views show, made of what the service says. Pure: the same input gives the same machine.
+import {known32, known64, knownInt, time} from "./values.js";
+
+/** @typedef {{index: number, expires: number | null}} Attached */
+/** @typedef {{id: string, path: string, uid: number, user: string, name: string, created: number | null, gpus: number,
+ *   memory: number, processes: number[], kernels: string[], attached: Attached[], expires: number | null,
+ *   lingering: boolean, job: string, parent: string, mine: boolean}} Environment */
+/** @typedef {{environment: string, name: string, user: string, uid: number, mine: boolean, job: string, lingering: boolean,
+ *   share: number, since: number | null, expires: number | null}} Holder */
+/** @typedef {{pid: number, uid: number, user: string, name: string, environment: string, mine: boolean, memory: number | null,
+ *   utilization: number | null}} Process */
+/** @typedef {{when: number, value: number}} Point */
+/** @typedef {{index: number, path: string, uuid: string, model: string, pci: string, total: number | null,
+ *   used: number | null, available: number | null, utilization: number | null, temperature: number | null,
+ *   power: number | null, powerLimit: number | null, health: string, slurm: boolean, lockedBy: string,
+ *   sampledAt: number | null, refused: number | null, holders: Holder[], processes: Process[], outsiders: Process[],
+ *   state: "free" | "held" | "mine" | "outside" | "slurm" | "lost", history: Point[]}} Device */
+/** @typedef {{ticket: number, environment: string, name: string, user: string, uid: number, mine: boolean, count: number,
+ *   since: number | null, place: number}} Waiter */
+/** @typedef {{version: string, driver: string, isolation: string, devices: Device[], environments: Environment[],
+ *   mine: Environment[], queue: Waiter[], users: Map<number, string>}} Machine */
+
+/** @param {{path: string, properties: Record<string, any>}} object @param {number} uid
+ * @returns {Environment} */
+function environmentOf({path, properties: p}, uid) {
+    /** @type {[number, number][]} */
+    const attached = p.Attached ?? p.Devices.map((/** @type {number} */ index) => [index, 0]);
+    return {
+        id: p.Id, path, uid: p.Uid, user: p.User, name: p.Name, created: time(p.Created), gpus: p.Gpus, memory: p.GpuMemory,
+        processes: p.Processes, kernels: p.Kernels, attached: attached.map(([index, end]) => ({index, expires: time(end)})),
+        expires: time(p.Expires), lingering: p.Lingering, job: p.Job ?? "", parent: p.Parent ?? "", mine: p.Uid === uid,
+    };
+}
+
+/** @param {[string, number, number]} attachment @param {number} index @param {Map<string, Environment>} environments
+ * @returns {Holder} */
+function holderOf([id, share, since], index, environments) {
+    const environment = environments.get(id);
+    return {
+        environment: id, name: environment?.name ?? "", user: environment?.user ?? "", uid: environment?.uid ?? 0,
+        mine: environment?.mine ?? false, job: environment?.job ?? "", lingering: environment?.lingering ?? false,
+        share, since: time(since),
+        expires: environment?.attached.find(each => each.index === index)?.expires ?? null,
+    };
+}
+
+/** @param {Record<string, any>} process as DescribeProcesses has it @param {number} index @param {number} uid
+ * @returns {Process | null} */
+function processOn(process, index, uid) {
+    const use = process.devices.find((/** @type {number[]} */ each) => each[0] === index);
+    return use ? {
+        pid: process.pid, uid: process.uid, user: process.user, name: process.name, environment: process.environment,
+        mine: process.uid === uid, memory: known64(use[1]), utilization: known32(use[2]),
+    } : null;
+}
+
+/** @param {Device} device
+ * @returns {Device["state"]} */
+function stateOf(device) {
+    if (device.health === "lost")
+        return "lost";
+    if (device.holders.some(holder => holder.mine))
+        return "mine";
+    if (device.holders.length > 0)
+        return "held";
+    if (device.outsiders.length > 0)
+        return "outside";
+    return device.slurm ? "slurm" : "free";
+}
+
+/** @param {{path: string, properties: Record<string, any>}} object @param {Map<string, Environment>} environments
+ * @param {Record<string, any>[]} processes @param {number} uid @param {Point[]} history
+ * @returns {Device} */
+function deviceOf({path, properties: p}, environments, processes, uid, history) {
+    const own = processes.map(process => processOn(process, p.Index, uid)).filter(process => process !== null);
+    const holders = p.Attachments.map((/** @type {any} */ each) => holderOf(each, p.Index, environments));
+    const ids = new Set(holders.map((/** @type {Holder} */ holder) => holder.environment));
+    /** @type {Device} */
+    const device = {
+        index: p.Index, path, uuid: p.UUID, model: p.Model, pci: p.PCIAddress ?? "", total: known64(p.TotalMemory),
+        available: known64(p.AvailableMemory), used: known64(p.UsedMemory), utilization: known32(p.Utilization),
+        temperature: knownInt(p.Temperature), power: known64(p.PowerUsage), powerLimit: known32(p.PowerLimit ?? 0xffffffff),
+        health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
+        refused: known64(p.RefusedOpens), holders, processes: own, state: "free", history,
+        // A child of a holder counts as that.
+        outsiders: own.filter(process => !ids.has(process.environment) && !ids.has(environments.get(process.environment)?.parent ?? "")),
+    };
+    device.state = stateOf(device);
+    return device;
+}
+
+/** @param {[number, string, number, number, number][]} rows @param {Map<string, Environment>} environments @param {number} uid
+ * @param {Map<number, string>} users
+ * @returns {Waiter[]} */
+function queueOf(rows, environments, uid, users) {
+    return rows.map(([ticket, id, owner, count, since], index) => ({
+        ticket, environment: id, name: environments.get(id)?.name ?? "", user: users.get(owner) ?? String(owner), uid: owner,
+        mine: owner === uid, count, since: time(since), place: index + 1,
+    }));
+}
+
+/** @param {{store: import("./store.js").Store, processes: Record<string, any>[], queue: any[], history: Map<number, Point[]>,
+ *   uid: number}} input
+ * @returns {Machine} */
+export function machineOf({store, processes, queue, history, uid}) {
+    const environments = [...store.environments.values()].map(object => environmentOf(object, uid))
+        .sort((a, b) => (a.created ?? 0) - (b.created ?? 0));
+    const byId = new Map(environments.map(environment => [environment.id, environment]));
+    const users = new Map(environments.map(environment => [environment.uid, environment.user]));
+    for (const process of processes)
+        users.set(process.uid, process.user);
+    const devices = [...store.devices.values()]
+        .map(object => deviceOf(object, byId, processes, uid, history.get(object.properties.Index) ?? []))
+        .sort((a, b) => a.index - b.index);
+    return {
+        version: store.manager.Version ?? "", driver: store.manager.DriverVersion ?? "",
+        isolation: store.manager.Isolation ?? "none", devices, environments,
+        mine: environments.filter(environment => environment.mine), queue: queueOf(queue, byId, uid, users), users,
+    };
+}
+
+/** @param {Machine} machine */
+export function totals(machine) {
+    const count = (/** @type {Device["state"][]} */ ...states) =>
+        machine.devices.filter(device => states.includes(device.state)).length;
+    return {gpus: machine.devices.length, free: count("free"), outside: count("outside"), waiting: machine.queue.length};
+}
+
+/** The models of the devices, each once.
+ * @param {Machine} machine */
+export const models = machine => [...new Set(machine.devices.map(device => device.model))].sort();
+
+/** How many devices, also of one model, an environment has.
+ * @param {Machine} machine @param {Environment} environment @param {string} model */
+export function attachedOf(machine, environment, model) {
+    const wanted = model.toLowerCase();
+    return environment.attached.filter(({index}) =>
+        machine.devices.some(device => device.index === index && device.model.toLowerCase().includes(wanted))).length;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The utilization of the last hour: what the service has kept, and what this page has seen since.
+import {known32, time} from "./values.js";
+
+export const HOUR = 3_600_000;
+
+/** @typedef {{when: number, value: number}} Point */
+
+export class Readings {
+    constructor() {
+        /** @type {Map<number, Point[]>} by index of the device, oldest first */
+        this.points = new Map();
+        /** The newest row in microseconds, to ask for later ones. */
+        this.last = 0;
+    }
+
+    /** @param {number} index @param {Point} point @param {number} now */
+    add(index, point, now) {
+        const points = this.points.get(index) ?? [];
+        if ((points.at(-1)?.when ?? 0) >= point.when)
+            return;
+        points.push(point);
+        while (points[0].when < now - HOUR)
+            points.shift();
+        this.points.set(index, points);
+    }
+
+    /** Rows of ListReadings.
+     * @param {number[][]} rows @param {number} now */
+    addRows(rows, now) {
+        for (const [index, when, , utilization] of rows) {
+            const value = known32(utilization);
+            this.last = Math.max(this.last, when);
+            if (value !== null)
+                this.add(index, {when: when / 1000, value}, now);
+        }
+    }
+
+    /** The readings that the devices show now.
+     * @param {import("./store.js").Store} store @param {number} now */
+    addCurrent(store, now) {
+        for (const {properties} of store.devices.values()) {
+            const when = time(properties.SampledAt);
+            const value = known32(properties.Utilization);
+            if (when !== null && value !== null)
+                this.add(properties.Index, {when, value}, now);
+        }
+    }
+}

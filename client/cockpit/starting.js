@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Commands that keep an environment, or a place in the queue, without this page: each is a unit of the person's own
+// systemd, which outlives the page and, with lingering, the login.
+
+/** @typedef {{name: string, gpus: number, model: string, memory: string, lifetime: string, wait: string, share: boolean}} Wish */
+
+// systemd replaces variables in the words of a command.
+const literal = (/** @type {string} */ word) => word.replaceAll("$", "$$$$");
+
+/** @param {string} unit @param {string} errorFile @param {string[]} settings @param {string[]} command */
+function run(unit, errorFile, settings, command) {
+    return ["systemd-run", "--user", "--wait", "--collect", "--quiet", `--unit=${unit}`, "--description=genv, from Cockpit",
+        "--service-type=exec", `--property=StandardError=truncate:${errorFile}`, ...settings, "--", ...command.map(literal)];
+}
+
+/** @param {Record<string, string | number>} options */
+function given(options) {
+    return Object.entries(options).filter(([, value]) => value !== "" && value !== 0).map(([name, value]) => `--${name}=${value}`);
+}
+
+/** Starts an environment. genvctl keeps it until it ends or the unit is stopped: its standard input never ends before.
+ * @param {string} unit @param {string} errorFile @param {Wish} wish */
+export function startCommand(unit, errorFile, wish) {
+    const options = given({name: wish.name, gpus: wish.gpus, model: wish.model, "gpu-memory": wish.memory, lifetime: wish.lifetime,
+        wait: wish.wait});
+    if (wish.share)
+        options.push("--over-subscribe");
+    return run(unit, errorFile, [],
+        ["/bin/bash", "-c", 'exec genvctl run --hold "$@" < <(exec sleep infinity)', "genvctl", ...options]);
+}
+
+/** Waits for GPUs of an environment that is there.
+ * @param {string} unit @param {string} errorFile @param {string} environment
+ * @param {{count: number, model: string, lifetime: string, wait: string}} wish */
+export function waitCommand(unit, errorFile, environment, wish) {
+    return run(unit, errorFile, [`--setenv=GENV_ENVIRONMENT_ID=${environment}`],
+        ["genvctl", "attach", ...given({count: wish.count, model: wish.model, lifetime: wish.lifetime, wait: wish.wait})]);
+}
+
+/** What genvctl said last, without its name.
+ * @param {string | null} text */
+export function complaint(text) {
+    const lines = (text ?? "").split("\n").map(line => line.trim()).filter(line => line !== "");
+    const last = lines.map(line => line.startsWith("genvctl: ")).lastIndexOf(true);
+    return lines.slice(Math.max(0, last)).join(" ").replace(/^genvctl: /, "");
+}

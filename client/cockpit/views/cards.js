@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A card for each GPU: who has it, how busy it is, what runs on it.
+import {age, bytes, clock, percent, watts} from "../format.js";
+import {paths, summary, thinned} from "../graph.js";
+import {_, format, plural} from "../i18n.js";
+import {HOUR} from "../readings.js";
+import {h} from "../vdom.js";
+import {bar, button, row, table} from "./parts.js";
+
+/** @typedef {import("../model.js").Device} Device */
+/** @typedef {{now: number, mayDetach: boolean, mayTerminate: boolean, actions: import("../actions.js").Actions,
+ *   machine: import("../model.js").Machine}} Context */
+
+const WIDTH = 240;
+const HEIGHT = 40;
+const GAP = 40_000; // readings of the service are 10 s apart
+const OLD = 15_000;
+
+const STATES = {
+    free: () => _("Free"), held: () => _("In use"), mine: () => _("Yours"), outside: () => _("In use outside genv"),
+    slurm: () => _("For Slurm"), lost: () => _("Lost"),
+};
+
+/** @param {Device} device */
+function healthText(device) {
+    if (device.health === "lost")
+        return _("The driver no longer finds this GPU.");
+    if (device.health === "stale")
+        return _("The driver does not answer; these readings are old.");
+    if (device.health.startsWith("xid-"))
+        return format(_("The driver reported an error of this GPU: XID $0."), device.health.slice(4));
+    return device.health === "ok" ? "" : device.health;
+}
+
+/** @param {Device} device @param {import("../model.js").Holder} holder @param {Context} context */
+function holderView(device, holder, {now, mayDetach, actions, machine}) {
+    const details = [];
+    if (holder.since !== null)
+        details.push(format(_("for $0"), age(holder.since, now)));
+    if (holder.share > 0)
+        details.push(format(_("$0 of its memory"), bytes(holder.share)));
+    if (holder.expires !== null)
+        details.push(format(_("until $0"), clock(holder.expires, now)));
+    if (holder.lingering)
+        details.push(_("lingering"));
+    if (device.lockedBy === holder.environment)
+        details.push(_("has the lock"));
+    const name = holder.job ? format(_("Slurm job $0"), holder.job) : holder.name || holder.environment;
+    const environment = machine.environments.find(each => each.id === holder.environment);
+    const detach = holder.mine && environment
+        ? button(_("Detach"), () => actions.detach(environment, [device.index]), format(_("Detach GPU $0 from $1"), device.index, name))
+        : mayDetach && button(_("Detach"), () => actions.detachFrom(device, holder),
+            format(_("Detach GPU $0 from $1 of $2"), device.index, name, holder.user));
+    return h("li", {key: holder.environment}, h("p", {}, h("b", {}, holder.user), " · ", name, " ", h("small", {}, details.join(" · "))),
+        holder.job ? null : detach);
+}
+
+/** @param {Device} device @param {Context} context */
+function holders(device, context) {
+    if (device.holders.length > 0)
+        return h("ul", {class: "holders"}, ...device.holders.map(holder => holderView(device, holder, context)));
+    const outside = [...new Set(device.outsiders.map(process => process.user))].join(", ");
+    const text = outside ? format(_("In use by $0, outside genv"), outside)
+        : device.slurm ? _("Slurm gives this GPU to its jobs") : _("Nobody holds it");
+    return h("p", {class: "nobody"}, text);
+}
+
+/** @param {Device} device @param {number} now */
+function graph(device, now) {
+    const frame = {since: now - HOUR, until: now, width: WIDTH, height: HEIGHT, most: 100, gap: GAP};
+    const points = thinned(device.history, frame.since, frame.until, WIDTH);
+    const {line, area} = paths(points, frame);
+    const about = summary(device.history);
+    const label = about ? format(_("Utilization in the last hour: $0 % on average, at most $1 %"), about.mean, about.peak)
+        : _("Utilization in the last hour: no readings");
+    return h("svg", {class: "graph", viewBox: `0 -1 ${WIDTH} ${HEIGHT + 2}`, preserveAspectRatio: "none", role: "img", "aria-label": label},
+        h("path", {class: "area", d: area}), h("path", {class: "line", d: line}),
+        h("path", {class: "base", d: `M0,${HEIGHT}H${WIDTH}`}));
+}
+
+/** @param {Device} device @param {Context} context */
+function processes(device, {machine, mayTerminate, actions}) {
+    if (device.processes.length === 0)
+        return null;
+    const columns = [_("PID"), _("User"), _("Program"), _("Memory"), ""];
+    const rows = device.processes.map(process => {
+        const environment = machine.environments.find(each => each.id === process.environment);
+        const where = environment ? environment.name || environment.id : _("outside");
+        const end = (process.mine || mayTerminate) && button(_("End"), () => actions.terminate(process),
+            format(_("End process $0 of $1"), process.pid, process.user), "link bad");
+        const use = process.utilization === null ? "" : ` · ${process.utilization} %`;
+        return row(process.pid, columns, [process.pid, process.user, [process.name, " ", h("small", {}, `(${where})`)],
+            bytes(process.memory) + use, end]);
+    });
+    return h("details", {key: "processes"}, h("summary", {}, plural("$0 process", "$0 processes", rows.length)),
+        table(format(_("Processes on GPU $0"), device.index), columns, rows));
+}
+
+/** @param {Device} device @param {number} now */
+function conditions(device, now) {
+    const parts = [];
+    if (device.temperature !== null)
+        parts.push(`${device.temperature} °C`);
+    if (device.power !== null)
+        parts.push(device.powerLimit === null ? watts(device.power) : format(_("$0 of $1"), watts(device.power), watts(device.powerLimit)));
+    if (device.sampledAt !== null && now - device.sampledAt > OLD)
+        parts.push(format(_("$0 ago"), age(device.sampledAt, now)));
+    if (device.refused)
+        parts.push(plural("$0 refused open", "$0 refused opens", device.refused));
+    return h("p", {class: "conditions"}, parts.join(" · "));
+}
+
+/** @param {Device} device @param {Context} context */
+function card(device, context) {
+    const id = `gpu-${device.index}`;
+    const health = healthText(device);
+    const memory = device.total === null || device.used === null ? _("unknown") : format(_("$0 of $1"), bytes(device.used), bytes(device.total));
+    return h("li", {key: device.uuid, class: `card ${device.state}`, "aria-labelledby": id},
+        h("header", {}, h("h2", {id}, format(_("GPU $0"), device.index)),
+            h("span", {class: `badge ${health ? "bad" : device.state}`}, health && device.state !== "lost" ? _("Fault") : STATES[device.state]())),
+        h("p", {class: "model", title: device.uuid}, device.model, device.pci && h("small", {}, ` ${device.pci}`)),
+        health && h("p", {key: "health", class: "alert"}, health),
+        holders(device, context),
+        h("p", {class: "reading"}, h("span", {}, _("Utilization")), h("b", {}, percent(device.utilization))),
+        graph(device, context.now),
+        h("p", {class: "reading"}, h("span", {}, _("Memory")), h("span", {}, memory)),
+        bar(device.total ? (device.used ?? 0) / device.total : 0, format(_("Memory of GPU $0"), device.index), memory),
+        conditions(device, context.now),
+        processes(device, context));
+}
+
+/** @param {Context} context */
+export function cards(context) {
+    const {devices} = context.machine;
+    if (devices.length === 0) {
+        return h("div", {key: "cards", class: "panel empty"}, h("h2", {}, _("No GPUs")),
+            h("p", {}, _("genv finds no GPU on this machine. \"genvctl doctor\" tells why.")));
+    }
+    return h("ul", {key: "cards", class: devices.length > 8 ? "cards many" : "cards", role: "list"}, ...devices.map(device => card(device, context)));
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The whole page, or the sentence that stands in its place.
+import {gpus} from "../format.js";
+import {_, format, plural} from "../i18n.js";
+import {totals} from "../model.js";
+import {h} from "../vdom.js";
+import {cards} from "./cards.js";
+import {environments, queue} from "./environments.js";
+import {everybody, mine} from "./limits.js";
+import {button} from "./parts.js";
+import {events, usage} from "./past.js";
+
+/** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isOldPage: boolean, isAdministrator: boolean,
+ *   limits: import("./limits.js").Limits | null, everybody: Map<string, import("./limits.js").Limits>}} Context */
+
+const ISOLATION = /** @type {Record<string, () => string>} */ ({
+    none: () => _("no isolation"), watch: () => _("isolation counts attempts"), user: () => _("isolated by the kernel"),
+});
+
+/** @param {Context} context */
+function heading({machine}) {
+    const {gpus: count, free, outside, waiting} = totals(machine);
+    const parts = [gpus(count), format(_("$0 free"), free), outside > 0 && format(_("$0 in use outside genv"), outside),
+        waiting > 0 && plural("$0 request waits", "$0 requests wait", waiting),
+        ISOLATION[machine.isolation]?.() ?? machine.isolation, machine.driver && format(_("driver $0"), machine.driver)];
+    return h("header", {key: "heading", class: "heading"}, h("h1", {}, _("GPUs")), h("p", {}, parts.filter(Boolean).join(" · ")));
+}
+
+/** @param {Context} context */
+function phaseView({phase, problem, actions}) {
+    if (phase === "connecting")
+        return h("div", {key: "phase", class: "panel empty"}, h("h1", {}, _("GPUs")), h("p", {}, _("Connecting to genv…")));
+    const [title, text] = phase === "no-service"
+        ? [_("genv does not run"), _("The service genvd does not answer. This page comes back by itself when it does. "
+            + "\"systemctl status genvd\" on a terminal tells more.")]
+        : [_("No connection to the system bus"), _("This page tries again by itself.")];
+    return h("div", {key: "phase", class: "panel empty", role: "alert"}, h("h1", {}, title), h("p", {}, text),
+        problem && h("p", {key: "problem"}, h("small", {}, problem)),
+        phase === "no-service" && button(_("Start it"), () => actions.startService(), _("Start it"), "primary"));
+}
+
+/** @param {Context} context
+ * @returns {import("../vdom.js").Child[]} */
+export function page(context) {
+    if (context.phase !== "ready")
+        return [phaseView(context)];
+    return [
+        heading(context),
+        context.isOldPage && h("p", {key: "old", class: "alert", role: "status"}, _("genv was upgraded while this page was open."), " ",
+            button(_("Reload"), () => globalThis.location.reload(), _("Reload"))),
+        cards(context),
+        h("div", {key: "panels", class: "panels"},
+            environments(context), queue(context), usage(context), mine(context.limits), events(context),
+            context.isAdministrator && everybody(context.everybody)),
+    ];
+}
