@@ -2,7 +2,7 @@
 # Installs the documents: README.md, NEWS.md, CONTRIBUTING.md and data/doc, all in one folder. Links are rewritten for that folder.
 # data/doc/README.md becomes index.md there. A part that is left out takes its pages along, and links to them become text.
 set(missing "LICENSE")
-foreach(part SHIMS=nvidia-smi,nvml,containers MONITOR=monitoring NOTIFY=notifications PYTHON=python)
+foreach(part SHIMS=nvidia-smi,nvml,containers MONITOR=monitoring NOTIFY=notifications COCKPIT=cockpit PYTHON=python)
   string(REGEX MATCH "^(.*)=(.*)$" matched ${part})
   if(NOT GENV_WITH_${CMAKE_MATCH_1})
     string(REPLACE "," "|" pages ${CMAKE_MATCH_2})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What people do on the page: each a question where something is lost or must be chosen, then a call.
+import {MANAGE, TERMINATE} from "./bus.js";
 import {announce, ask} from "./dialogs.js";
 import {check, choice, field, numberOf, textOf, timeOf} from "./fields.js";
 import {gpuList, gpus, nameOf} from "./format.js";
@@ -33,6 +34,12 @@ export class Actions {
         }
     }
 
+    /** A method of the service that asks polkit only about what is another's.
+     * @param {boolean} isMine @param {string} action @param {string} member @param {string} type @param {any[]} args */
+    #call(isMine, action, member, type, args) {
+        return isMine ? this.bus.call(PATH, MANAGER, member, type, args) : this.bus.callForOthers(action, PATH, MANAGER, member, type, args);
+    }
+
     /** @param {Environment} environment @param {number[]} indices */
     detach(environment, indices) {
         return this.#now(() => this.bus.call(environment.path, ENVIRONMENT, "Detach", "au", [indices]),
@@ -43,10 +50,10 @@ export class Actions {
     detachFrom(device, holder) {
         ask({
             title: format(_("Detach GPU $0 from environment $1 of $2?"), device.index, holder.name || holder.environment, holder.user),
-            body: [h("p", {}, _("Their processes on this GPU are ended. They are told that an administrator did it."))],
+            body: [h("p", {}, _("genv ends the processes of the environment on this GPU, and tells their owner who did it."))],
             action: _("Detach"), danger: true,
             submit: async () => {
-                await this.bus.callForOthers(device.path, DEVICE, "Detach", "s", [holder.environment]);
+                await this.bus.callForOthers(MANAGE, device.path, DEVICE, "Detach", "s", [holder.environment]);
                 announce(format(_("GPU $0 detached from $1."), device.index, holder.user));
             },
         });
@@ -56,11 +63,10 @@ export class Actions {
     terminate(process) {
         ask({
             title: format(_("End process $0 ($1) of $2?"), process.pid, process.name, process.user),
-            body: [h("p", {}, _("It is asked to end (SIGTERM), and killed if it does not."))],
+            body: [h("p", {}, _("genv sends SIGTERM, and SIGKILL if the process does not end."))],
             action: _("End process"), danger: true,
             submit: async () => {
-                const call = process.mine ? this.bus.call.bind(this.bus) : this.bus.callForOthers.bind(this.bus);
-                await call(PATH, MANAGER, "TerminateProcess", "u", [process.pid]);
+                await this.#call(process.mine, TERMINATE, "TerminateProcess", "u", [process.pid]);
                 announce(format(_("Process $0 was told to end."), process.pid));
             },
         });
@@ -71,8 +77,8 @@ export class Actions {
         ask({
             title: format(_("End environment $0?"), nameOf(environment)),
             body: [h("p", {}, environment.lingering
-                ? format(_("Its programs still use $0. They are ended."), gpuList(environment.attached.map(each => each.index)))
-                : _("Its GPUs are free then. Programs that use them go on, and keep them, until they end."))],
+                ? format(_("genv ends the programs that still use $0."), gpuList(environment.attached.map(each => each.index)))
+                : _("Its GPUs become free. Programs that still use a GPU keep it until they end."))],
             action: _("End environment"), danger: true,
             submit: async () => {
                 if (environment.lingering) {
@@ -169,9 +175,9 @@ export class Actions {
 
     #lingering() {
         if (this.keeping.lingers === true)
-            return h("p", {key: "lingers"}, _("It goes on after you log out, until you end it."));
-        return check("linger", _("Keep it after I log out"), true, _("Turns on lingering for your login, so that your own services run while "
-            + "you are logged out. Without it the environment ends with your last login."));
+            return h("p", {key: "lingers"}, _("The environment stays after you log out, until you end it."));
+        return check("linger", _("Keep it after I log out"), false, _("Turns on lingering for your account: your own "
+            + "services also run while you are logged out. Otherwise the environment ends when you last log out."));
     }
 
     /** @param {boolean} waits */
@@ -207,7 +213,7 @@ export class Actions {
         const started = this.keeping.run((unit, file) => startCommand(unit, file, wish));
         const appeared = this.#appears(before);
         await Promise.race([appeared.promise, started.then(() => undefined)]).finally(appeared.stop);
-        announce(wish.wait ? _("The environment is there; it waits in the queue if too few GPUs are free.") : _("The environment has started."));
+        announce(wish.wait ? _("The environment has started and waits in the queue if too few GPUs are free.") : _("The environment has started."));
         started.catch(error => {
             if (!/has ended/.test(error.message))
                 announce(error.message, true);
@@ -229,20 +235,20 @@ export class Actions {
 
     /** @param {import("./model.js").Waiter} waiter */
     leave(waiter) {
-        const cancel = (/** @type {any} */ call) => call(PATH, MANAGER, "CancelWait", "t", [waiter.ticket]);
+        const cancel = () => this.#call(waiter.mine, MANAGE, "CancelWait", "t", [waiter.ticket]);
         if (waiter.mine) {
-            this.#now(() => cancel(this.bus.call.bind(this.bus)), _("You left the queue."));
+            this.#now(cancel, _("You left the queue."));
             return;
         }
         ask({
             title: format(_("Remove $0 from the queue?"), waiter.user),
             body: [h("p", {}, format(_("The request for $0 ends without GPUs."), plural("$0 GPU", "$0 GPUs", waiter.count)))],
             action: _("Remove"), danger: true,
-            submit: () => cancel(this.bus.callForOthers.bind(this.bus)),
+            submit: cancel,
         });
     }
 
     startService() {
-        this.#now(() => this.bus.call(PATH, "org.freedesktop.DBus.Peer", "Ping"), _("genvd runs."));
+        this.#now(() => this.bus.call(PATH, "org.freedesktop.DBus.Peer", "Ping"), _("genvd is running."));
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Puts the parts together: what the service says goes into the model, the model onto the page.
 import {Actions} from "./actions.js";
+import {MANAGE, READ_HISTORY, TERMINATE} from "./bus.js";
 import {announce} from "./dialogs.js";
 import {gpuList} from "./format.js";
 import {History} from "./history.js";
@@ -15,8 +16,11 @@ import {page} from "./views/page.js";
 
 /** @type {any} */
 const cockpit = /** @type {any} */ (globalThis).cockpit;
-const SLOW = 1000; // how soon what takes longer follows a change
-const ACTIONS = "dev.genv.manager.";
+const SLOW = 500; // how soon what takes longer follows a change
+const REASONS = /** @type {Record<string, () => string>} */ ({
+    admin: () => _("an administrator detached it"), expired: () => _("the lease ended"), idle: () => _("it was idle for too long"),
+    "device-lost": () => _("the driver no longer finds it"), job: () => _("Slurm gave it to a job"),
+});
 
 class Page {
     /** @param {any} user */
@@ -31,7 +35,6 @@ class Page {
         this.people = new People(cockpit, this.bus, user.id);
         this.keeping = new Keeping(cockpit, user);
         this.actions = new Actions(this.bus, this.keeping, () => this.machine());
-        this.rights = {manage: false, terminate: false, history: false};
         this.version = "";
         this.isDrawn = false;
         this.soon = 0;
@@ -58,14 +61,12 @@ class Page {
         // An upgrade brings a service of another version than this page was made for.
         const version = this.live.store.manager.Version;
         this.version ||= version;
-        const [manage, terminate, history] = await Promise.all(["manage-others", "terminate-others", "read-history"]
-            .map(action => this.bus.mayDo(ACTIONS + action)));
-        this.rights = {manage, terminate, history};
+        await this.bus.readRights();
         this.#onPermission();
     }
 
     #onPermission() {
-        const everybody = this.#isAdministrator() || this.rights.history;
+        const everybody = this.bus.mayDo(READ_HISTORY);
         if (everybody !== this.history.everybody)
             this.history.reset(everybody);
         this.readSoon(0);
@@ -98,7 +99,7 @@ class Page {
         if (kind === "granted")
             announce(format(_("$0 got $1."), name, gpuList(details.devices.v)));
         else if (kind === "detached")
-            announce(format(_("$0 lost GPU $1: $2"), name, details.device.v, details.reason.v), true);
+            announce(format(_("$0 lost GPU $1: $2"), name, details.device.v, REASONS[details.reason.v]?.() ?? details.reason.v), true);
         else if (kind === "warning")
             announce(details.message.v, true);
     }
@@ -119,7 +120,7 @@ class Page {
             machine: this.machine(), now: Date.now(), uid: this.uid, phase: this.live.phase, problem: this.live.problem,
             isOldPage: this.version !== "" && this.live.store.manager.Version !== this.version,
             isAdministrator: this.#isAdministrator(),
-            mayDetach: this.#isAdministrator() || this.rights.manage, mayTerminate: this.#isAdministrator() || this.rights.terminate,
+            mayDetach: this.bus.mayDo(MANAGE), mayTerminate: this.bus.mayDo(TERMINATE),
             actions: this.actions, history: this.history, limits: this.people.mine, everybody: this.people.everybody,
         }));
         document.body.dataset.phase = this.live.phase;

@@ -5,6 +5,11 @@ import {_} from "./i18n.js";
 import {PATH} from "./store.js";
 
 const NAME = "dev.genv.Manager";
+const ACTIONS = "dev.genv.manager.";
+/** The actions of polkit's that administrators have. */
+export const MANAGE = "manage-others";
+export const TERMINATE = "terminate-others";
+export const READ_HISTORY = "read-history";
 const RETRY = [1000, 2000, 5000, 10000];
 const REFUSED = new Set(["org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "org.freedesktop.DBus.Error.AccessDenied"]);
 const UNKNOWN = new Set(["org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownProperty"]);
@@ -34,6 +39,8 @@ export class Bus {
         this.failures = 0;
         this.client = null;
         this.root = null;
+        /** @type {Set<string>} what polkit allows without administrative access */
+        this.granted = new Set();
     }
 
     open() {
@@ -69,9 +76,13 @@ export class Bus {
         return this.#call(this.client, path, interfaceName, member, type, args);
     }
 
-    /** The same for what concerns others: where polkit refuses it, again with administrative access.
-     * @param {string} path @param {string} interfaceName @param {string} member @param {string} [type] @param {any[]} [args] */
-    async callForOthers(path, interfaceName, member, type = "", args = []) {
+    /** The same for what concerns others and takes an action of polkit's: as the person who logged in where polkit allows that,
+     * else with administrative access. What is known to be refused is not tried, since the history has each refusal.
+     * @param {string} action @param {string} path @param {string} interfaceName @param {string} member @param {string} [type]
+     * @param {any[]} [args] */
+    async callForOthers(action, path, interfaceName, member, type = "", args = []) {
+        if (this.permission.allowed === true && !this.granted.has(action))
+            return await this.#call(this.#rootClient(), path, interfaceName, member, type, args);
         try {
             return await this.call(path, interfaceName, member, type, args);
         } catch (error) {
@@ -95,10 +106,22 @@ export class Bus {
         return this.root;
     }
 
-    /** Whether polkit allows an action to this login without a password.
-     * @param {string} action
+    /** Whether polkit or administrative access allows an action.
+     * @param {string} action */
+    mayDo(action) {
+        return this.permission.allowed === true || this.granted.has(action);
+    }
+
+    /** Asks polkit what it allows without a password. */
+    async readRights() {
+        const actions = [MANAGE, TERMINATE, READ_HISTORY];
+        const answers = await Promise.all(actions.map(action => this.#isAuthorized(ACTIONS + action)));
+        this.granted = new Set(actions.filter((_unused, index) => answers[index]));
+    }
+
+    /** @param {string} action
      * @returns {Promise<boolean>} */
-    async mayDo(action) {
+    async #isAuthorized(action) {
         const polkit = this.cockpit.dbus("org.freedesktop.PolicyKit1", {bus: "system"});
         try {
             await polkit.wait();

@@ -7,18 +7,22 @@ import {h, render} from "./vdom.js";
  *   submit: (form: FormData) => Promise<unknown> | unknown}} Question */
 
 const MESSAGE_TIME = 10_000;
-let count = 0;
+let asked = 0;
+let told = 0;
 
 /** Asks; `submit` says by throwing what is wrong, and the dialog stays then.
  * @param {Question} question */
 export function ask(question) {
     const root = document.getElementById("dialogs");
-    const key = ++count;
+    const key = ++asked;
     let problem = "";
     let busy = false;
     const close = () => {
-        if (key === count)
-            render(root, []);
+        if (key !== asked)
+            return;
+        // It gives the focus back to where it was.
+        root?.querySelector("dialog")?.close();
+        render(root, []);
     };
     const submit = async (/** @type {SubmitEvent} */ event) => {
         event.preventDefault();
@@ -35,7 +39,7 @@ export function ask(question) {
         }
     };
     const draw = () => {
-        if (key !== count)
+        if (key !== asked)
             return;
         render(root, [h("dialog", {key, "aria-labelledby": "dialog-title", onclose: close,
             oncreate: (/** @type {HTMLDialogElement} */ element) => globalThis.queueMicrotask(() => element.showModal())},
@@ -66,7 +70,7 @@ function drawMessages() {
 
 /** @param {string} text @param {boolean} [bad] what failed stays until it is closed */
 export function announce(text, bad = false) {
-    const key = ++count;
+    const key = ++told;
     messages.push({key, text, bad});
     const forget = drawMessages();
     if (!bad)

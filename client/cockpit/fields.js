@@ -7,7 +7,7 @@ import {h} from "./vdom.js";
 /** @param {string} name @param {string} label @param {Record<string, any>} [attributes] @param {string} [help] */
 export function field(name, label, attributes = {}, help = "") {
     const id = `field-${name}`;
-    return h("p", {key: name, class: "field"},
+    return h("p", {key: name, class: `field field-${name}`},
         h("label", {for: id}, label),
         h("input", {id, name, autocomplete: "off", "aria-describedby": help ? `${id}-help` : null, ...attributes}),
         help && h("small", {id: `${id}-help`}, help));

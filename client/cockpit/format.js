@@ -7,8 +7,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const UNITS = {s: 1, min: MINUTE, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY};
 
-/** @param {number} value @param {number} digits */
-function number(value, digits) {
+/** @param {number} value @param {number} digits after the point */
+export function number(value, digits) {
     return value.toLocaleString(language(), {maximumFractionDigits: digits, useGrouping: false});
 }
 
@@ -80,8 +80,9 @@ export function clock(when, now) {
 /** @param {number} when milliseconds */
 export const weekday = when => new Date(when).toLocaleDateString(language(), {weekday: "short"});
 
-/** @param {number} hours */
-export const hours = hours => `${hours.toLocaleString(language(), {minimumFractionDigits: 1, maximumFractionDigits: 1})} h`;
+/** GPU time as people add it up.
+ * @param {number} hours */
+export const gpuTime = hours => hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toLocaleString(language(), {minimumFractionDigits: 1, maximumFractionDigits: 1})} h`;
 
 /** @param {number} milliwatts */
 export const watts = milliwatts => `${Math.round(milliwatts / 1000)} W`;

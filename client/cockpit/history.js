@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What has happened: recent events, and what was held in the last days. Each look asks only for what is new.
-import {isUnknownMember} from "./bus.js";
+import {READ_HISTORY, isUnknownMember} from "./bus.js";
 import {MANAGER, PATH} from "./store.js";
 import {plain} from "./values.js";
 import {holdsOf, midnights} from "./usage.js";
@@ -22,7 +22,9 @@ class Reader {
     async read(bus) {
         for (;;) {
             const filter = this.after ? {...this.filter, after: {t: "s", v: this.after}} : this.filter;
-            const [rows] = await bus.callForOthers(PATH, MANAGER, "ListEvents", "tta{sv}", [this.since * 1000, 0, filter]);
+            const args = [this.since * 1000, 0, filter];
+            const [rows] = await (filter.all ? bus.callForOthers(READ_HISTORY, PATH, MANAGER, "ListEvents", "tta{sv}", args)
+                : bus.call(PATH, MANAGER, "ListEvents", "tta{sv}", args));
             for (const row of rows) {
                 const event = plain(row);
                 this.after = event.cursor;
@@ -38,6 +40,16 @@ export class History {
     /** @param {import("./bus.js").Bus} bus */
     constructor(bus) {
         this.bus = bus;
+        this.problem = "";
+        this.isRead = false;
+        this.reading = false;
+        this.again = false;
+        /** @type {Record<string, any>[]} the newest first */
+        this.events = [];
+        /** @type {import("./usage.js").Hold[]} */
+        this.holds = [];
+        /** @type {Reader[]} */
+        this.readers = [];
         this.reset(false);
     }
 
@@ -45,14 +57,13 @@ export class History {
     reset(everybody) {
         const now = Date.now();
         this.everybody = everybody;
-        /** @type {Record<string, any>[]} the newest first */
         this.events = [];
-        /** @type {import("./usage.js").Hold[]} */
         this.holds = [];
         this.problem = "";
         this.isRead = false;
+        /** @type {Record<string, {t: string, v: any}>} */
         const all = everybody ? {all: {t: "b", v: true}} : {};
-        const events = this.events, holds = this.holds;
+        const {events, holds} = this;
         this.readers = [
             new Reader(now - 24 * 3_600_000, all, event => {
                 events.unshift(event);

@@ -61,7 +61,7 @@ export class Keeping {
         if (said)
             return said;
         if (error?.problem === "not-found")
-            return _("There is no systemd-run here, with which this page keeps environments. Use genvctl on a terminal.");
+            return _("systemd-run is missing, which this page needs to keep environments. Use genvctl on a terminal.");
         return error?.message ?? String(error);
     }
 }

@@ -46,13 +46,13 @@ function holderOf([id, share, since], index, environments) {
 }
 
 /** @param {Record<string, any>} process as DescribeProcesses has it @param {number} index @param {number} uid
- * @returns {Process | null} */
+ * @returns {Process[]} one, or none where it is not on this device */
 function processOn(process, index, uid) {
     const use = process.devices.find((/** @type {number[]} */ each) => each[0] === index);
-    return use ? {
+    return use ? [{
         pid: process.pid, uid: process.uid, user: process.user, name: process.name, environment: process.environment,
         mine: process.uid === uid, memory: known64(use[1]), utilization: known32(use[2]),
-    } : null;
+    }] : [];
 }
 
 /** @param {Device} device
@@ -73,7 +73,7 @@ function stateOf(device) {
  * @param {Record<string, any>[]} processes @param {number} uid @param {Point[]} history
  * @returns {Device} */
 function deviceOf({path, properties: p}, environments, processes, uid, history) {
-    const own = processes.map(process => processOn(process, p.Index, uid)).filter(process => process !== null);
+    const own = processes.flatMap(process => processOn(process, p.Index, uid));
     const holders = p.Attachments.map((/** @type {any} */ each) => holderOf(each, p.Index, environments));
     const ids = new Set(holders.map((/** @type {Holder} */ holder) => holder.environment));
     /** @type {Device} */

@@ -20,7 +20,7 @@ export class Readings {
         if ((points.at(-1)?.when ?? 0) >= point.when)
             return;
         points.push(point);
-        while (points[0].when < now - HOUR)
+        while (points.length > 0 && points[0].when < now - HOUR)
             points.shift();
         this.points.set(index, points);
     }

@@ -25,6 +25,7 @@ declare -A packages=(
         python3-jeepney python3-pytest python3-pip python3-setuptools python3-wheel
         dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
         openssh-client openssh-server iproute2 procps
+        cockpit-bridge cockpit-system cockpit-ws sudo chromium chromium-driver python3-selenium python3-gi nodejs node-typescript
         mmdebstrap systemd-container clang-14|"
     [slurm]="slurmctld slurmd slurm-client munge iproute2"
     [on]="mmdebstrap mount util-linux"
@@ -114,6 +115,15 @@ keepServiceOff() {
     fi
 } >/dev/null 2>&1
 
+# Cockpit's socket alone is enabled when it is installed.
+keepCockpitOff() {
+    if [[ -d /run/systemd/system ]]; then
+        systemctl disable --now cockpit.socket
+    else
+        systemctl disable cockpit.socket
+    fi
+} >/dev/null 2>&1
+
 # keepOff PACKAGE...: undoes what these packages start when they are installed.
 keepOff() {
     if [[ " $* " == *" dbus-broker "* ]] && ! keepSystemBus; then
@@ -124,6 +134,9 @@ keepOff() {
     fi
     if [[ " $* " == *" openssh-server "* ]] && ! keepServiceOff ssh; then
         printf 'dev: note: an SSH server may be running, and start at the next boot\n' >&2
+    fi
+    if [[ " $* " == *" cockpit-ws "* ]] && ! keepCockpitOff; then
+        printf 'dev: note: Cockpit may be listening, and at the next boot\n' >&2
     fi
     local slurm
     for slurm in slurmctld slurmd munge; do

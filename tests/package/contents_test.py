@@ -8,6 +8,7 @@ programs read of it is as they want it.
 
 import fnmatch
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -30,6 +31,8 @@ BELONGS = [
     ("/usr/share/doc/genv/libgenv.md", "libgenv-dev"),
     ("/usr/share/doc/genv/examples/*.cpp", "libgenv-dev"),
     ("/usr/lib/python3/*", "python3-genv"),
+    ("/usr/share/cockpit/*", "cockpit-genv"),
+    ("*/dev.genv.cockpit.*", "cockpit-genv"),
     ("*/genv-monitor", "genv-monitor"),
     ("*/genv-monitor.*", "genv-monitor"),
     ("/usr/share/genv/grafana/*", "genv-monitor"),
@@ -43,7 +46,7 @@ ADDED = [
     "/usr/lib/python3/dist-packages/genv-*-info/*",
     "/etc/default/genv-monitor",
 ]
-NAMES = {"genv", "genv-monitor", "libgenv1", "libgenv-dev", "python3-genv"}
+NAMES = {"cockpit-genv", "genv", "genv-monitor", "libgenv1", "libgenv-dev", "python3-genv"}
 
 
 def run(*command, **options):
@@ -159,6 +162,25 @@ class Contents(unittest.TestCase):
         self.assertIn("systemd-sysusers", self.fields["genv-monitor"]["Depends"])
         self.assertEqual(self.fields["python3-genv"]["Architecture"], "all")
 
+    def test_the_page_of_cockpit_is_whole_and_waits_for_the_service(self):
+        self.assertEqual(self.fields["cockpit-genv"]["Architecture"], "all")
+        version = self.fields["cockpit-genv"]["Version"]
+        self.assertIn(f"cockpit-bridge (>= 287), genv (>= {version})", self.fields["cockpit-genv"]["Depends"])
+        page = self.root / "usr/share/cockpit/genv"
+        manifest = json.loads((page / "manifest.json").read_text(encoding="utf-8"))
+        condition = manifest["conditions"][0]["path-exists"]
+        self.assertEqual(condition, "/usr/share/dbus-1/system-services/dev.genv.Manager.service")
+        self.assertTrue((self.root / condition[1:]).is_file())
+        html = (page / "index.html").read_text(encoding="utf-8")
+        for name in re.findall(r'(?:src|href)="(?!\.\./)([^"]+)"', html):
+            self.assertTrue((page / name).exists() or name == "po.js", name)
+        for module in page.rglob("*.js"):
+            for name in re.findall(r'from "(\.[^"]+)"', module.read_text(encoding="utf-8")):
+                self.assertTrue((module.parent / name).is_file(), f"{module}: {name}")
+        # Nothing of the tests or of an editor.
+        self.assertEqual({file.suffix for file in page.rglob("*") if file.is_file()}, {".js", ".css", ".html", ".json"})
+        self.assertLess(sum(file.stat().st_size for file in page.rglob("*") if file.is_file()), 150_000)
+
     def test_the_library_has_its_name_and_its_symbols(self):
         library = next(self.roots["libgenv1"].glob("usr/lib/*/libgenv.so.1"))
         self.assertIn("soname: [libgenv.so.1]", run("readelf", "-d", library))
@@ -230,13 +252,15 @@ class Contents(unittest.TestCase):
         for file in [*self.root.glob("etc/xdg/autostart/*"), *self.root.glob("usr/share/applications/*")]:
             run("desktop-file-validate", file)
         metainfo = list(self.root.glob("usr/share/metainfo/*.xml"))
-        self.assertEqual(len(metainfo), 1)
+        self.assertEqual(len(metainfo), 2)
         said = subprocess.run(["appstreamcli", "validate", "--no-net", "--pedantic", *metainfo], check=False, text=True,
                               capture_output=True).stdout
         faults = re.findall(r"^\s*[EWP]: [^:]*:[^:]*: (\S+)", said, re.M)
         self.assertEqual(faults, [], said)
-        for program in ET.parse(metainfo[0]).iter("binary"):
-            self.assertTrue((self.root / "usr/bin" / program.text).exists(), program.text)
+        programs = [program.text for file in metainfo for program in ET.parse(file).iter("binary")]
+        self.assertIn("genvctl", programs)
+        for program in programs:
+            self.assertTrue((self.root / "usr/bin" / program).exists(), program)
 
     def release(self):
         return self.fields["genv"]["Version"].partition("+")[0]
@@ -256,8 +280,8 @@ class Contents(unittest.TestCase):
         release = self.release()
         pkgconfig = next(self.root.glob("usr/lib/*/pkgconfig/genv.pc")).read_text(encoding="utf-8")
         self.assertIn(f"Version: {release}\n", pkgconfig)
-        metainfo = next(self.root.glob("usr/share/metainfo/*.xml"))
-        self.assertEqual(next(ET.parse(metainfo).iter("release")).get("version"), release)
+        for metainfo in self.root.glob("usr/share/metainfo/*.xml"):
+            self.assertEqual(next(ET.parse(metainfo).iter("release")).get("version"), release)
         self.assertTrue((SOURCE / "NEWS.md").read_text(encoding="utf-8").startswith(f"# genv {release}\n"))
         self.assertTrue((self.root / f"usr/lib/python3/dist-packages/genv-{release}.dist-info").is_dir())
 

@@ -65,7 +65,7 @@ class Spec(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             installed = Build(pathlib.Path(folder), "-DCMAKE_INSTALL_PREFIX=/usr", "-DCMAKE_INSTALL_LIBDIR=lib64", *options).install()
         lists = self.lists()
-        self.assertEqual(sorted(lists), ["", "-n python3-genv", "devel", "libs", "monitor"])
+        self.assertEqual(sorted(lists), ["", "-n cockpit-genv", "-n python3-genv", "devel", "libs", "monitor"])
 
         def is_listed(path, patterns):
             return any(fnmatch.fnmatch(path, pattern) or path.startswith(f"{pattern}/") or fnmatch.fnmatch(path, f"{pattern}/*")

@@ -23,6 +23,7 @@ SWITCHES = {
     "GENV_WITH_MONITOR": (r"genv-monitor|/share/genv/(prometheus|grafana)/|/monitoring\.md$", [],
                           ["prometheus-cpp-core", "libmicrohttpd"]),
     "GENV_WITH_NOTIFY": (r"genv-notify|/notifications\.md$", [], []),
+    "GENV_WITH_COCKPIT": (r"/share/cockpit/|dev\.genv\.cockpit\.|/cockpit\.md$", [], []),
     "GENV_WITH_PYTHON": (r"/python3[^/]*/|/python\.md$", [], []),
     "GENV_WITH_BENCH": (r"^$", ["benchmark"], []),
     "BUILD_TESTING": (r"^$", ["GTest", "benchmark"], []),
@@ -99,6 +100,9 @@ class Switches(unittest.TestCase):
 
     def test_notify(self):
         self.check(["GENV_WITH_NOTIFY"])
+
+    def test_cockpit(self):
+        self.check(["GENV_WITH_COCKPIT"])
 
     def test_python(self):
         self.check(["GENV_WITH_PYTHON"])

@@ -61,7 +61,7 @@ function holders(device, context) {
         return h("ul", {class: "holders"}, ...device.holders.map(holder => holderView(device, holder, context)));
     const outside = [...new Set(device.outsiders.map(process => process.user))].join(", ");
     const text = outside ? format(_("In use by $0, outside genv"), outside)
-        : device.slurm ? _("Slurm gives this GPU to its jobs") : _("Nobody holds it");
+        : device.slurm ? _("Slurm gives this GPU to its jobs") : _("Not attached");
     return h("p", {class: "nobody"}, text);
 }
 
@@ -134,7 +134,7 @@ export function cards(context) {
     const {devices} = context.machine;
     if (devices.length === 0) {
         return h("div", {key: "cards", class: "panel empty"}, h("h2", {}, _("No GPUs")),
-            h("p", {}, _("genv finds no GPU on this machine. \"genvctl doctor\" tells why.")));
+            h("p", {}, _("genv finds no GPU on this machine. For the reason, run \"genvctl doctor\".")));
     }
     return h("ul", {key: "cards", class: devices.length > 8 ? "cards many" : "cards", role: "list"}, ...devices.map(device => card(device, context)));
 }

@@ -31,13 +31,13 @@ function state(environment) {
 function buttons(environment, {actions}) {
     const name = nameOf(environment);
     if (environment.job)
-        return environment.expires !== null && [button(_("Extend…"), () => actions.extend(environment), format(_("Extend… the lease of $0"), name), "small")];
+        return environment.expires !== null && [button(_("Extend"), () => actions.extend(environment), format(_("Extend the lease of $0"), name), "small")];
     const indices = environment.attached.map(each => each.index);
     return [
-        !environment.lingering && button(_("Attach…"), () => actions.attach(environment), format(_("Attach… GPUs to $0"), name), "small"),
+        !environment.lingering && button(_("Attach"), () => actions.attach(environment), format(_("Attach GPUs to $0"), name), "small"),
         indices.length > 0 && button(_("Detach"), () => actions.detach(environment, indices), format(_("Detach all GPUs from $0"), name), "small"),
-        environment.expires !== null && button(_("Extend…"), () => actions.extend(environment), format(_("Extend… the lease of $0"), name), "small"),
-        button(_("End…"), () => actions.end(environment), format(_("End… environment $0"), name), "small bad"),
+        environment.expires !== null && button(_("Extend"), () => actions.extend(environment), format(_("Extend the lease of $0"), name), "small"),
+        button(_("End"), () => actions.end(environment), format(_("End environment $0"), name), "small bad"),
     ];
 }
 
@@ -51,9 +51,9 @@ export function environments(context) {
         /** @type {any} */ (buttons(environment, context) || ""),
     ]));
     return section("environments", _("My environments"),
-        [button(_("Start…"), () => context.actions.start(false), _("Start… an environment"), "primary")],
+        [button(_("Start environment"), () => context.actions.start(false), _("Start environment"), "primary")],
         [rows.length > 0 ? table(_("My environments"), columns, rows)
-            : h("p", {key: "none", class: "nothing"}, _("You have none. Start one here, or with \"genvctl activate\" in a shell."))]);
+            : h("p", {key: "none", class: "nothing"}, _("No environments. Start one here, or with \"genvctl activate\" in a shell."))]);
 }
 
 /** @param {Context} context */
@@ -62,10 +62,10 @@ export function queue(context) {
     const rows = context.machine.queue.map(waiter => row(waiter.ticket, columns, [
         waiter.place, waiter.mine ? h("b", {}, waiter.user) : waiter.user, waiter.name || waiter.environment, gpus(waiter.count),
         waiter.since === null ? "–" : age(waiter.since, context.now),
-        (waiter.mine || context.mayDetach) && button(waiter.mine ? _("Leave") : _("Remove…"), () => context.actions.leave(waiter),
-            waiter.mine ? format(_("Leave place $0 of the queue"), waiter.place) : format(_("Remove… $0 from the queue"), waiter.user), "small"),
+        (waiter.mine || context.mayDetach) && button(waiter.mine ? _("Leave") : _("Remove"), () => context.actions.leave(waiter),
+            waiter.mine ? format(_("Leave place $0 of the queue"), waiter.place) : format(_("Remove $0 from the queue"), waiter.user), "small"),
     ]));
     return section("queue", _("Queue"),
-        [button(_("Join…"), () => context.actions.start(true), _("Join… the queue"), "secondary")],
-        [rows.length > 0 ? table(_("Queue"), columns, rows) : h("p", {key: "none", class: "nothing"}, _("Nobody waits."))]);
+        [button(_("Join queue"), () => context.actions.start(true), _("Join queue"), "secondary")],
+        [rows.length > 0 ? table(_("Queue"), columns, rows) : h("p", {key: "none", class: "nothing"}, _("The queue is empty."))]);
 }

@@ -32,6 +32,6 @@ export function everybody(users) {
         const limit = limits.find(each => each.key === key);
         return limit ? (limit.allowed === null ? limit.usedText : both(limit)) : "–";
     })]));
-    return section("everybody", _("Limits of everybody"), [],
-        [rows.length > 0 ? table(_("Limits of everybody"), columns, rows) : h("p", {class: "nothing"}, _("Nobody uses genv."))], "wide");
+    return section("everybody", _("Limits of all users"), [],
+        [rows.length > 0 ? table(_("Limits of all users"), columns, rows) : h("p", {class: "nothing"}, _("No user has an environment or limits."))], "wide");
 }

@@ -31,8 +31,8 @@ function phaseView({phase, problem, actions}) {
     if (phase === "connecting")
         return h("div", {key: "phase", class: "panel empty"}, h("h1", {}, _("GPUs")), h("p", {}, _("Connecting to genv…")));
     const [title, text] = phase === "no-service"
-        ? [_("genv does not run"), _("The service genvd does not answer. This page comes back by itself when it does. "
-            + "\"systemctl status genvd\" on a terminal tells more.")]
+        ? [_("genv is not running"), _("The service genvd does not answer. This page returns by itself when it does. "
+            + "For details, run \"systemctl status genvd\".")]
         : [_("No connection to the system bus"), _("This page tries again by itself.")];
     return h("div", {key: "phase", class: "panel empty", role: "alert"}, h("h1", {}, title), h("p", {}, text),
         problem && h("p", {key: "problem"}, h("small", {}, problem)),

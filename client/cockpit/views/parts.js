@@ -25,10 +25,11 @@ export function table(label, columns, rows) {
         h("tbody", {}, ...rows));
 }
 
-/** @param {string | number} key @param {string[]} columns @param {import("../vdom.js").Child[]} cells */
+/** @param {string | number} key @param {string[]} columns
+ * @param {(import("../vdom.js").Child | import("../vdom.js").Child[])[]} cells */
 export const row = (key, columns, cells) => h("tr", {key},
     ...cells.map((cell, index) => h("td", {"data-label": columns[index] || null, class: columns[index] ? null : "buttons"},
-        ...Array.isArray(cell) ? cell : [cell])));
+        h("div", {}, ...Array.isArray(cell) ? cell : [cell]))));
 
 /** @param {string} id @param {string} title @param {import("../vdom.js").Child[]} tools @param {import("../vdom.js").Child[]} content
  * @param {string} [style] */

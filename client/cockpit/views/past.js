@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What was: GPU hours by user and day, and the last events.
-import {clock, hours, weekday} from "../format.js";
+import {clock, gpuTime, number, weekday} from "../format.js";
 import {DAYS} from "../history.js";
 import {_} from "../i18n.js";
 import {holdsNow, hoursByDay, midnights, niceTop, withOthers} from "../usage.js";
@@ -36,7 +36,7 @@ function scale(top) {
     return [0, 0.5, 1].flatMap(part => {
         const y = HEIGHT - part * HEIGHT;
         return [h("path", {key: `line ${part}`, class: "base", d: `M${LEFT},${y}H${WIDTH}`}),
-            h("text", {key: `text ${part}`, x: LEFT - 6, y: y + 4, "text-anchor": "end"}, String(Number((top * part).toFixed(1))))];
+            h("text", {key: `text ${part}`, x: LEFT - 6, y: y + 4, "text-anchor": "end"}, number(top * part, 1))];
     });
 }
 
@@ -45,7 +45,7 @@ function numbers(rows, bounds) {
     return h("table", {class: "hidden", "aria-label": _("GPU hours by user and day")},
         h("thead", {}, h("tr", {}, h("th", {scope: "col"}, _("User")), ...bounds.slice(0, -1).map(day => h("th", {scope: "col"}, weekday(day))))),
         h("tbody", {}, ...rows.map(user => h("tr", {key: user.uid}, h("th", {scope: "row"}, user.user),
-            ...user.hours.map(each => h("td", {}, hours(each)))))));
+            ...user.hours.map(each => h("td", {}, gpuTime(each)))))));
 }
 
 /** Why there is nothing to show; null where there is.
@@ -60,26 +60,26 @@ function trouble(history) {
 export function usage({history, machine, now, uid}) {
     const bounds = midnights(now, DAYS);
     const shown = (/** @type {number} */ owner) => history.everybody || owner === uid;
-    const rows = withOthers(hoursByDay([...history.holds, ...holdsNow(machine, now, shown)], bounds), USERS, _("others"));
+    const rows = withOthers(hoursByDay([...history.holds.filter(hold => shown(hold.uid)), ...holdsNow(machine, now, shown)], bounds), USERS, _("others"));
     const top = niceTop(Math.max(...bounds.slice(1).map((_unused, day) => rows.reduce((sum, row) => sum + row.hours[day], 0)), 0));
     const chart = [
         h("svg", {key: "chart", class: "chart", viewBox: `0 -8 ${WIDTH} ${HEIGHT + 32}`, "aria-hidden": "true"}, ...scale(top), ...bars(rows, bounds, top)),
         h("ul", {key: "legend", class: "legend", "aria-hidden": "true"}, ...rows.map((user, rank) =>
             h("li", {key: user.uid}, h("svg", {class: "swatch", viewBox: "0 0 10 10"}, h("rect", {class: `user user-${rank}`, width: 10, height: 10, rx: 2})),
-                `${user.user} ${hours(user.total)}`))),
+                `${user.user} ${gpuTime(user.total)}`))),
         numbers(rows, bounds),
     ];
     const title = history.everybody ? _("GPU hours, last 7 days") : _("My GPU hours, last 7 days");
     return section("usage", title, [], [trouble(history),
-        ...rows.length > 0 ? chart : history.isRead ? [h("p", {key: "none", class: "nothing"}, _("No GPU was held."))] : []]);
+        ...rows.length > 0 ? chart : history.isRead ? [h("p", {key: "none", class: "nothing"}, _("No GPU was attached."))] : []]);
 }
 
 /** @param {Context} context */
 export function events({history, now}) {
     const title = history.everybody ? _("Recent events") : _("My recent events");
     const rows = history.events.map(event => h("li", {key: event.cursor},
-        h("time", {datetime: new Date(event.time / 1000).toISOString()}, clock(event.time / 1000, now)), h("span", {}, event.message)));
-    return section("events", title, [], [trouble(history),
-        rows.length > 0 ? h("ol", {key: "events", class: "events", role: "list", tabindex: 0, "aria-label": title}, ...rows)
-            : history.isRead && h("p", {key: "none", class: "nothing"}, _("Nothing happened in the last day."))]);
+        h("time", {datetime: new Date(event.time / 1000).toISOString()}, clock(event.time / 1000, now)), h("span", {}, event.message, event.name && h("small", {}, ` (${event.name})`))));
+    const list = h("ol", {key: "events", class: "events", role: "list", tabindex: 0, "aria-label": title}, ...rows);
+    const none = history.isRead && h("p", {key: "none", class: "nothing"}, _("No events in the last day."));
+    return section("events", title, [], [trouble(history), rows.length > 0 ? list : none], "wide");
 }

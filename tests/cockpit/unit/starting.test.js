@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+import assert from "node:assert/strict";
+import test from "node:test";
+import {complaint, startCommand, waitCommand} from "../../../client/cockpit/starting.js";
+
+const WISH = {name: "", gpus: 2, model: "", memory: "", lifetime: "", wait: "", share: false};
+
+test("an environment is a unit of the person's own systemd", () => {
+    const command = startCommand("genv-x", "/run/user/1003/genv-x.log", {...WISH, name: "training", lifetime: "7200s", share: true});
+    assert.deepEqual(command.slice(0, 2), ["systemd-run", "--user"]);
+    assert.ok(command.includes("--unit=genv-x") && command.includes("--property=StandardError=truncate:/run/user/1003/genv-x.log"));
+    assert.deepEqual(command.slice(command.indexOf("genvctl")), ["genvctl", "--name=training", "--gpus=2", "--lifetime=7200s", "--over-subscribe"]);
+});
+
+test("what people type is neither an option nor a variable", () => {
+    const command = startCommand("u", "f", {...WISH, name: "--hold ${HOME} $PATH", model: "$(id)"});
+    assert.ok(command.includes("--name=--hold $${HOME} $$PATH"));
+    assert.ok(command.includes("--model=$$(id)"));
+    // bash gets its own as it is.
+    assert.ok(command.some(word => word.includes('"$$@"')));
+});
+
+test("waiting is a command of its own for an environment that is there", () => {
+    const command = waitCommand("u", "f", "web-1", {count: 3, model: "H100", lifetime: "", wait: "7200s"});
+    assert.ok(command.indexOf("--setenv=GENV_ENVIRONMENT_ID=web-1") < command.indexOf("--"));
+    assert.deepEqual(command.slice(command.indexOf("--") + 1), ["genvctl", "attach", "--count=3", "--model=H100", "--wait=7200s"]);
+});
+
+test("what genvctl said last is the reason", () => {
+    assert.equal(complaint("genvctl: waiting for 2 GPUs\ngenvctl: No available devices\n\"--wait\" waits.\n"), "No available devices \"--wait\" waits.");
+    assert.equal(complaint("Failed to start\n"), "Failed to start");
+    assert.equal(complaint(null), "");
+});

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+import assert from "node:assert/strict";
+import test from "node:test";
+import {bytes, duration, parseDuration, age} from "../../../client/cockpit/format.js";
+import {limitRows} from "../../../client/cockpit/limits.js";
+import {known32, known64, knownInt, time, variants} from "../../../client/cockpit/values.js";
+
+test("an unknown number is none, in each form that Cockpit gives it", () => {
+    for (const value of [-1, 18446744073709552000, undefined, null])
+        assert.equal(known64(value), null);
+    assert.equal(known64(85_899_345_920), 85_899_345_920);
+    assert.equal(known32(4294967295), null);
+    assert.equal(known32(-1), null);
+    assert.equal(known32(0), 0);
+    assert.equal(knownInt(2147483647), null);
+    assert.equal(knownInt(-5), -5);
+    assert.equal(time(0), null);
+    assert.equal(time(1_795_261_288_175_877), 1_795_261_288_175.877);
+});
+
+test("options that are not given are left out of a call", () => {
+    assert.deepEqual(variants({count: ["u", 0], model: ["s", ""], lifetime: ["t", null]}), {count: {t: "u", v: 0}});
+});
+
+test("bytes", () => {
+    assert.equal(bytes(0), "0 B");
+    assert.equal(bytes(512 * 2 ** 20), "512 MiB");
+    assert.equal(bytes(9.5 * 2 ** 30), "9.5 GiB");
+    assert.equal(bytes(80 * 2 ** 30), "80 GiB");
+    assert.equal(bytes(null), "unknown");
+});
+
+test("what a duration reads like can be typed", () => {
+    for (const [seconds, text] of [[0, "0s"], [59, "59s"], [90, "1min 30s"], [3600, "1h"], [5400, "1h 30min"], [86400 + 3600, "1d 1h"]]) {
+        assert.equal(duration(seconds), text);
+        assert.equal(parseDuration(text), seconds);
+    }
+    assert.equal(duration(3601), "1h");
+    assert.equal(parseDuration("90"), 90);
+    assert.equal(parseDuration("2 h"), 7200);
+    assert.equal(parseDuration("1w"), 604800);
+    for (const text of ["", "soon", "2x", "h", "-1h", "1.5h"])
+        assert.equal(parseDuration(text), null, text);
+});
+
+test("an age has no seconds", () => {
+    assert.equal(age(0, 59_000), "less than 1min");
+    assert.equal(age(0, 61_000), "1min");
+    assert.equal(age(0, 3_661_000), "1h 1min");
+});
+
+test("limits that are set come first, with how much of them is used", () => {
+    const rows = limitRows({MaxGpuMemoryPerUser: [-1, 2 ** 33], MaxDevicesPerUser: [4, 1], IdleTimeout: [1800, 60], MaxNewThing: [-1, 3]});
+    assert.deepEqual(rows.map(row => row.key), ["MaxDevicesPerUser", "IdleTimeout", "MaxGpuMemoryPerUser", "MaxNewThing"]);
+    assert.deepEqual(rows.map(row => row.part), [0.25, 1 / 30, null, null]);
+    assert.equal(rows[1].allowedText, "30min");
+    assert.equal(rows[2].usedText, "8 GiB");
+    assert.equal(rows[2].allowedText, "no limit");
+    assert.equal(rows[3].label, "Max New Thing");
+});
+
+test("a limit of nothing is full", () => assert.equal(limitRows({MaxDevicesPerUser: [0, 0]})[0].part, 1));

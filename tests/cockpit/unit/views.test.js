@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What views describe, without a browser.
+import assert from "node:assert/strict";
+import test from "node:test";
+import {machineOf} from "../../../client/cockpit/model.js";
+import {Store} from "../../../client/cockpit/store.js";
+import {page} from "../../../client/cockpit/views/page.js";
+import {device, environment} from "./support.js";
+
+const CAROL = 1003;
+const NOW = 10_000_000;
+
+function context(objects, values = {}) {
+    const store = new Store();
+    store.load(Object.fromEntries(objects));
+    return {
+        machine: machineOf({store, processes: values.processes ?? [], queue: values.queue ?? [], history: new Map(), uid: CAROL}),
+        now: NOW, uid: CAROL, phase: "ready", problem: "", isOldPage: false, isAdministrator: false, mayDetach: false, mayTerminate: false,
+        actions: {}, history: {events: [], holds: [], everybody: false, problem: "", isRead: true}, limits: null, everybody: new Map(), ...values,
+    };
+}
+
+function textOf(node) {
+    return typeof node === "object" && node !== null ? node.children.map(textOf).join(" ") : node === null || node === false ? "" : String(node ?? "");
+}
+
+function all(nodes, tag, found = []) {
+    for (const node of nodes) {
+        if (typeof node !== "object" || node === null)
+            continue;
+        if (node.tag === tag)
+            found.push(node);
+        all(node.children, tag, found);
+    }
+    return found;
+}
+
+const text = values => page(values).map(textOf).join(" ").replace(/\s+/g, " ");
+const buttons = values => all(page(values), "button").map(each => each.attributes["aria-label"] ?? textOf(each));
+
+test("each phase has a sentence, and a service that does not run a way to start it", () => {
+    assert.match(text(context([], {phase: "connecting"})), /Connecting to genv/);
+    assert.match(text(context([], {phase: "no-bus", problem: "cut"})), /No connection to the system bus .* cut/);
+    assert.match(text(context([], {phase: "no-service"})), /genv is not running/);
+    assert.deepEqual(buttons(context([], {phase: "no-service"})), ["Start it"]);
+});
+
+test("an upgraded service asks for a new page", () => {
+    assert.match(text(context([device(0)], {isOldPage: true})), /genv was upgraded/);
+    assert.doesNotMatch(text(context([device(0)])), /genv was upgraded/);
+});
+
+test("a driver that fails is said at its GPU", () => {
+    assert.match(text(context([device(0, {Health: "stale"})])), /Fault .* The driver does not answer/);
+    assert.match(text(context([device(0, {Health: "xid-79"})])), /XID 79/);
+    assert.match(text(context([device(0, {Health: "lost"})])), /Lost .* no longer finds/);
+});
+
+test("old readings have their age", () => {
+    assert.match(text(context([device(0, {SampledAt: (NOW - 120_000) * 1000})])), /2min ago/);
+    assert.doesNotMatch(text(context([device(0, {SampledAt: (NOW - 4000) * 1000})])), /ago/);
+});
+
+test("others' GPUs and processes are for those who may", () => {
+    const objects = [device(0, {Attachments: [["a", 0, 1]]}), environment("a", 1001, "alice", {Name: "training"})];
+    const processes = [{pid: 7, uid: 1001, user: "alice", environment: "a", name: "python3", devices: [[0, 2 ** 30, 50]]}];
+    assert.deepEqual(buttons(context(objects, {processes})), ["Start environment", "Join queue"]);
+    assert.deepEqual(buttons(context(objects, {processes, mayDetach: true, mayTerminate: true})).slice(0, 2),
+        ["Detach GPU 0 from training of alice", "End process 7 of alice"]);
+});
+
+test("one's own may always be detached and ended, a job's GPU never", () => {
+    const mine = [device(0, {Attachments: [["c", 0, 1]]}), environment("c", CAROL, "carol", {Devices: [0], Attached: [[0, 0]]})];
+    assert.ok(buttons(context(mine)).includes("Detach GPU 0 from c") && buttons(context(mine)).includes("End environment c"));
+    const job = [device(0, {Attachments: [["slurm-7", 0, 1]]}), environment("slurm-7", CAROL, "carol", {Job: "7", Devices: [0], Attached: [[0, 0]]})];
+    assert.deepEqual(buttons(context(job, {mayDetach: true})), ["Start environment", "Join queue"]);
+    assert.match(text(context(job)), /Slurm job 7/);
+});
+
+test("a lease can be extended where there is one", () => {
+    const with_ = expires => context([environment("c", CAROL, "carol", {Expires: expires})]);
+    assert.ok(!buttons(with_(0)).includes("Extend the lease of c"));
+    assert.ok(buttons(with_((NOW + 3_600_000) * 1000)).includes("Extend the lease of c"));
+});
+
+test("places in the queue are left by their owners, and removed by those who may", () => {
+    const queue = [[5, "a", 1001, 2, 1_000_000], [6, "c", CAROL, 1, 1_000_000]];
+    const objects = [environment("a", 1001, "alice"), environment("c", CAROL, "carol")];
+    const shown = values => buttons(context(objects, {queue, ...values})).filter(name => /queue/.test(name) && name !== "Join queue");
+    assert.deepEqual(shown({}), ["Leave place 2 of the queue"]);
+    assert.deepEqual(shown({mayDetach: true}), ["Remove alice from the queue", "Leave place 2 of the queue"]);
+});
+
+test("a history that cannot be read says why", () => {
+    const history = {events: [], holds: [], everybody: false, problem: "there is no journal", isRead: false};
+    assert.match(text(context([], {history})), /there is no journal/);
+});
+
+test("a machine without GPUs says so", () => assert.match(text(context([])), /genv finds no GPU/));
