@@ -12,8 +12,8 @@ import {button, row, section, table} from "./parts.js";
 function lease(environment, now) {
     if (environment.expires === null)
         return "–";
-    const left = environment.expires - now;
-    return format(_("until $0"), clock(environment.expires, now)) + (left > 0 ? ` (${format(_("$0 left"), age(now, environment.expires))})` : "");
+    const left = environment.expires > now ? age(now, environment.expires) : _("less than 1min");
+    return [format(_("$0 left"), left), h("small", {class: "state"}, format(_("until $0"), clock(environment.expires, now)))];
 }
 
 /** @param {Environment} environment */
