@@ -12,7 +12,7 @@ using AllDescribed = std::function<void(const std::map<Uid, UserInfo>&)>;
 
 // Calls describeOne(uid, answer) for each.
 template <typename DescribeOne>
-void gather(const std::set<Uid>& uids, AllDescribed answer, DescribeOne describeOne) {
+void gather(const std::set<Uid>& uids, AllDescribed answer, const DescribeOne& describeOne) {
     struct Gathering {
         std::map<Uid, UserInfo> found;
         std::size_t missing;
