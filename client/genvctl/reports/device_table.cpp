@@ -197,9 +197,9 @@ Table deviceTable(const DeviceList& devices, const ListingOptions& options) {
                                        {"ENV ID", 12},
                                        {"ENV NAME", 16, 2},
                                        {"ATTACHED", 16, 3},
-                                       {"USER", 16, 1, true},
+                                       {"USER", 12, 1, true},
                                        {"MODEL", 20, 7, true},
-                                       {"MEMORY", 16, 5, true},
+                                       {"MEMORY", 14, 5, true},
                                        {"UTIL", 6, 6, true},
                                        {"TEMP", 6, 8, true}};
     const bool withOutside = options.wide || isUsedOutside(devices);
