@@ -172,8 +172,9 @@ TEST_F(SlurmJobLedger, ShowsItsEndAndTellsWhenSlurmMovesIt) {
     ledger.setJobEnd("slurm-99", clock.wall + 2h);
     EXPECT_EQ(ledger.get("slurm-12").jobEnd(), clock.wall + 2h);
     const auto changed = toldOf<core::EnvironmentChanged>();
-    ASSERT_EQ(changed.size(), 1U);
-    EXPECT_EQ(changed[0].field, core::EnvironmentField::Expires);
+    ASSERT_EQ(changed.size(), 2U);
+    EXPECT_EQ(changed[0].field, core::EnvironmentField::Attached);
+    EXPECT_EQ(changed[1].field, core::EnvironmentField::Expires);
     EXPECT_EQ(core::decodeState(store.documents.at("slurm-12")).jobEnd(), clock.wall + 2h);
 }
 

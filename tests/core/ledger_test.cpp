@@ -264,8 +264,9 @@ TEST_F(Ledger, TakesAKernelInAndLetsItGo) {
     ledger.addKernel("10", kernel, alice, planned("10", {core::CountWanted{1}, {}, {}, false}));
     EXPECT_EQ(ledger.get("10").kernels, std::vector<core::Kernel>{kernel});
     EXPECT_EQ(devicesOf("10"), Indices{0}) << "what was asked for with it";
-    ASSERT_EQ(toldOf<core::EnvironmentChanged>().size(), 2U);
+    ASSERT_EQ(toldOf<core::EnvironmentChanged>().size(), 3U);
     EXPECT_EQ(toldOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Kernels);
+    EXPECT_EQ(toldOf<core::EnvironmentChanged>()[2].field, core::EnvironmentField::Attached);
     EXPECT_EQ(ledger.environmentOfRoot({11, 7})->id, "10");
 
     told.clear();

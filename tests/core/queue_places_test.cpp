@@ -138,26 +138,30 @@ TEST_F(FoundAgain, AreToldThatTheyWereDismissed) {
     again.queue.dismiss(*again.queue.abandoned("20", one), bob, "the wait was cancelled by bob");
     EXPECT_EQ(again.ledger.waits().size(), 1U);
     EXPECT_EQ(again.queue.abandoned("20", one), std::nullopt);
-    const auto callAgain = [&](const std::string& id, core::Uid actor) {
-        return codeOf([&] { again.queue.requireNotDismissed(id, one, actor); });
+    const auto isTold = [&](const std::string& id, core::Uid actor) {
+        try {
+            again.queue.requireNotDismissed(id, one, actor);
+        } catch (const core::Error& error) {
+            return error.code() == core::ErrorCode::DeviceUnavailable;
+        }
+        return false;
     };
-    EXPECT_EQ(callAgain("30", alice), core::ErrorCode::Internal) << "its place is another";
-    EXPECT_EQ(callAgain("20", bob), core::ErrorCode::Internal) << "he did not wait";
-    EXPECT_EQ(callAgain("20", alice), core::ErrorCode::DeviceUnavailable);
-    EXPECT_EQ(callAgain("20", alice), core::ErrorCode::Internal) << "who asks anew may wait";
+    EXPECT_FALSE(isTold("30", alice)) << "its place is another";
+    EXPECT_FALSE(isTold("20", bob)) << "he did not wait";
+    EXPECT_TRUE(isTold("20", alice));
+    EXPECT_FALSE(isTold("20", alice)) << "who asks anew may wait";
 
     again.queue.dismiss(*again.queue.abandoned("30", one), alice, "the wait was cancelled");
     again.scheduler.pass(core::patienceWithClients);
     again.scheduler.turn();
-    EXPECT_EQ(callAgain("30", alice), core::ErrorCode::Internal) << "nobody calls again now";
+    EXPECT_FALSE(isTold("30", alice)) << "nobody calls again now";
 }
 
 TEST_F(FoundAgain, AreToldByTheProcessThatTheyStartedWith) {
     Again again(*this);
     const core::ProcessIdentity process = again.ledger.get("20").processes.front().identity;
     again.queue.dismiss(*again.queue.abandoned("20", one), bob, "cancelled");
-    EXPECT_EQ(codeOf([&] { again.queue.requireNotDismissed(process, bob); }),
-              core::ErrorCode::Internal);
+    EXPECT_NO_THROW(again.queue.requireNotDismissed(process, bob));
     EXPECT_EQ(codeOf([&] { again.queue.requireNotDismissed(process, alice); }),
               core::ErrorCode::DeviceUnavailable);
 }
