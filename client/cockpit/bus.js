@@ -61,6 +61,13 @@ export class Bus {
         client.subscribe({path_namespace: PATH}, this.listener.onSignal);
     }
 
+    reopen() {
+        const {client} = this;
+        this.client = null;
+        client?.close();
+        this.open();
+    }
+
     /** @param {any} client @param {string} path @param {string} interfaceName @param {string} member @param {string} type
      * @param {any[]} args
      * @returns {Promise<any[]>} */
@@ -112,26 +119,20 @@ export class Bus {
         return this.permission.allowed === true || this.granted.has(action);
     }
 
-    /** Asks polkit what it allows without a password. */
+    /** Asks polkit what it allows the bridge, which makes this page's calls, without a password. */
     async readRights() {
         const actions = [MANAGE, TERMINATE, READ_HISTORY];
-        const answers = await Promise.all(actions.map(action => this.#isAuthorized(ACTIONS + action)));
-        this.granted = new Set(actions.filter((_unused, index) => answers[index]));
-    }
-
-    /** @param {string} action
-     * @returns {Promise<boolean>} */
-    async #isAuthorized(action) {
         const polkit = this.cockpit.dbus("org.freedesktop.PolicyKit1", {bus: "system"});
         try {
-            await polkit.wait();
-            const subject = ["system-bus-name", {name: {t: "s", v: polkit.unique_name}}];
-            const [[isAuthorized]] = await polkit.call("/org/freedesktop/PolicyKit1/Authority",
-                "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization", [subject, action, {}, 0, ""],
-                {type: "(sa{sv})sa{ss}us"});
-            return isAuthorized;
+            // Its name on the bus would do, but later versions of Cockpit do not tell that.
+            const pid = Number(await this.cockpit.spawn(["/bin/sh", "-c", "echo $PPID"]));
+            const bridge = ["unix-process", {"pid": {t: "u", v: pid}, "start-time": {t: "t", v: 0}}];
+            const answers = await Promise.all(actions.map(action => polkit.call("/org/freedesktop/PolicyKit1/Authority",
+                "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization", [bridge, ACTIONS + action, {}, 0, ""],
+                {type: "(sa{sv})sa{ss}us"})));
+            this.granted = new Set(actions.filter((_unused, index) => answers[index][0][0]));
         } catch {
-            return false;
+            this.granted = new Set();
         } finally {
             polkit.close();
         }

@@ -5,6 +5,8 @@ import {Readings} from "./readings.js";
 import {MANAGER, OBJECTS, PATH, PROPERTIES, Store} from "./store.js";
 
 const POLL = 2000;
+const LATE = 6000; // a driver that hangs, or a bus that is gone
+const PING = 5000;
 
 /** @typedef {"connecting" | "ready" | "no-service" | "no-bus"} Phase */
 
@@ -23,6 +25,8 @@ export class Live {
         this.phase = "connecting";
         this.problem = "";
         this.polling = false;
+        this.polledAt = 0;
+        this.checking = false;
         this.bus = new Bus(cockpit, {
             onOwner: owner => owner ? this.load() : this.#gone("no-service", ""),
             onClosed: problem => this.#gone(problem === "not-found" || this.phase === "no-service" ? "no-service" : "no-bus", problem),
@@ -104,9 +108,15 @@ export class Live {
 
     /** A sample, and what the devices and their processes show in it. One at a time: a driver that hangs piles up nothing. */
     async poll() {
-        if (this.polling || document.hidden || this.phase !== "ready")
+        if (document.hidden || this.phase !== "ready")
             return;
+        if (this.polling) {
+            if (Date.now() - this.polledAt > LATE)
+                await this.#checkWay();
+            return;
+        }
         this.polling = true;
+        this.polledAt = Date.now();
         try {
             const processes = await this.#optional("DescribeProcesses");
             this.processes = processes.map(row => Object.fromEntries(Object.entries(row).map(([name, value]) =>
@@ -115,10 +125,34 @@ export class Live {
             this.store.load(objects);
             await this.#pollReadings();
             this.listener.onChange();
-        } catch {
-            // The owner's change or the next look tells; until then the last readings stay, with their age.
+        } catch (error) {
+            // Where the service has gone, the owner's change tells. Until the next look the last readings stay, with their age.
+            if (!isNobody(error))
+                await this.#checkWay();
         } finally {
             this.polling = false;
+        }
+    }
+
+    /** A driver may hang, but the service answers all the same. Where even that does not answer, the way to it is cut: later
+     * versions of Cockpit do not notice a bus that ended. */
+    async #checkWay() {
+        if (this.checking)
+            return;
+        this.checking = true;
+        let timer = 0;
+        const late = new Promise((_resolve, reject) => {
+            timer = globalThis.setTimeout(() => reject(new Error("late")), PING);
+        });
+        try {
+            await Promise.race([this.bus.call(PATH, "org.freedesktop.DBus.Peer", "Ping"), late]);
+        } catch {
+            this.#gone("no-bus", "");
+            this.polling = false;
+            this.bus.reopen();
+        } finally {
+            this.checking = false;
+            globalThis.clearTimeout(timer);
         }
     }
 

@@ -131,7 +131,8 @@ cockpit.locale({
         [null, "Der Dienst genvd antwortet nicht. Sobald er antwortet, kommt diese Seite von selbst wieder. Mehr zeigt „systemctl status genvd“."],
     "This needs administrative access, which you can turn on at the top of the window.":
         [null, "Dafür braucht es Administratorzugriff, den Sie oben im Fenster einschalten können."],
-    "This page tries again by itself.": [null, "Diese Seite versucht es von selbst wieder."],
+    "This page tries again by itself. If that does not help, log in again.":
+        [null, "Diese Seite versucht es von selbst wieder. Wenn das nicht hilft, melden Sie sich neu an."],
     "Turns on lingering for your account: your own services also run while you are logged out. Otherwise the environment ends when you last log out.":
         [null, "Schaltet „lingering“ für Ihr Konto ein: Ihre eigenen Dienste laufen auch, während Sie abgemeldet sind. Sonst endet die Umgebung mit Ihrer letzten Abmeldung."],
     "User": [null, "Person"],

@@ -133,7 +133,9 @@ class Browser:
             options.add_argument(word)
         options.add_experimental_option("prefs", {"intl.accept_languages": language})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        # Chromium ends with a bus that it uses.
+        variables = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
+        self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver"), env=variables), options=options)
         self.language = language
 
     def close(self):

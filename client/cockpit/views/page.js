@@ -33,7 +33,7 @@ function phaseView({phase, problem, actions}) {
     const [title, text] = phase === "no-service"
         ? [_("genv is not running"), _("The service genvd does not answer. This page returns by itself when it does. "
             + "For details, run \"systemctl status genvd\".")]
-        : [_("No connection to the system bus"), _("This page tries again by itself.")];
+        : [_("No connection to the system bus"), _("This page tries again by itself. If that does not help, log in again.")];
     return h("div", {key: "phase", class: "panel empty", role: "alert"}, h("h1", {}, title), h("p", {}, text),
         problem && h("p", {key: "problem"}, h("small", {}, problem)),
         phase === "no-service" && button(_("Start it"), () => actions.startService(), _("Start it"), "primary"));

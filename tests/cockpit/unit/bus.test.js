@@ -127,6 +127,20 @@ test("a driver that hangs piles up no questions", async () => {
     await first;
 });
 
+test("a way that is cut without a word is noticed, and opened again", async t => {
+    const {found, client} = await live(SERVICE);
+    client.close = () => undefined;
+    client.answer = () => new Promise(() => undefined);
+    found.poll();
+    found.polledAt -= 10_000;
+    const realTimeout = globalThis.setTimeout;
+    t.after(() => globalThis.setTimeout = realTimeout);
+    globalThis.setTimeout = callback => realTimeout(callback, 1);
+    await found.poll();
+    assert.equal(found.phase, "no-bus");
+    assert.notEqual(found.bus.client, client);
+});
+
 test("a service without the newer methods is shown without what they tell", async () => {
     const unknown = () => Promise.reject(Object.assign(new Error("?"), {name: "org.freedesktop.DBus.Error.UnknownMethod"}));
     const {found} = await live({...SERVICE, DescribeProcesses: unknown, ListReadings: unknown});
