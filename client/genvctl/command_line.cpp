@@ -94,6 +94,10 @@ void apply(const RawOptions& raw, Context& context) {
         ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor, raw.shellBegan};
 }
 
+void addHelpOfAll(CLI::App& app, Context& context) {
+    addHelp(app, context, [](const auto& use) { withCommandLine(use); });
+}
+
 struct Command {
     std::string_view name;
     void (*add)(CLI::App& app, Context& context);
@@ -128,7 +132,7 @@ constexpr std::array commands{Command{"activate", addActivate, environmentComman
                               Command{"jupyter", addJupyter, setupCommands},
                               Command{"home", addHome, setupCommands},
                               Command{"doctor", addDoctor, setupCommands},
-                              Command{"help", addHelp, setupCommands},
+                              Command{"help", addHelpOfAll, setupCommands},
                               Command{"version", addVersion, setupCommands},
                               Command{"enforce", addEnforce, administrationCommands},
                               Command{"terminate", addTerminate, administrationCommands},

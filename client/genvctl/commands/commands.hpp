@@ -3,6 +3,8 @@
 // Context::command.
 #pragma once
 
+#include <functional>
+
 namespace CLI {
 class App;
 }
@@ -40,7 +42,9 @@ void addLock(CLI::App& app, Context& context);
 void addQueue(CLI::App& app, Context& context);
 void addRemote(CLI::App& app, Context& context);
 void addSlurm(CLI::App& app, Context& context);
-void addHelp(CLI::App& app, Context& context);
+/// Hands over the definition of the whole command line.
+using WithCommandLine = std::function<void(const std::function<void(const CLI::App&)>& use)>;
+void addHelp(CLI::App& app, Context& context, WithCommandLine withCommandLine);
 void addVersion(CLI::App& app, Context& context);
 
 } // namespace genv::ctl

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // devices: who holds which device, for everybody; and changing that, for owners and administrators.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/common/compute_processes.hpp"
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/common/parents.hpp"
-#include "client/genvctl/common/user_names.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/compute_processes.hpp"
 #include "client/genvctl/reports/device_table.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/bytes.hpp"

@@ -2,13 +2,13 @@
 // envs: who runs which environment, for everybody; and changing that, for owners and
 // administrators.
 #include "client/genvctl/commands/commands.hpp"
-#include "client/genvctl/common/compute_processes.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/lingering.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/options/project.hpp"
+#include "client/genvctl/reports/compute_processes.hpp"
 #include "client/genvctl/reports/environment_table.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"

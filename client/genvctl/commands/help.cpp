@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // help: prints the help of a command, as --help of that command does.
-#include "client/genvctl/command_line.hpp"
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/help/usage_error.hpp"
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -38,12 +38,12 @@ void printHelp(const CLI::App& app, const std::vector<std::string>& words) {
 
 } // namespace
 
-void addHelp(CLI::App& app, Context& context) {
+void addHelp(CLI::App& app, Context& context, WithCommandLine withCommandLine) {
     CLI::App* command = app.add_subcommand("help", "Describe a command");
     const auto words = std::make_shared<std::vector<std::string>>();
     command->add_option("COMMAND", *words, "Describe this command or subcommand")->type_name("");
-    command->callback([&context, words] {
-        context.command = [words] {
+    command->callback([&context, words, withCommandLine = std::move(withCommandLine)] {
+        context.command = [words, withCommandLine] {
             withCommandLine([&](const CLI::App& whole) { printHelp(whole, *words); });
         };
     });

@@ -5,9 +5,9 @@
 
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/common/user_names.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>

@@ -2,8 +2,8 @@
 // Devices with who holds and uses them, as a table and as JSON.
 #pragma once
 
-#include "client/genvctl/common/user_names.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/json.hpp"
 #include "client/genvctl/terminal/table.hpp"
 #include "genv/types.hpp"

@@ -2,7 +2,7 @@
 // The state of isolation and the refused opens, for people and as JSON.
 #pragma once
 
-#include "client/genvctl/common/user_names.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/json.hpp"
 #include "client/genvctl/terminal/table.hpp"
 #include "genv/isolation.hpp"

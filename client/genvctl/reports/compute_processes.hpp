@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The processes that use GPUs, for lists that are printed also where the driver hangs.
+// The processes that use GPUs, for tables that are also printed while the driver hangs.
 #pragma once
 
 #include "genv/client.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/common/user_names.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 
 #include "client/genvctl/context/context.hpp"
 

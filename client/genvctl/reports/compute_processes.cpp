@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/common/compute_processes.hpp"
+#include "client/genvctl/reports/compute_processes.hpp"
 
 #include "client/genvctl/terminal/terminal.hpp"
 
@@ -13,7 +13,7 @@ std::optional<std::vector<ComputeProcess>> processesOrNote(Client& client) {
     } catch (const ServiceUnavailable&) {
         throw;
     } catch (const Error& error) {
-        tellAside(fmt::format("who uses the GPUs is not known: {}", error.what()));
+        tellAside(fmt::format("the processes on the GPUs are not known: {}", error.what()));
         return std::nullopt;
     }
 }
