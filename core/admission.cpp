@@ -22,7 +22,7 @@ bool isLimited(LimitedRequest request, const Limits& limits) {
     });
 }
 
-// Of several limits that are violated, a request is refused for the one whose rule comes first.
+// If several limits are violated, the request is refused because of the one whose rule is first.
 template <typename Use>
 QuotaViolation firstViolated(LimitedRequest request, const Use& use) {
     for (const RuleDefinition& rule : ruleDefinitions()) {
@@ -81,8 +81,8 @@ QuotaViolation comparePlacement(Holdings ofUser, Holdings ofEnvironment, const L
 
 } // namespace
 
-// What somebody holds is counted only where it is limited: root's, which never is, may be any
-// number of environments.
+// Holdings are counted only if they are limited. Root's never are, and root may hold any number of
+// environments.
 bool areDevicesLimited(const Limits& limits) {
     return isLimited(LimitedRequest::Devices, limits);
 }

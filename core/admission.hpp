@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Admission: whether what is asked for stays within an administrator's limits. The same numbers are
-// watched by rules; here they are refused before anything is given.
+// Admission: checks whether a request stays within the administrator's limits. Rules watch the same
+// numbers at run time; admission refuses a request before it is granted.
 #pragma once
 
 #include "core/holdings.hpp"
@@ -15,37 +15,40 @@
 
 namespace genv::core {
 
-/// Why something would go over a limit: a sentence with the limit's name and number. Nothing where
-/// it would not.
+/// Why a request would exceed a limit: a sentence that names the limit and its number. Empty if the
+/// request is within the limits.
 using QuotaViolation = std::optional<std::string>;
 
-/// What a user waits for and is `kept` for them counts as theirs, once: a placement that uses it
-/// does not add to it.
+/// The devices that are `kept` for a user's waiting requests. They count as the user's, once: a
+/// placement that uses a kept device does not count it again.
 using KeptForUser = std::vector<KeptDevice>;
 
-// A plan counts with its placement, also where it waits for it.
+// A plan that waits counts with its expected placement, as a plan that is granted now does.
 
-/// A new environment of a user, and what it would get.
+/// Checks a new environment of a user, and the devices of its plan.
 QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, const Limits& limits,
                                const std::optional<Plan>& plan, const KeptForUser& kept = {});
 
-/// More devices for an environment; a plan that only gives back is always within limits.
+/// Checks more devices for an environment. A plan that only detaches devices is always within
+/// limits.
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
                                const Limits& limits, const Plan& plan,
                                const KeptForUser& kept = {});
 
-/// Whether limits say anything about the devices that somebody holds.
+/// Returns whether any limit applies to the number or memory of held devices.
 bool areDevicesLimited(const Limits& limits);
 
-/// Why a user may not hold all of this, or an environment of theirs not that part of it.
+/// Checks whether a user may hold all of `ofUser`, and one of their environments all of
+/// `ofEnvironment`.
 QuotaViolation admitHoldings(const Holdings& ofUser, const Holdings& ofEnvironment,
                              const Limits& limits);
 
-/// How long something of this age lasts from now on; without a lifetime, for ever.
+/// Checks the lifetime, from now on, of an environment or attachment of this age. Without a
+/// lifetime it lasts for ever.
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,
                              std::optional<std::chrono::seconds> lifetime);
 
-/// A configuration that could never be attached.
+/// Refuses a configuration that could never be attached.
 QuotaViolation admitConfiguration(const Limits& limits, const ConfigurationChange& change);
 
 } // namespace genv::core

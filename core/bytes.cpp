@@ -23,7 +23,7 @@ constexpr std::array memoryUnits{
     MemoryUnit{"gi", 1ULL << 30},
 };
 
-// D-Bus clients in many languages and JSON readers hold a signed 64-bit number at best.
+// Many D-Bus clients and JSON readers store numbers as signed 64-bit integers.
 constexpr std::uint64_t largestAmount = std::numeric_limits<std::int64_t>::max();
 
 const MemoryUnit* findUnit(std::string_view suffix) {

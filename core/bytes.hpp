@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Amounts of memory. A number of bytes is a type of its own, so that a unit never lives in a
-// reader's head, and the spellings people type (4g, 42mi) are read and written here and nowhere
-// else.
+// Amounts of memory. A number of bytes has a type of its own, so that the unit is part of the type.
+// Amounts as people type them (4g, 42mi) are parsed and formatted only here.
 #pragma once
 
 #include <compare>

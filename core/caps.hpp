@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's own caps per user, so that one user's flood is that user's problem. Root is exempt.
-// These are no administrator's limits: those are quotas.
+// Built-in caps per user, so that a user who floods the service only affects themselves. Root is
+// exempt. The administrator cannot change these; configurable limits are in core/limits.hpp.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,25 @@ namespace genv::core::caps {
 
 inline constexpr std::size_t environmentsPerUser = 64;
 inline constexpr std::size_t processesPerUser = 256; ///< root processes and kernels
-inline constexpr std::size_t waitsPerUser = 32;      ///< for devices, and as many for locks
+inline constexpr std::size_t waitsPerUser = 32;      ///< for devices, and the same number for locks
 inline constexpr std::size_t pendingChecksPerUser = 8;
-inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait to be answered
+inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait for a reply
 
-inline constexpr std::size_t callsPerUser = 256;            ///< that came in and are not begun
-inline constexpr std::size_t callsPerUserEachSecond = 1000; ///< begun, after callsPerUser at once
+inline constexpr std::size_t callsPerUser = 256; ///< received and not yet started
+inline constexpr std::size_t callsPerUserEachSecond =
+    1000; ///< rate of starting calls, after a burst of callsPerUser
 
-/// Of all connections together whose user the bus is being asked about.
+/// For all connections together whose user is not known yet, since the bus daemon has not replied.
 inline constexpr std::size_t callsOfStrangers = 2048;
 inline constexpr std::size_t bytesOfStrangers = std::size_t{16} << 20;
 
-/// What one call may carry, also root's: more than any method wants.
+/// The size of one call, also for root: larger than any method needs.
 inline constexpr std::size_t valuesPerCall = 4096;
-inline constexpr std::size_t bytesPerCall = std::size_t{8} << 20; ///< and all of a user's waiting
+inline constexpr std::size_t bytesPerCall = std::size_t{8}
+                                            << 20; ///< also the total size of a user's queued calls
 
 inline constexpr std::size_t repeatedEnforcementsPerUser = 4;
-inline constexpr std::size_t limitsPerEnforcement = 1000; ///< users named one by one, also root's
+inline constexpr std::size_t limitsPerEnforcement =
+    1000; ///< users named individually, also for root
 
 } // namespace genv::core::caps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one owner of a file descriptor. It is in core because service and client both include core,
-// which itself opens nothing.
+// The single owner of a file descriptor. It is in core because service and client both include
+// core; core itself opens no files.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 namespace genv::core {
 
-/// Owns a descriptor, or what a call that failed returned: a negative number.
+/// Owns a descriptor, or the negative result of a failed call.
 class Descriptor {
   public:
     Descriptor() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a device is: a GPU or a MIG instance of one. A device is known by its UUID; its index is
-// only what people and CUDA call it now, and may move.
+// A device is a GPU or a MIG instance of one. Its UUID identifies it. Its index is the number that
+// people and CUDA use for it at present, and may change.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -26,7 +26,7 @@ struct DeviceNode {
     friend auto operator<=>(const DeviceNode&, const DeviceNode&) = default;
 };
 
-/// What does not change while a device is there, but its index.
+/// The properties that are constant while a device exists, except for its index.
 struct DeviceFacts {
     DeviceUuid uuid;
     DeviceIndex index = 0;
@@ -37,36 +37,36 @@ struct DeviceFacts {
     friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
-/// What a sample measured; empty where the driver does not know.
+/// The values that a sample measured; empty where the driver reports none.
 struct DeviceReading {
     std::optional<Bytes> usedMemory;
     std::optional<std::uint32_t> utilizationPercent;
     std::optional<std::int32_t> temperatureCelsius;
     std::optional<std::uint64_t> powerMilliwatts;
-    std::optional<std::uint32_t> powerLimitMilliwatts{}; ///< that the driver enforces now
+    std::optional<std::uint32_t> powerLimitMilliwatts{}; ///< the limit that the driver enforces now
 
     friend bool operator==(const DeviceReading&, const DeviceReading&) = default;
 };
 
-/// Whether a device can be worked with.
+/// Whether a device can be used.
 struct Health {
     enum class State {
         Ok,
-        Stale, ///< the driver did not answer lately; the readings are old
-        Lost,  ///< a working driver says that the device fell off
-        Xid,   ///< the driver reported an error that no application causes
+        Stale, ///< the driver has not answered recently, so the readings are old
+        Lost,  ///< a working driver reports that the device fell off the bus
+        Xid,   ///< the driver reported an XID error that applications do not cause
     };
     State state = State::Ok;
-    std::uint32_t xid = 0; ///< with State::Xid: the driver's error number
+    std::uint32_t xid = 0; ///< the driver's error number with State::Xid
 
     friend bool operator==(const Health&, const Health&) = default;
 };
 
-/// As the Health property writes it: "ok", "stale", "lost", "xid-79".
+/// Formats a health as the Health property does: "ok", "stale", "lost", "xid-79".
 std::string toString(Health health);
 
-/// Whether an XID is one that an application causes by itself (13, 31, 43, 45, 68, 109) and that
-/// says nothing of the device.
+/// Returns whether an XID is one that an application can cause (13, 31, 43, 45, 68, 109), and that
+/// therefore does not indicate a faulty device.
 bool isApplicationXid(std::uint32_t xid);
 
 } // namespace genv::core

@@ -35,7 +35,7 @@ DeviceTable::DeviceTable(const DeviceTable& machine, const Environment& parent)
         Device own = *device;
         own.holders = std::exchange(own.children, {});
         std::erase_if(own.holders, [&](const Holder& child) { return child.parent != parent.id; });
-        own.reservedForSlurm = false; // whoever its devices are, they are the environment's now
+        own.reservedForSlurm = false; // within the environment, the reservation no longer matters
         own.capacity = attachment.share;
         own.usedByParent = own.users.contains(parent.id);
         insert(std::move(own));

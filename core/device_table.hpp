@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The devices of this machine and who holds them. Facts come from observations, holders from the
-// ledger's environments; the table keeps both views in step and decides nothing.
+// The devices of this machine and their holders. Device facts come from observations, holders from
+// the ledger's environments. The table keeps the two consistent and makes no decisions.
 #pragma once
 
 #include "core/device.hpp"
@@ -14,39 +14,41 @@
 
 namespace genv::core {
 
-/// One environment's hold on a device.
+/// The hold of one environment on a device.
 struct Holder {
     EnvironmentId environment;
     Attachment attachment;
-    bool isJob = false; ///< the environment is a Slurm job's
-    /// The environment's parent, whose hold on the device it is a part of.
+    bool isJob = false; ///< the environment belongs to a Slurm job
+    /// The parent of the environment. The environment's hold is a part of the parent's.
     std::optional<EnvironmentId> parent = {};
 };
 
-/// A compute process that was seen on a device.
+/// A compute process that a sample found on a device.
 struct Occupant {
     Pid pid = 0;
     Uid uid = 0;
 };
 
-/// A device as it is now.
+/// The current state of a device.
 struct Device {
     DeviceFacts facts;
     Health health;
     DeviceReading reading;
     std::optional<WallTime> sampledAt;
-    std::vector<Holder> holders; ///< oldest first; without the children of these
-    bool occupied = false;       ///< a compute process of none of its environments runs on it
-    Occupant occupant{};         ///< that process, where it is occupied
-    std::map<EnvironmentId, Occupant> users{}; ///< a compute process of each environment on it
-    bool reservedForSlurm = false;             ///< Devices= in [Slurm] names it
-    std::vector<Holder> children{}; ///< what children of the holders have of it, oldest first
-    /// In a table of what an environment holds: its share of the memory; unset: all of it.
+    std::vector<Holder> holders; ///< oldest first; without their children
+    bool occupied = false;       ///< a compute process from outside its environments uses it
+    Occupant occupant{};         ///< that process, if the device is occupied
+    std::map<EnvironmentId, Occupant>
+        users{};                    ///< one compute process of each environment that uses it
+    bool reservedForSlurm = false;  ///< listed in Devices= of [Slurm]
+    std::vector<Holder> children{}; ///< the holds of the holders' children, oldest first
+    /// In the table of an environment's devices: the environment's share of the memory. Unset: all
+    /// of it.
     std::optional<Bytes> capacity{};
-    std::string pciAddress{};  ///< empty: the driver does not know
+    std::string pciAddress{};  ///< empty if the driver does not report it
     bool usedByParent = false; ///< in such a table: a process of the environment itself uses it
 
-    /// Calls use(holder) for the holders and then for their children.
+    /// Calls use(holder) for each holder, then for each of their children.
     template <typename Use>
     void forEachHolder(Use use) const {
         for (const auto* all : {&holders, &children}) {
@@ -54,41 +56,45 @@ struct Device {
                 use(holder);
         }
     }
-    /// The memory that there is to hold.
+    /// Returns the memory that can be held.
     [[nodiscard]] Bytes memory() const { return capacity.value_or(facts.totalMemory); }
 
-    /// Whether genv gives it to nobody but jobs: it is reserved for them, or one holds it.
+    /// Returns whether only Slurm jobs can get the device: it is reserved for them, or a job holds
+    /// it.
     [[nodiscard]] bool isSlurms() const;
 
-    /// Memory that nobody holds; a holder of the whole device holds all of it.
+    /// Returns the memory that no environment holds. An environment that holds the whole device
+    /// holds all of its memory.
     [[nodiscard]] Bytes availableMemory() const;
 
-    /// Whether a share (unset: all of it) can be given without over-subscription.
+    /// Returns whether a share (unset: all of it) can be granted without over-subscription.
     [[nodiscard]] bool isAvailable(std::optional<Bytes> share) const;
 };
 
-/// The devices, by index: the machine's, or those that one environment holds, for its children.
+/// The devices by index: those of the machine, or those that one environment holds and its children
+/// can share.
 class DeviceTable {
   public:
-    /// The machine's.
+    /// Creates a table for the machine's devices.
     DeviceTable() = default;
-    /// An environment's, as the machine's table has them: held by its children alone.
+    /// Creates a table of the devices that `parent` holds, with the data of the machine's table.
+    /// Only the parent's children count as holders.
     DeviceTable(const DeviceTable& machine, const Environment& parent);
 
-    /// The environment whose devices these are; unset: the machine's.
+    /// The environment whose devices are in the table; unset for the machine's table.
     [[nodiscard]] const std::optional<EnvironmentId>& parent() const { return parent_; }
 
     [[nodiscard]] const std::map<DeviceIndex, Device>& byIndex() const { return devices_; }
     [[nodiscard]] const Device* find(DeviceIndex index) const;
     [[nodiscard]] const Device* findUuid(std::string_view uuid) const;
 
-    /// The indices of these devices, ascending; without those that are not there.
+    /// Returns the indices of these devices, ascending. Devices that do not exist are left out.
     [[nodiscard]] std::vector<DeviceIndex> indicesOf(const std::vector<DeviceUuid>& uuids) const;
 
-    /// Adds a device at an index that is free, with its holders.
+    /// Adds a device with its holders at a free index.
     void insert(Device device);
     void remove(DeviceIndex index);
-    /// A device to change; its facts must stay.
+    /// Returns a device for modification. Its facts must not be modified.
     Device& at(DeviceIndex index) { return devices_.at(index); }
 
     void addHolder(const DeviceUuid& uuid, Holder holder);

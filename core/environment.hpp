@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an environment is: one user's claim. The set of environments is the whole state of genv;
-// everything else is derived from it.
+// An environment is one user's claim on devices. The set of environments is the whole state of
+// genv; everything else is derived from it.
 #pragma once
 
 #include "core/attach_request.hpp"
@@ -24,38 +24,39 @@ namespace genv::core {
 
 using EnvironmentId = std::string;
 
-/// What its owner wants; each may be unset.
+/// The settings that an environment's owner can choose. Each may be unset.
 struct Configuration {
     std::optional<std::string> name;
     std::optional<std::uint32_t> gpus;
-    std::optional<Bytes> gpuMemory; ///< the share of each device; whole devices without it
+    std::optional<Bytes> gpuMemory; ///< the share of each device; unset: whole devices
 
     friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// A device that an environment holds. It remembers what the device is, so that a service that
-/// starts while the driver hangs still knows what people hold.
+/// A device that an environment holds. It stores the facts of the device, so that the service knows
+/// what each environment holds even if it starts while the driver hangs.
 struct Attachment {
     DeviceFacts device;
     std::optional<Bytes> share; ///< unset: the whole device
     bool overSubscribed = false;
-    bool exempt = false; ///< granted over a limit, by somebody who may: the limits' rules spare it
+    bool exempt =
+        false; ///< granted above a limit by a privileged caller, so the limits' rules skip it
     WallTime since;
-    std::uint64_t sequence = 0; ///< order of attachment over all environments
-    std::optional<Lease> lease; ///< when it ends by itself
-    /// The waiting requests that the device was kept for when it was given. Its lease is not
+    std::uint64_t sequence = 0; ///< order of attachment across all environments
+    std::optional<Lease> lease; ///< unset: it does not expire by itself
+    /// The waiting requests for which the device was kept when it was granted. The lease cannot be
     /// extended while one of them waits.
     std::vector<std::uint64_t> keptFor = {};
 
     friend bool operator==(const Attachment&, const Attachment&) = default;
 };
 
-/// A process that keeps an environment alive, pinned while it is in the ledger.
+/// A process that keeps an environment alive. It is pinned while it is in the ledger.
 struct RootProcess {
     ProcessIdentity identity;
     std::shared_ptr<const ProcessPin> pin;
-    /// Nobody registered it: it used the environment's devices when the last registered process
-    /// went, and keeps them until it exits.
+    /// Not registered by anybody: the process used the environment's devices when the last
+    /// registered process exited, and keeps them until it exits itself.
     bool lingers = false;
 
     friend bool operator==(const RootProcess& a, const RootProcess& b) {
@@ -63,13 +64,13 @@ struct RootProcess {
     }
 };
 
-/// The program that started a kernel and may restart it, such as Jupyter's server.
+/// The program that started a kernel and may restart it, such as the Jupyter server.
 struct KernelStarter {
     Pid pid = 0;
-    std::shared_ptr<const ProcessHandle> process; ///< null: it is not known
+    std::shared_ptr<const ProcessHandle> process; ///< null if it is unknown
 };
 
-/// A Jupyter kernel that keeps an environment alive, and the process it is.
+/// A Jupyter kernel that keeps an environment alive, with its process.
 struct Kernel {
     std::string id;
     RootProcess process;
@@ -80,101 +81,107 @@ struct Kernel {
     }
 };
 
-/// A request for devices that waits for its turn, which is its ticket's.
+/// A request for devices in the queue. Its ticket is its position.
 struct Wait {
-    std::uint64_t ticket = 0; ///< order over everything that waits
+    std::uint64_t ticket = 0; ///< order across all waiting requests
     AttachRequest request;
     WallTime since;
-    Actor actor = {};    ///< who asked
-    bool exempt = false; ///< allowed to go over a limit
-    /// The environment was started by this request, and is gone with it unless somebody `joined`.
+    Actor actor = {};    ///< the user who made the request
+    bool exempt = false; ///< may exceed a limit
+    /// The request started the environment. If the request fails, the environment ends, unless
+    /// another process has `joined` it.
     bool startsEnvironment = false;
     bool joined = false;
-    /// How long the environment (when the request starts it) or else the attachment lasts.
+    /// The lifetime of the environment if the request starts it, otherwise of the attachment.
     std::optional<std::chrono::seconds> lifetime;
-    BootTime began = {}; ///< `since`, by a clock that nobody sets
+    BootTime began = {}; ///< `since` on the boot clock, which cannot be set
 
     friend bool operator==(const Wait&, const Wait&) = default;
 };
 
-/// A request for the lock that waits for its turn, which is its ticket's.
+/// A request for the lock in the queue. Its ticket is its position.
 struct LockWait {
-    std::uint64_t ticket = 0; ///< order over everything that waits
-    Uid actor = 0;            ///< who asked
+    std::uint64_t ticket = 0; ///< order across all waiting requests
+    Uid actor = 0;            ///< the user who made the request
 
     friend bool operator==(const LockWait&, const LockWait&) = default;
 };
 
-/// A lock that is held: exclusive use of these devices among those that share them.
+/// A held lock: exclusive use of these devices among the environments that share them.
 struct HeldLock {
-    std::uint64_t number = 0; ///< its descriptor's name, and the ticket of the request for it
+    std::uint64_t number = 0; ///< the name of its descriptor; equals the ticket of its request
     std::vector<DeviceUuid> devices;
 
     friend bool operator==(const HeldLock&, const HeldLock&) = default;
 };
 
-/// The last registered process of an environment is gone, and a sample has yet to say whether its
-/// compute processes still use its devices.
+/// An environment whose last registered process is gone. The next sample shows whether its compute
+/// processes still use its devices.
 struct PendingEnd {
-    bool byOwner = false; ///< its owner ended it; else its last process exited
-    /// Processes that belonged to it: former root processes, and compute processes as last sampled.
+    bool byOwner = false; ///< true if the owner ended it, false if its last process exited
+    /// Processes that belonged to the environment: former root processes, and the compute processes
+    /// of the last sample.
     std::vector<ProcessIdentity> members;
 
     friend bool operator==(const PendingEnd&, const PendingEnd&) = default;
 };
 
-/// One user's claim.
+/// One user's claim on devices.
 struct Environment {
     EnvironmentId id;
     Uid uid = 0;
     std::string user; ///< the owner's name, or the uid as text
     WallTime created;
-    /// The moment of `created` by a clock that nobody sets; zero where the document of an earlier
-    /// version does not say.
+    /// `created` on the boot clock, which cannot be set. Zero if the state document comes from an
+    /// earlier version that did not record it.
     BootTime createdSinceBoot;
-    BootTime began;      ///< when its lifetime began: later than `created` for one that had to wait
-    bool exempt = false; ///< granted over a limit, by somebody who may: the limits' rules spare it
+    BootTime began; ///< start of its lifetime: later than `created` if the environment had to wait
+    bool exempt =
+        false; ///< granted above a limit by a privileged caller, so the limits' rules skip it
     std::uint64_t sequence = 0; ///< order of creation
     Configuration configuration;
     std::vector<RootProcess> processes;
     std::vector<Kernel> kernels;
     std::vector<Attachment> attachments; ///< oldest first
-    std::optional<Lease> lease;          ///< when it ends by itself
-    std::vector<Wait> waits;             ///< earliest first
+    std::optional<Lease> lease;          ///< unset: it does not expire by itself
+    std::vector<Wait> waits;             ///< oldest first
     std::vector<HeldLock> locks;
-    /// The earliest comes first. A granted request stays until its client was sent the lock.
+    /// Oldest first. A granted request stays here until the lock was sent to its client.
     std::vector<LockWait> lockWaits;
 
     std::optional<PendingEnd> pendingEnd;
 
-    std::optional<SlurmJob> job; ///< unset: it is no job's
+    std::optional<SlurmJob> job; ///< unset if the environment does not belong to a Slurm job
 
-    /// The environment whose devices it takes some of, and with which it ends. Unset: it takes the
-    /// machine's.
+    /// The parent, whose devices this environment shares and with which it ends. Unset: the
+    /// environment takes devices of the machine.
     std::optional<EnvironmentId> parent;
 
-    /// Whether a registered process or kernel keeps it alive, or the Slurm job that it is.
+    /// Returns whether a registered process, a kernel or a Slurm job keeps the environment alive.
     [[nodiscard]] bool isRegistered() const;
-    /// Whether it exists. Without a registered process it does only for the devices that it holds.
+    /// Returns whether the environment exists. Without a registered process it exists only while it
+    /// holds devices.
     [[nodiscard]] bool isAlive() const;
-    /// Whether only compute processes keep it, since they still use its devices.
+    /// Returns whether only compute processes that still use its devices keep the environment
+    /// alive.
     [[nodiscard]] bool isLingering() const;
-    /// Makes it one that is over.
+    /// Turns this into an environment that has ended.
     void end();
     [[nodiscard]] const Attachment* attachmentTo(const DeviceUuid& uuid) const;
-    /// The attached indices, ascending.
+    /// Returns the indices of the attached devices, ascending.
     [[nodiscard]] std::vector<DeviceIndex> deviceIndices() const;
-    /// Whether it was started by a request that still waits, and has nothing yet.
+    /// Returns whether the environment was started by a request that still waits, and holds nothing
+    /// yet.
     [[nodiscard]] bool isWaitingToStart() const;
-    /// Of its lease and its attachments' the one that ends first.
+    /// Returns the lease that ends first, among its own and those of its attachments.
     [[nodiscard]] std::optional<Lease> firstLease() const;
-    /// When Slurm ends it, where it is a job's and Slurm said so.
+    /// Returns when Slurm ends the environment, if it belongs to a job and Slurm reported an end.
     [[nodiscard]] std::optional<WallTime> jobEnd() const;
-    /// When one of its attachments ends by a lease, its own or the environment's.
+    /// Returns when an attachment ends, by its own lease or the environment's.
     [[nodiscard]] std::optional<BootTime> endOf(const Attachment& attachment) const;
-    /// Each attached device, by ascending index, with when it ends as endOf() says.
+    /// Returns each attached device, by ascending index, with its end as endOf() returns it.
     [[nodiscard]] std::vector<std::pair<DeviceIndex, std::optional<BootTime>>> deviceEnds() const;
-    /// Whether one of its locks holds this device.
+    /// Returns whether one of the environment's locks covers this device.
     [[nodiscard]] bool hasLocked(const DeviceUuid& uuid) const;
 
     friend bool operator==(const Environment&, const Environment&) = default;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one error type inside genv. A request that is refused throws it before anything changed; its
-// code becomes a D-Bus error name in exactly one place (dbus/errors.cpp) and its text reaches the
-// person, so it says what was wrong and what would be right, and quotes foreign text only through
-// escaped().
+// The only error type inside genv. A request that is refused throws it before anything changes. The
+// code maps to a D-Bus error name in one place, dbus/errors.cpp. The text is shown to the user, so
+// it says what was wrong and what was expected. It quotes foreign text only through escaped().
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@
 
 namespace genv::core {
 
-/// Why a request was refused. Each value has one D-Bus name (dbus/errors.cpp).
+/// The reason why a request was refused. Each value has one D-Bus name (dbus/errors.cpp).
 enum class ErrorCode {
     NoSuchEnvironment,
     NoSuchDevice,
@@ -33,8 +32,8 @@ enum class ErrorCode {
     Timeout,
     StorageFailed,   ///< the state could not be written; nothing changed
     SlurmFailed,     ///< Slurm refused a request or did not answer
-    IsolationFailed, ///< the kernel took no change of who may open a GPU; nothing changed
-    Internal,        ///< a fault of the service itself; the text never leaves it
+    IsolationFailed, ///< the kernel did not accept a change of the access to a GPU; nothing changed
+    Internal,        ///< a bug in the service; clients never see the text
 };
 
 /// A refused request.
@@ -48,7 +47,7 @@ class Error : public std::runtime_error {
     ErrorCode code_;
 };
 
-/// Throws an Error with a formatted text.
+/// Throws an Error with a formatted message.
 template <typename... Args>
 [[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
     throw Error(code, fmt::format(format, std::forward<Args>(args)...));

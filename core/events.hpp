@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the ledger tells once a change is made. The bus, the journal and whatever acts on changes
-// subscribe; no domain object knows them.
+// The events that the ledger emits once a change is made. The bus, the journal and the parts that
+// react to changes subscribe to them. The domain objects do not know their subscribers.
 #pragma once
 
 #include "core/environment.hpp"
@@ -28,22 +28,23 @@ struct EnvironmentRemoved {
     EnvironmentId environment;
     Uid owner = 0;
     Cause cause;
-    const Environment* former; ///< the environment as it was; valid while the event is told
+    const Environment* former; ///< the environment before it ended; valid during the event
 };
 
-/// The last registered process of an environment went, and its end is pending: it holds devices,
-/// and a sample has yet to say whether its compute processes still use them.
+/// The last registered process of an environment exited, and the end of the environment is pending.
+/// The environment holds devices, and the next sample shows whether its compute processes still use
+/// them.
 struct EnvironmentEnding {
     EnvironmentId environment;
     Uid owner = 0;
 };
 
-/// An environment has lingered for a while.
+/// An environment has been lingering for a while.
 struct EnvironmentLingers {
     EnvironmentId environment;
     Uid owner = 0;
-    std::vector<Pid> processes;       ///< that keep it, ascending
-    std::vector<DeviceFacts> devices; ///< that it keeps, by index
+    std::vector<Pid> processes;       ///< the processes that keep it alive, ascending
+    std::vector<DeviceFacts> devices; ///< the devices that it keeps, by index
 };
 
 /// The part of an environment that changed.
@@ -54,7 +55,7 @@ enum class EnvironmentField {
     Processes,
     Kernels,
     Devices,
-    Attached, ///< the devices, or when one of their leases ends
+    Attached, ///< the devices, or the end of one of their leases
     Expires,
     Lingering,
 };
@@ -64,7 +65,7 @@ struct EnvironmentChanged {
     EnvironmentField field;
 };
 
-/// An environment got a device.
+/// A device was attached to an environment.
 struct Attached {
     EnvironmentId environment;
     Uid owner = 0;
@@ -72,13 +73,13 @@ struct Attached {
     Cause cause;
 };
 
-/// An environment lost or gave back a device.
+/// A device was detached from an environment.
 struct Detached {
     EnvironmentId environment;
     Uid owner = 0;
     Attachment attachment;
     Cause cause;
-    const Environment* former; ///< the environment as it was; valid while the event is told
+    const Environment* former; ///< the environment before the change; valid during the event
 };
 
 struct DeviceAdded {
@@ -87,10 +88,10 @@ struct DeviceAdded {
 
 struct DeviceRemoved {
     DeviceIndex index = 0;
-    DeviceFacts facts{}; ///< what it was
+    DeviceFacts facts{}; ///< its facts before it was removed
 };
 
-/// The part of a device that changed. Readings are not told: they change with every sample.
+/// The part of a device that changed. Readings have no events, since they change with every sample.
 enum class DeviceField {
     Model,
     TotalMemory,
@@ -109,23 +110,23 @@ struct DeviceChanged {
 /// A compute process was sent SIGTERM.
 struct ProcessTerminated {
     Pid pid = 0;
-    std::string command; ///< its name, as the process chose it
+    std::string command; ///< its name, which the process can choose itself
     Uid owner = 0;
     std::optional<EnvironmentId> environment;
     std::vector<DeviceIndex> devices;
     Cause cause;
 };
 
-/// A rule will act against somebody soon.
+/// A rule is about to act on a user's processes or devices.
 struct RuleWarning {
     Uid user = 0;
     std::optional<EnvironmentId> environment;
     std::string rule;
-    std::string message; ///< the violation
+    std::string message; ///< description of the violation
     std::chrono::milliseconds left{0};
 };
 
-/// An environment uses nearly all of its share of a device's memory, or more than that.
+/// An environment uses nearly all of its share of a device's memory, or exceeds it.
 struct MemoryFilling {
     EnvironmentId environment;
     Uid owner = 0;
@@ -134,46 +135,46 @@ struct MemoryFilling {
     Bytes share;
 };
 
-/// Who waits for devices changed.
+/// The set of requests that wait for devices changed.
 struct QueueChanged {};
 
-/// Somebody began to wait for devices.
+/// A request began to wait for devices.
 struct WaitStarted {
     EnvironmentId environment;
     Uid owner = 0;
-    Actor actor = {};      ///< who asked
-    std::size_t count = 0; ///< how many devices are missing
+    Actor actor = {};      ///< the user who made the request
+    std::size_t count = 0; ///< number of missing devices
     WallTime since;
 };
 
-/// Somebody got the devices that they waited for.
+/// A waiting request got its devices.
 struct WaitGranted {
     EnvironmentId environment;
     Uid owner = 0;
-    std::vector<DeviceFacts> devices; ///< what came
+    std::vector<DeviceFacts> devices; ///< the new devices
     std::chrono::microseconds waited{0};
-    Actor actor = {}; ///< who asked
+    Actor actor = {}; ///< the user who made the request
     WallTime since{};
-    bool lasted = true; ///< false: it was served at once, which is no news
+    bool lasted = true; ///< false if it was served immediately, which is not reported
 };
 
-/// A wait ended, and nothing came of it.
+/// A wait ended without a grant.
 struct WaitEnded {
     EnvironmentId environment;
     Uid owner = 0;
     Cause cause;
-    std::size_t count = 0; ///< how many devices were missing
+    std::size_t count = 0; ///< number of missing devices
     WallTime since;
     std::chrono::microseconds waited{0};
-    const Environment* former; ///< the environment as it was; valid while the event is told
+    const Environment* former; ///< the environment before the change; valid during the event
 };
 
-/// An attachment is in use now, and was idle or not known before.
+/// An attachment is in use. It was idle before, or its use was unknown.
 struct AttachmentInUse {
     EnvironmentId environment;
     Uid owner = 0;
     DeviceFacts device;
-    WallTime since; ///< when that was seen
+    WallTime since; ///< when the use was observed
 };
 
 /// An attachment has not been used for a while.
@@ -181,32 +182,33 @@ struct AttachmentIdle {
     EnvironmentId environment;
     Uid owner = 0;
     DeviceFacts device;
-    WallTime since; ///< when it was last seen in use
+    WallTime since; ///< when it was last observed in use
 };
 
 /// A lease ends soon.
 struct LeaseEnding {
     EnvironmentId environment;
     Uid owner = 0;
-    std::optional<DeviceFacts> device; ///< unset: the whole environment ends
+    std::optional<DeviceFacts> device; ///< unset: the lease of the whole environment
     std::chrono::milliseconds left{0};
 };
 
-/// Another mode of isolation is in force.
+/// The isolation mode in force changed.
 struct IsolationChanged {
     IsolationMode inForce = IsolationMode::None;
     bool isSuspended = false;
-    std::optional<Actor> actor; ///< the person who suspended it or lifted that
+    std::optional<Actor> actor; ///< the person who suspended isolation or ended the suspension
 };
 
-/// The kernel refused to open a device that a user does not hold, or only counted that.
+/// The kernel refused to open a device that the user does not hold. In watch mode it only counted
+/// the attempt.
 struct AccessRefused {
     Uid user = 0;
     DeviceFacts device;
-    std::uint64_t count = 0; ///< since it was told of this user and device last
-    Pid pid = 0;             ///< of the last process
-    std::string command;     ///< its name, as the process chose it
-    bool isRefused = true;   ///< false: isolation only watches
+    std::uint64_t count = 0; ///< since the last event for this user and device
+    Pid pid = 0;             ///< the last process that tried
+    std::string command;     ///< its name, which the process can choose itself
+    bool isRefused = true;   ///< false if isolation only watches
 };
 
 using Event =
@@ -216,15 +218,14 @@ using Event =
                  WaitGranted, WaitEnded, LeaseEnding, AttachmentInUse, AttachmentIdle,
                  IsolationChanged, AccessRefused>;
 
-/// Hears every event, right after the change it tells of. It must not change the ledger from
-/// within.
+/// A callback that receives every event, right after the change. It must not change the ledger.
 using EventListener = std::function<void(const Event&)>;
 
-/// Where changes are told, and who hears of them.
+/// Distributes events to the listeners.
 class EventHub {
   public:
-    /// Adds a listener for the hub's lifetime; listeners are told in the order in which they were
-    /// added.
+    /// Adds a listener for the lifetime of the hub. Listeners are called in the order in which they
+    /// were added.
     void subscribe(EventListener listener) { listeners_.push_back(std::move(listener)); }
 
     void tell(const Event& event) const {

@@ -18,7 +18,8 @@ void Evictor::onEvent(const Event& event) {
                         detached->attachment.device, detached->cause});
 }
 
-// Only Slurm ends the processes of a job, also those within children that lose what the job loses.
+// Only Slurm ends the processes of a job, including those in child environments that lose devices
+// together with the job.
 bool Evictor::isLeftToSlurm(const Detached& detached) const {
     return detached.former->job ||
            (detached.cause.reason == Reason::job() && ledger_.isOfJob(*detached.former));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What follows when somebody else takes a device away: the compute processes of the environment on
-// that device end. When owners detach their own devices nothing is ended.
+// Ends the compute processes of an environment on a device that somebody other than the owner took
+// away. If owners detach their own devices, no process is ended.
 #pragma once
 
 #include "core/events.hpp"
@@ -17,18 +17,20 @@ namespace genv::core {
 
 class Evictor {
   public:
-    /// All outlive this, and so does the loop's last turn.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop.
     Evictor(const Ledger& ledger, Observer& observer, Terminator& terminator, Scheduler& scheduler,
             Log& log)
         : ledger_(ledger), observer_(observer), terminator_(terminator), scheduler_(scheduler),
           log_(log) {}
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
 
   private:
     struct Eviction {
-        std::shared_ptr<const Environment> former; ///< whose processes they are, as it was
+        std::shared_ptr<const Environment>
+            former; ///< the owner of the processes, before the change
         DeviceFacts device;
         Cause cause;
     };
@@ -43,7 +45,7 @@ class Evictor {
     Terminator& terminator_;
     Scheduler& scheduler_;
     Log& log_;
-    Batch pending_; ///< of this turn of the loop
+    Batch pending_; ///< collected in the current iteration of the loop
 };
 
 } // namespace genv::core

@@ -9,8 +9,8 @@
 
 namespace genv::core {
 
-// A request that is over within `keepFor` can always go before one whose start is a guess, which is
-// never nearer than that.
+// A request that ends within `keepFor` can always run before one whose start is a guess, since such
+// a start is never earlier than `keepFor` from now.
 std::vector<Forecast::Hold> Forecast::holdsOn(const Device& device,
                                               std::optional<std::chrono::seconds> lifetime) const {
     std::vector<Hold> holds;
@@ -31,8 +31,8 @@ std::vector<Forecast::Hold> Forecast::holdsOn(const Device& device,
     return holds;
 }
 
-// As the reservations do, it adds up whatever others hold at any time until the request is over:
-// what can begin now by this rule is what is placed now.
+// Like the reservations, this adds up all holds that overlap the time until the request ends. So a
+// request that can start now according to the forecast is also placed now.
 void Forecast::addWindows(const Device& device, std::optional<Bytes> share,
                           std::optional<std::chrono::seconds> lifetime,
                           std::vector<Window>& windows) const {
@@ -48,7 +48,7 @@ void Forecast::addWindows(const Device& device, std::optional<Bytes> share,
         }
         return !share || held + *share <= device.memory();
     };
-    // Between these nothing changes.
+    // The result changes only at these moments.
     std::vector<BootTime> moments{now_};
     for (const Hold& hold : holds) {
         moments.push_back(hold.until);
@@ -77,7 +77,7 @@ Forecast::Start Forecast::earliestOf(const std::vector<const Device*>& candidate
     std::vector<Window> windows;
     for (const Device* device : candidates)
         addWindows(*device, share, lifetime, windows);
-    // How many more devices it can begin on, from which moment on.
+    // The change in the number of usable devices at each moment.
     std::vector<std::pair<BootTime, int>> changes;
     for (const Window& window : windows) {
         changes.emplace_back(window.from, 1);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// When waiting requests can start: worked out from the leases of those who hold what they want, one
-// request after the other, so that each counts with what those before it will hold.
+// Predicts when waiting requests can start, from the leases of the current holders. Requests are
+// planned one after the other, so that each plan takes the earlier requests into account.
 //
-// Nobody knows when a holder without a lease leaves. It counts as leaving `keepFor` from now. That
-// moment moves on with time, and does no harm: as soon as the last such holder has left, the start
-// of a waiting request is fixed, and whoever uses what is kept for it ends within `keepFor`.
+// The end of a hold without a lease is unknown. The forecast assumes that the holder leaves
+// `keepFor` from now. This estimate moves as time passes, which does no harm: as soon as the last
+// such holder has left, the start of a waiting request is fixed, and every grant that uses its kept
+// devices ends within `keepFor`.
 #pragma once
 
 #include "core/attach_request.hpp"
@@ -21,30 +22,31 @@ namespace genv::core {
 
 class Forecast {
   public:
-    /// When a holder leaves by its lease; unset where it has none.
+    /// Returns when a holder's lease ends; unset if it has none.
     using EndOf = std::function<std::optional<BootTime>(const Holder&)>;
 
-    /// The earliest start of a request, and the devices that it gets then.
+    /// The earliest start of a request, with the devices that it gets then.
     struct Start {
         BootTime at;
         std::vector<const Device*> devices;
-        bool isGuess = false; ///< it depends on a holder without a lease
+        bool isGuess = false; ///< true if the start depends on a holder without a lease
     };
 
-    /// The table outlives this.
+    /// The table must outlive this object.
     Forecast(const DeviceTable& devices, EndOf endOf, BootTime now,
              std::chrono::microseconds keepFor)
         : devices_(devices), endOf_(std::move(endOf)), now_(now), keepFor_(keepFor) {}
 
-    /// When the next request in the queue can start, what is planned before it included.
+    /// Returns when the next request in the queue can start, after the requests that are already
+    /// planned.
     [[nodiscard]] Start earliest(const AttachRequest& request, const Environment& environment,
                                  std::optional<std::chrono::seconds> lifetime) const;
 
-    /// Counts from now on with the devices that a request gets when it starts.
+    /// Adds the devices that a request gets at its start to the plan.
     void plan(const Start& start, std::optional<Bytes> share,
               std::optional<std::chrono::seconds> lifetime);
-    /// Counts with a device, or a share of it, that is kept for a request until it starts, and that
-    /// it does not need then.
+    /// Adds a device, or a share of it, that is kept for a request until its start and that the
+    /// request does not need afterwards.
     void keep(const Device& device, std::optional<Bytes> share, const Start& start);
 
   private:
@@ -56,7 +58,7 @@ class Forecast {
         bool isGuessedStart = false;
         bool isGuessedEnd = false;
     };
-    // A request can begin on a device from one moment to another (which is too late), or for good.
+    // A request can start on a device from `from` until before `until`, or without an upper bound.
     struct Window {
         const Device* device = nullptr;
         BootTime from;

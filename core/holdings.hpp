@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a user holds, added up over all their environments: what limits are compared with.
+// The devices and memory that a user holds, summed over all their environments. Limits are compared
+// with these sums.
 #pragma once
 
 #include "core/environment.hpp"
@@ -12,31 +13,32 @@ namespace genv::core {
 
 class Ledger;
 
-/// What a user holds. Devices are distinct ones, however many environments share them.
+/// The sums for a user. Each device counts once, even if several of the user's environments share
+/// it.
 struct Holdings {
     std::size_t environments = 0;
     std::map<DeviceUuid, Bytes>
-        memory; ///< by device: the shares, of which a whole device counts as all of it
+        memory; ///< by device: the sum of the shares; a whole device counts as all of its memory
 
     [[nodiscard]] std::size_t devices() const { return memory.size(); }
     [[nodiscard]] Bytes totalMemory() const;
     [[nodiscard]] Bytes mostMemoryOnADevice() const;
 
     void add(const Attachment& attachment) { add(attachment.device, attachment.share); }
-    /// A device, or a share of it.
+    /// Adds a device, or a share of it.
     void add(const DeviceFacts& device, std::optional<Bytes> share);
 };
 
-/// A device, or a share of it, that is kept for a user who waits.
+/// A device, or a share of it, that is kept for a waiting user.
 struct KeptDevice {
     DeviceFacts device;
     std::optional<Bytes> share;
 };
 
-/// What a user holds now. What Slurm gave to their jobs is not counted, and what a child has counts
-/// as its parent's.
+/// Returns what a user holds now. Devices of the user's Slurm jobs are not counted. The devices of
+/// a child environment count as its parent's.
 Holdings holdingsOf(const Ledger& ledger, Uid uid);
-/// What one environment holds.
+/// Returns what one environment holds.
 Holdings holdingsOf(const Environment& environment);
 
 } // namespace genv::core

@@ -10,7 +10,8 @@ namespace genv::core {
 
 namespace {
 
-// Whoever runs in a job's control group, such as a container of it, keeps the job from being idle.
+// A process in a job's cgroup, such as a container of the job, keeps the job from being idle,
+// whatever its user.
 const Environment* userOf(const EnvironmentLookup& lookup, const ComputeProcess& process) {
     const Environment* environment = environmentOf(lookup, process);
     if (environment != nullptr || !process.slurm)
@@ -57,7 +58,7 @@ void Idleness::observed(const Ledger& ledger, const Observation& observation) {
                 use.told = Told::Nothing;
             if (isNew || isUsed) {
                 use.last = observation.started;
-                // The sample may be older than the attachment, whose use cannot be.
+                // The sample may be older than the attachment, but the use cannot be.
                 use.lastWall = std::max(observation.takenAt, attachment.since);
             }
             tellChange(environment, attachment, isUsed, observation.started, use);

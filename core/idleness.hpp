@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Since when attachments are idle. An attachment is in use at an observation when a compute process
-// of its environment, or of a child of it, is on the device and the device's utilisation is above
-// zero, or unknown. Nothing of this is written down: after a restart every attachment counts as
+// Tracks since when attachments are idle. An observation shows an attachment in use if a compute
+// process of its environment, or of a child of it, is on the device and the device's utilisation is
+// above zero or unknown. The times are not persistent: after a restart every attachment counts as
 // used at that moment.
 //
-// What changes is told: that an attachment is in use as soon as that is seen, that it is idle once
-// it has not been used for `idleAfter`, so that nobody hears of one more than twice in that time. A
-// new attachment counts as idle until it is told to be in use. Of one that was there at start
-// nothing is known, so the first that is seen of it is told in any case.
+// Changes are reported as events. An attachment is reported as in use as soon as an observation
+// shows it, and as idle once it has not been used for `idleAfter`. So there are at most two events
+// for an attachment in that time. A new attachment counts as idle until it is reported as in use.
+// The state of an attachment that existed at start is unknown, so the first observed state is
+// always reported.
 #pragma once
 
 #include "core/environment.hpp"
@@ -22,32 +23,32 @@ namespace genv::core {
 
 class Ledger;
 
-/// How long an attachment must not be used before it is told to be idle.
+/// The time without use after which an attachment is reported as idle.
 inline constexpr std::chrono::seconds idleAfter{60};
 
 class Idleness {
   public:
-    /// One that tells nobody.
+    /// Creates an object that emits no events.
     Idleness() = default;
-    /// `events` outlives this.
+    /// `events` must outlive this object.
     explicit Idleness(const EventHub& events) : events_(&events) {}
 
-    /// Takes an observation into account; attachments that are gone are forgotten.
+    /// Processes an observation. Attachments that no longer exist are forgotten.
     void observed(const Ledger& ledger, const Observation& observation);
 
-    /// How long an attachment has been idle at a moment; zero for one that no observation has met
+    /// Returns how long an attachment has been idle at a moment; zero if no observation included it
     /// yet.
     [[nodiscard]] std::chrono::milliseconds of(const EnvironmentId& environment,
                                                const DeviceUuid& device, BootTime now) const;
 
   private:
     using Key = std::pair<EnvironmentId, DeviceUuid>;
-    /// What was last told of an attachment.
+    /// The state of an attachment that was last reported.
     enum class Told { Nothing, InUse, Idle };
     struct Use {
-        std::uint64_t attachment = 0; ///< its sequence
+        std::uint64_t attachment = 0; ///< the sequence number of the attachment
         BootTime last;
-        WallTime lastWall; ///< the same for people
+        WallTime lastWall; ///< the same moment on the wall clock, for display
         Told told = Told::Idle;
     };
 
@@ -57,7 +58,7 @@ class Idleness {
 
     const EventHub* events_ = nullptr;
     std::map<Key, Use> uses_;
-    bool hasLooked_ = false; ///< there was an observation
+    bool hasLooked_ = false; ///< an observation was processed
 };
 
 } // namespace genv::core

@@ -26,12 +26,12 @@ GateMode toGateMode(IsolationMode mode) {
     return GateMode::Open;
 }
 
-// Root passes the gate in any case.
+// Root always passes the gate.
 bool needsGrant(Uid user) {
     return user != 0;
 }
 
-// Keeps the first failure of several steps that are all tried.
+// Tries a step and stores its error, if it is the first error of several steps.
 template <typename Step>
 void attempt(std::optional<Error>& failure, const Step& step) {
     try {
@@ -103,7 +103,7 @@ void Isolation::learn(const Observation& observation) {
         next[sample.facts.uuid] =
             sample.nodes.empty() && known != nodes_.end() ? known->second : sample.nodes;
     }
-    // A device that the driver lost may come back, and its nodes must be closed until then.
+    // A device that the driver lost may come back; until then its nodes must stay closed.
     for (const auto& [device, nodes] : nodes_) {
         if (!ledger_.holdersOf(device).empty())
             next.try_emplace(device, nodes);
@@ -124,7 +124,7 @@ void Isolation::checkAll() {
     check();
 }
 
-// A gate that took the place of another one has none of its grants.
+// A new gate has none of the grants of the previous one.
 void Isolation::lookForGate() {
     const bool wasAbsent = !absence_.empty();
     absence_ = gates_.absence();
@@ -137,12 +137,12 @@ void Isolation::lookForGate() {
 
 void Isolation::check(const std::optional<Actor>& actor) {
     lookForGate();
-    // The loader knows no nodes, and closes the gate when it runs again.
+    // The loader does not know the nodes, and closes the gate when it runs again.
     const bool isClosedToAll = namesNoNode() && inForce_ != IsolationMode::None;
     if (absence_.empty() && (isDue_ || isClosedToAll)) {
         try {
             failure_.clear();
-            // Whatever fails below must not keep a gate closed that a person wants open.
+            // If a person wants the gate open, an error below must not keep it closed.
             openIfWanted();
             guardMajors();
             reconcile();
@@ -158,8 +158,8 @@ void Isolation::check(const std::optional<Actor>& actor) {
         events_.tell(IsolationChanged{inForce_, isSuspended_, actor});
 }
 
-// Whether a driver answered and says of no device which node it has. Nobody could be granted a
-// device then, so the gate must not refuse any.
+// Returns whether a driver answered but reports no node for any device. No device could be granted
+// then, so the gate must not refuse any.
 bool Isolation::namesNoNode() const {
     const auto& devices = ledger_.devices().byIndex();
     return hasLearned_ && !devices.empty() &&
@@ -219,7 +219,8 @@ void Isolation::reconcile() {
     const std::set<Grant> wanted = wantedGrants();
     const std::vector<Grant> listed = gates_.grants();
     const std::set<Grant> present(listed.begin(), listed.end());
-    // A grant that fails, such as for a full table, keeps no stale grant in its place.
+    // If adding a grant fails, for example because the table is full, stale grants are still
+    // removed.
     std::optional<Error> failure;
     for (const Grant& grant : wanted) {
         if (!present.contains(grant))
@@ -250,7 +251,7 @@ void Isolation::suspend(bool suspended, const Actor& actor) {
         fail(ErrorCode::IsolationFailed, "{}", failure_);
 }
 
-// What the kernel does, whatever was wanted of it.
+// Returns the actual mode of the kernel, which may differ from the requested one.
 IsolationMode Isolation::readModeInForce() {
     if (!absence_.empty())
         return IsolationMode::None;
@@ -343,7 +344,7 @@ IsolationReport Isolation::report() const {
     IsolationReport report{inForce_, settings_().mode,      isSuspended_, trouble(), {}, {},
                            {},       settings_().dockerUser};
     for (const auto& [index, device] : ledger_.devices().byIndex()) {
-        // A device whose node is unknown is refused to everybody while the gate refuses any.
+        // A device with an unknown node is refused to everybody while the gate refuses opens.
         const bool guarded = absence_.empty() &&
                              (isGuarded(device.facts.uuid) || (nodesOf(device.facts.uuid).empty() &&
                                                                inForce_ != IsolationMode::None));
@@ -385,7 +386,7 @@ bool Isolation::isHeld(const DeviceNode& node, Uid user) const {
            });
 }
 
-// Slurm keeps jobs apart itself, and what genv is or does must not fail a job.
+// Slurm isolates jobs itself, and a problem in genv must not make a job fail.
 bool Isolation::isOpen(const DeviceUuid& device) const {
     const Device* known = ledger_.devices().findUuid(device);
     return (known != nullptr && known->reservedForSlurm) ||

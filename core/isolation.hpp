@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps the kernel's grants in step with the ledger: a user may open the nodes of the devices that
-// their environments hold, and no others.
+// Keeps the kernel's grants consistent with the ledger: a user may open the device nodes of the
+// devices that their environments hold, and no others.
 //
-// Invariants. A grant is there before a request is answered, and gone before anybody hears that the
-// device is free. What the kernel has from before the service started is compared and never
-// cleared: missing grants are added first, and a grant is only taken away where the device behind
-// its node is known. Grants are kept in step in every mode, so that isolation can be switched on at
-// once. One thread uses it, the loop's.
+// Invariants. The kernel has a grant before the service replies to a request, and loses it before
+// anybody is notified that the device is free. Grants that the kernel has from before the service
+// started are compared with the ledger and never cleared as a whole. Missing grants are added
+// first, and a grant is only removed if the device behind its node is known. Grants are maintained
+// in every mode, so that isolation can be enabled immediately. Only the loop's thread uses this
+// class.
 #pragma once
 
 #include "core/access_guard.hpp"
@@ -28,47 +29,47 @@ namespace genv::core {
 
 class Ledger;
 
-/// Isolation as it is now, for people.
+/// The state of isolation, for display.
 struct IsolationReport {
     IsolationMode inForce = IsolationMode::None;
-    IsolationMode wanted = IsolationMode::None; ///< as configured
-    bool isSuspended = false;                   ///< by a person, until the machine starts again
-    /// Why the kernel does less than genvd.conf asks for; empty where it does all of it.
+    IsolationMode wanted = IsolationMode::None; ///< the configured mode
+    bool isSuspended = false;                   ///< suspended by a person, until the next boot
+    /// Why the kernel enforces less than genvd.conf asks for; empty if it enforces all of it.
     std::string trouble;
     std::vector<DeviceIndex> guarded;
-    std::vector<DeviceIndex> unguarded; ///< the driver does not say which nodes they have
-    std::vector<DeviceIndex> open;      ///< to everybody, as configured
-    bool dockerUser = false;            ///< as configured: containers with GPUs run as their user
+    std::vector<DeviceIndex> unguarded; ///< the driver does not report their nodes
+    std::vector<DeviceIndex> open;      ///< open to everybody by configuration
+    bool dockerUser = false; ///< by configuration: containers with GPUs run as their user
 };
 
 class Isolation final : public AccessGuard {
   public:
     using Settings = std::function<const IsolationSettings&()>;
 
-    /// All outlive this.
+    /// All referenced objects must outlive this one.
     Isolation(const Ledger& ledger, Gates& gates, const EventHub& events, Log& log,
               Settings settings);
 
     void open(Uid user, const DeviceUuid& device) override;
     void close(Uid user, const DeviceUuid& device) noexcept override;
 
-    /// Learns which nodes devices have. To be called before the ledger hears of the observation, so
-    /// that whoever gets a new device gets its nodes.
+    /// Learns the device nodes of the devices. Call this before the ledger processes the
+    /// observation, so that the user who gets a new device also gets access to its nodes.
     void learn(const Observation& observation);
-    /// Looks whether a gate is there, and corrects its mode and grants where that is due. Tells
-    /// IsolationChanged when another mode is in force.
+    /// Checks whether a gate is present, and corrects its mode and grants if needed. Emits
+    /// IsolationChanged if the mode in force changed.
     void check() { check(std::nullopt); }
-    /// The same where all may have changed: the configuration, or what the kernel has.
+    /// Checks everything, after a change of the configuration or of the kernel's grants.
     void checkAll();
-    /// Lets everybody through until this is lifted or the machine starts again. Throws
-    /// Error(NotSupported) where isolation is not configured or no gate is there, and
-    /// Error(IsolationFailed).
+    /// Opens all devices to everybody until the suspension is lifted or the machine reboots. Throws
+    /// Error(NotSupported) if isolation is not configured or no gate is present, and
+    /// Error(IsolationFailed) if the kernel fails.
     void suspend(bool suspended, const Actor& actor);
 
     [[nodiscard]] IsolationMode inForce() const { return inForce_; }
     [[nodiscard]] IsolationReport report() const;
-    /// The device whose node this is, or null; of a GPU's node on a machine with MIG instances, one
-    /// of the instances.
+    /// Returns the device with this node, or null. For the node of a GPU with MIG instances,
+    /// returns one of the instances.
     [[nodiscard]] const DeviceFacts* deviceWith(const DeviceNode& node) const;
 
   private:
@@ -98,16 +99,16 @@ class Isolation final : public AccessGuard {
     Settings settings_;
 
     std::map<DeviceUuid, std::vector<DeviceNode>> nodes_;
-    /// The devices that have, or had, a node. A grant of a node that is not in it is nobody's to
-    /// take away.
+    /// The devices that have, or had, each node. Grants for a node that is not in this map are not
+    /// removed.
     std::map<DeviceNode, std::set<DeviceUuid>> devices_;
     std::set<std::uint32_t> guardedMajors_;
-    bool hasLearned_ = false; ///< a driver has answered
+    bool hasLearned_ = false; ///< the driver has answered at least once
 
-    std::string absence_;          ///< why no gate is there, as it was last seen
-    std::uint64_t generation_ = 0; ///< of the gate, as it was last seen
-    std::string failure_;          ///< why the kernel did not take the mode or the grants over
-    bool isDue_ = true;            ///< grants may differ from what is wanted
+    std::string absence_;          ///< why no gate was present at the last check
+    std::uint64_t generation_ = 0; ///< the generation of the gate at the last check
+    std::string failure_;          ///< why the kernel did not accept the mode or the grants
+    bool isDue_ = true;            ///< the grants may differ from the wanted ones
     bool isSuspended_ = false;
     IsolationMode inForce_ = IsolationMode::None;
     std::string toldTrouble_;

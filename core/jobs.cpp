@@ -11,12 +11,13 @@ namespace genv::core {
 
 namespace {
 
-// Longer than a sample takes.
+// Longer than any sample takes.
 constexpr std::chrono::minutes endedFor{10};
 
-// Whose job a process shows it to be: the path says so, or the process runs as nobody but them. A
-// process in a container has uids of the container's, and shows whose that is. Root's processes in
-// a job show nothing.
+// Returns the owner of a job as far as one of its processes shows it. If the path names the owner,
+// the process must not run as another user. Otherwise all uids of the process must be the same
+// user's, and root's processes show nothing. A process in a container has uids of the container,
+// and shows the owner of its user namespace.
 std::optional<Uid> ownerOf(const ComputeProcess& process) {
     const ProcessUids& uids = process.facts.uids;
     const Uid user = process.user();
@@ -44,7 +45,7 @@ void Jobs::observed(const Observation& observation) {
     }
 }
 
-// Whether a prolog said which devices a job has.
+// Returns whether a prolog reported the devices of a job.
 bool Jobs::isTold(SlurmJobId job) const {
     const Environment* environment = ledger_.find(environmentIdOf(job));
     return environment != nullptr && !(environment->job && environment->job->isInferred);
@@ -70,7 +71,7 @@ void Jobs::start(SlurmJobId job, const Seen& seen, const UserInfo& owner) {
     std::set<DeviceUuid> devices = seen.devices;
     const Environment* environment = ledger_.find(environmentIdOf(job));
     if (environment != nullptr && environment->uid != seen.owner)
-        return; // the first that was seen of it stands
+        return; // the owner that was seen first stays
     if (environment != nullptr) {
         for (const Attachment& attachment : environment->attachments)
             devices.insert(attachment.device.uuid);

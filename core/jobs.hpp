@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Slurm's jobs beside what a prolog and an epilog say of them, neither of which is certain to run.
+// Finds Slurm jobs independently of the prolog and epilog, neither of which is certain to run.
 //
-// A job that uses a device of Slurm's and that nobody told of begins when a compute process is seen
-// in its control group. A job ends once its control group has been gone for five minutes.
+// If a job uses one of Slurm's devices without a report from the prolog, its environment starts
+// when a compute process is seen in the job's cgroup. A job ends once its cgroup has been gone for
+// five minutes.
 #pragma once
 
 #include "core/events.hpp"
@@ -20,32 +21,32 @@
 
 namespace genv::core {
 
-/// How long a job's control group has to be gone before its environment ends. Slurm makes it some
+/// How long a job's cgroup must be gone before its environment ends. Slurm creates the cgroup some
 /// time after the prolog.
 inline constexpr std::chrono::minutes jobGoneAfter{5};
 
 class Jobs {
   public:
-    /// All outlive this, and so does the loop's last turn.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop.
     Jobs(Ledger& ledger, Users& users, JobCgroups& cgroups, const Clock& clock, Log& log)
         : ledger_(ledger), users_(users), cgroups_(cgroups), clock_(clock), log_(log) {}
 
-    /// Takes a sample of the GPUs into account, after the ledger has.
+    /// Processes a sample of the GPUs. Call this after the ledger has processed it.
     void observed(const Observation& observation);
-    /// Looks which jobs are gone. To be called from time to time; asks nothing while there is no
-    /// job.
+    /// Checks which jobs are gone. Call this periodically. It does nothing while there is no job.
     void check();
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
 
   private:
-    /// What compute processes show of a job.
+    /// What the sampled compute processes reveal about a job.
     struct Seen {
         Uid owner = 0;
         std::set<DeviceUuid> devices;
     };
     using SeenJobs = std::map<SlurmJobId, Seen>;
-    /// Of a job's control group.
+    /// Tracks whether a job's cgroup is gone.
     struct Absence {
         bool wasThere = false;
         std::optional<BootTime> since;
@@ -61,8 +62,8 @@ class Jobs {
     JobCgroups& cgroups_;
     const Clock& clock_;
     Log& log_;
-    std::map<std::uint64_t, Absence> absences_; ///< by the environment's sequence
-    /// When jobs ended: a sample that began before says nothing of them any more.
+    std::map<std::uint64_t, Absence> absences_; ///< by the sequence number of the environment
+    /// When jobs ended. A sample that began before that moment is ignored for the job.
     std::map<SlurmJobId, BootTime> ended_;
     bool isAsking_ = false;
 };

@@ -13,13 +13,13 @@ JsonExtent extentOf(std::string_view json) {
         const char c = json[i];
         if (isInString) {
             if (c == '\\')
-                ++i; // whatever it is, it does not end the string
+                ++i; // skip the escaped character, which does not end the string
             isInString = c != '"';
         } else if (c == '"') {
             isInString = true;
         } else if (c == '[' || c == '{') {
             extent.depth = std::max(extent.depth, ++depth);
-            ++extent.values; // its first
+            ++extent.values; // its first element
         } else if (c == ']' || c == '}') {
             depth -= depth > 0 ? 1U : 0U;
         } else if (c == ',') {

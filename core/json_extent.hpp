@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How large a foreign JSON text (RFC 8259) would be once it is built, found out without building
-// any of it. The parser's own callback could bound that, too, but takes a time that grows with the
-// square of a list's length.
+// Computes how large a foreign JSON text (RFC 8259) would be in memory, without building it. The
+// parser's own callback could enforce a bound too, but its run time grows with the square of a
+// list's length.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 namespace genv::core {
 
 struct JsonExtent {
-    std::size_t depth = 0;  ///< how many arrays and objects lie in one another at most
-    std::size_t values = 0; ///< how many there are, arrays and objects among them, at most
+    std::size_t depth = 0;  ///< upper bound of the nesting depth of arrays and objects
+    std::size_t values = 0; ///< upper bound of the number of values, including arrays and objects
 };
 
-/// The extent of a text; of what is no JSON, some extent.
+/// Returns the extent of a text. The result for a text that is not JSON is unspecified.
 JsonExtent extentOf(std::string_view json);
 
 } // namespace genv::core

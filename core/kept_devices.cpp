@@ -34,7 +34,7 @@ KeptDevices::KeptDevices(const Ledger& ledger, BootTime now, std::chrono::micros
           },
           now, keepFor) {}
 
-// What it could have now, if it were only there to take it.
+// Returns the start of a request that could have its devices now, if its client were connected.
 std::optional<Forecast::Start> KeptDevices::startNow(const Environment& environment,
                                                      const Wait& wait,
                                                      std::vector<Part>& parts) const {
@@ -54,9 +54,9 @@ std::optional<Forecast::Start> KeptDevices::startNow(const Environment& environm
     }
 }
 
-// What is kept for others that asked earlier is kept for this one as well: whoever comes later gets
-// nothing that either could use. Of a device that others share it is what is left, or small shares
-// could go on for ever; where nothing is left, those who share it may go on doing so.
+// Devices that are kept for an earlier request are kept for this one as well: a later request gets
+// nothing that either of them could use. For a shared device the rest is kept, since otherwise
+// small shares could continue for ever. If there is no rest, further sharing is allowed.
 std::vector<KeptDevices::Part> KeptDevices::usable(const AttachRequest& request,
                                                    const Environment& environment,
                                                    const Forecast::Start& start) const {
@@ -111,7 +111,7 @@ void KeptDevices::keep(const Environment& environment, const Wait& wait,
     entries_.push_back(std::move(entry));
 }
 
-// What its owner may not have is kept from nobody.
+// Devices that the owner may not have are not kept.
 void KeptDevices::dropWhatLimitsForbid(const Environment& environment, const Limits& limits,
                                        std::vector<Part>& parts) const {
     if (!areDevicesLimited(limits))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is kept for those who wait: worked out for one moment, one waiting request after the other,
-// earliest first. A request keeps whatever it could use of what is free, within its owner's limits,
-// until it can start.
+// The devices that are kept for waiting requests, computed for one moment. Requests are processed
+// in the order of the queue. A request keeps every free device that it could use, within its
+// owner's limits, until it can start.
 #pragma once
 
 #include "core/admission.hpp"
@@ -18,51 +18,55 @@
 
 namespace genv::core {
 
-/// When the lease of a request ends that is granted now: by its own lifetime, or with its
-/// environment (null: a new one). Unset: it has none.
+/// Returns when the lease of a request ends that is granted now: after its own lifetime, or with
+/// its environment (null: a new one). Unset if it has no lease.
 std::optional<BootTime> leaseEnd(const Environment* environment,
                                  std::optional<std::chrono::seconds> lifetime, BootTime now);
-/// The same for a request that waits. One that starts its environment gives that its lease.
+/// Returns the same for a waiting request. A request that starts its environment gives the
+/// environment this lease.
 std::optional<BootTime> leaseEnd(const Environment& environment, const Wait& wait, BootTime now);
 
 class KeptDevices {
   public:
-    /// Of the machine's devices or, for its children, of what `parent` holds. The ledger outlives
-    /// this, and does not change but by what is granted to the next request.
+    /// Computes kept devices of the machine or, for child environments, of the devices that
+    /// `parent` holds. The ledger must outlive this object. It may change only by grants to the
+    /// next request.
     KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor,
                 const Environment* parent = nullptr);
 
-    /// The devices that are kept, and others beside them.
+    /// Returns the pool of devices; kept devices are among them.
     [[nodiscard]] const DeviceTable& devices() const { return pool_->devices(); }
-    /// Whether an environment's requests are among those for which they are kept.
+    /// Returns whether devices are kept for the requests of this environment.
     [[nodiscard]] bool areFor(const Environment& environment) const {
         return pool_->isFor(environment);
     }
-    /// To be called when something was granted.
+    /// Call this after a grant.
     void refresh() { pool_->refresh(); }
 
-    /// Keeps for the next request in the queue what it could use; `limits` where they apply to it.
+    /// Keeps the devices that the next request in the queue could use. `limits`: the limits that
+    /// apply to the request, if any.
     void keep(const Environment& environment, const Wait& wait,
               const std::optional<Limits>& limits);
 
-    /// The moment for which this is worked out; others are to be compared with it.
+    /// Returns the moment of the computation. Compare other moments with it.
     [[nodiscard]] BootTime now() const { return now_; }
     [[nodiscard]] const Reservations& reservations() const { return reservations_; }
-    /// What is kept for a user, but for one of the requests.
+    /// Returns the devices that are kept for a user, except for the request `except`.
     [[nodiscard]] KeptForUser of(Uid owner,
                                  std::optional<std::uint64_t> except = std::nullopt) const;
-    /// When those for whom something is kept can start, latest first.
+    /// Returns when the requests with kept devices can start, latest first.
     [[nodiscard]] std::vector<BootTime> starts() const;
 
   private:
-    // What a request could use of one device; `counts` towards its owner's limits.
+    // The part of a device that a request could use. `counts`: it counts towards its owner's
+    // limits.
     struct Part {
         const Device* device = nullptr;
         std::optional<Bytes> share;
         bool counts = false;
-        [[nodiscard]] Bytes memory() const; ///< that is free of it
+        [[nodiscard]] Bytes memory() const; ///< the free part of the memory
     };
-    // What is kept for one request.
+    // The devices that are kept for one request.
     struct Entry {
         Uid owner = 0;
         Keeper keeper;
@@ -79,7 +83,7 @@ class KeptDevices {
                               std::vector<Part>& parts) const;
 
     const Ledger& ledger_;
-    std::unique_ptr<Pool> pool_; ///< the forecast has its table
+    std::unique_ptr<Pool> pool_; ///< on the heap, since the forecast refers to its table
     const BootTime now_;
     Forecast forecast_;
     Reservations reservations_;

@@ -29,7 +29,7 @@ void KernelRestarts::processExited(const ProcessIdentity& process) {
     giveUpOnThoseOf(process);
     const Environment* environment = ledger_.environmentOfRoot(process);
     const Kernel* kernel = kernelOf(environment, process);
-    // One that still waits for its first GPU has none to keep.
+    // A kernel that still waits for its first GPU has no GPU to keep.
     if (kernel == nullptr || environment->isWaitingToStart() || hasExited(kernel->starter)) {
         ledger_.processExited(process);
         return;
@@ -40,7 +40,7 @@ void KernelRestarts::processExited(const ProcessIdentity& process) {
     watchStarter(process);
 }
 
-// Reading it may take a while, so that it may have exited by the time that it is pinned.
+// Reading the starter may take a while, so it may have exited by the time it is pinned.
 void KernelRestarts::watchStarter(const ProcessIdentity& process) {
     const Awaited& awaited = awaited_.at(process);
     if (!awaited.starter.process)
@@ -57,9 +57,9 @@ void KernelRestarts::watchStarter(const ProcessIdentity& process) {
             return;
         }
         try {
-            found->second.starterPin = read.get().pin; // of the held process, which lives
+            found->second.starterPin = read.get().pin; // pinned from the held process, which lives
         } catch (const Error&) {
-            // It is looked at with each search.
+            // Each search checks the starter anyway.
         }
     };
     try {
@@ -82,7 +82,7 @@ void KernelRestarts::giveUpOnThoseOf(const ProcessIdentity& starter) {
 
 void KernelRestarts::giveUp(const ProcessIdentity& process) {
     awaited_.erase(process);
-    // Another may be the environment's kernel by now, and the environment another one.
+    // By now the environment may have another kernel, or the id may belong to another environment.
     if (kernelOf(ledger_.environmentOfRoot(process), process) != nullptr)
         ledger_.processExited(process);
 }
@@ -113,11 +113,11 @@ void KernelRestarts::found(const ProcessIdentity& process, Kernels::Found candid
     if (awaited == awaited_.end())
         return;
     // A tool that was started with the file while the kernel ran, such as an editor, is not the
-    // kernel's next process.
+    // next process of the kernel.
     std::erase_if(candidates, [&](const ProcessIdentity& candidate) {
         return candidate.startedBefore() <= awaited->second.since;
     });
-    // Several cannot be told apart; one of them may end soon.
+    // Several candidates cannot be told apart; one of them may end soon.
     if (candidates.size() != 1 || ledger_.environmentOfRoot(candidates.front()) != nullptr)
         return;
     const ProcessIdentity candidate = candidates.front();
@@ -129,7 +129,7 @@ void KernelRestarts::found(const ProcessIdentity& process, Kernels::Found candid
                                pinned(process, candidate, read);
                        });
     } catch (const Error&) {
-        // It has exited by now: another one may come.
+        // It has exited; another candidate may appear.
     }
 }
 
@@ -146,7 +146,7 @@ void KernelRestarts::pinned(const ProcessIdentity& process, const ProcessIdentit
         ledger_.kernelRestarted(process, adopt(next, owner, owner), holdStarter(processes_, next));
         awaited_.erase(awaited);
     } catch (const Error&) {
-        // It has exited, or is somebody else's by now: another one may come.
+        // It has exited, or belongs to another user by now; another candidate may appear.
     }
 }
 

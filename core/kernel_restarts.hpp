@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Jupyter restarts a kernel by ending its process and starting another with the same connection
-// file. Its environment, with its GPUs, is kept for that: the ledger learns of a kernel's exit only
-// when no process has taken the kernel's place before the timeout, or nobody is left who would
-// start one.
+// Jupyter restarts a kernel by ending its process and starting another one with the same connection
+// file. The environment keeps its GPUs during the restart. The ledger is notified of a kernel's
+// exit only if no process has replaced the kernel before the timeout, or if the program that would
+// restart it is gone.
 //
-// Nothing of this is written down: where the service is restarted meanwhile, the kernel has ended.
+// The pending restarts are not persistent: if the service itself is restarted in the meantime, the
+// kernel counts as ended.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -20,32 +21,33 @@
 
 namespace genv::core {
 
-/// How long an environment waits for its kernel's next process. Jupyter notices after 3 s that a
-/// kernel has died, and restarts it then.
+/// How long an environment waits for the next process of its kernel. Jupyter notices after 3 s that
+/// a kernel has died, and restarts it then.
 inline constexpr std::chrono::seconds kernelRestartTimeout{10};
-/// How often the kernel's next process is looked for until then.
+/// How often to look for the next process of the kernel during that time.
 inline constexpr std::chrono::seconds kernelSearchInterval{1};
 
 class KernelRestarts {
   public:
-    /// All outlive this.
+    /// All referenced objects must outlive this one.
     KernelRestarts(Ledger& ledger, Processes& processes, Kernels& kernels, const Clock& clock,
                    Scheduler& scheduler)
         : ledger_(ledger), processes_(processes), kernels_(kernels), clock_(clock),
           scheduler_(scheduler) {}
 
-    /// A pinned process is gone; the ledger learns of it now or, of a kernel, after the timeout.
+    /// Handles the exit of a pinned process. The ledger is notified immediately or, for a kernel,
+    /// after the timeout.
     void processExited(const ProcessIdentity& process);
 
   private:
     struct Awaited {
         std::string kernel;
         Uid owner = 0;
-        BootTime since; ///< when the exit was told
+        BootTime since; ///< when the exit was reported
         std::chrono::seconds left{0};
         KernelStarter starter;
         std::shared_ptr<const ProcessPin>
-            starterPin; ///< once it is pinned, so that its exit is told
+            starterPin; ///< reports the starter's exit; null until it is pinned
         std::unique_ptr<Scheduled> timer;
     };
 
@@ -63,8 +65,9 @@ class KernelRestarts {
     Kernels& kernels_;
     const Clock& clock_;
     Scheduler& scheduler_;
-    std::map<ProcessIdentity, Awaited> awaited_;             ///< by the process that has exited
-    std::shared_ptr<bool> lives_ = std::make_shared<bool>(); ///< answers may outlive this
+    std::map<ProcessIdentity, Awaited> awaited_; ///< by the process that exited
+    std::shared_ptr<bool> lives_ =
+        std::make_shared<bool>(); ///< expires with this object, so that late replies are dropped
 };
 
 } // namespace genv::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A lease: a grant that ends by itself. It runs in boot time, so that a clock that is set moves
-// none.
+// A lease is a grant that ends by itself. It uses boot time, so that setting the clock does not
+// move its end.
 #pragma once
 
 #include "core/time.hpp"
 
 namespace genv::core {
 
-/// From when to when something is granted.
+/// The start and the end of a grant.
 struct Lease {
     BootTime granted;
     BootTime until;
@@ -15,7 +15,7 @@ struct Lease {
     friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-/// When a lease ends by the wall clock as it is set now.
+/// Returns the end of a lease on the wall clock as it is set now.
 constexpr WallTime wallEnd(const Lease& lease, BootTime bootNow, WallTime wallNow) {
     return wallNow + (lease.until - bootNow);
 }

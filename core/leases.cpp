@@ -8,7 +8,7 @@ namespace genv::core {
 
 namespace {
 
-// Calls use(lease, device or nothing) for each lease that an environment has.
+// Calls use(lease, device or nothing) for each lease of an environment.
 template <typename Use>
 void forEachLease(const Environment& environment, Use use) {
     if (environment.lease)
@@ -77,7 +77,7 @@ void Leases::untrack(const EnvironmentId& id) {
     }
 }
 
-// Not from within an event: what is due at once changes the ledger.
+// Deferred, since an action that is due immediately would change the ledger from within an event.
 void Leases::schedule() {
     if (!std::exchange(scheduled_, true))
         scheduler_.soon([this] {

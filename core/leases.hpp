@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What ends by itself: environments and attachments whose leases are over, and the warnings before.
+// Ends environments and attachments whose leases are over, and emits warnings before.
 //
-// Invariant: the timer is never later than the earliest moment at which something is due. It runs
-// by a clock that stops while the machine sleeps, so check() is called now and then as well.
+// Invariant: the timer is never later than the earliest moment at which an action is due. The timer
+// uses a clock that stops while the machine sleeps, so check() is also called periodically.
 #pragma once
 
 #include "core/events.hpp"
@@ -19,22 +19,23 @@
 
 namespace genv::core {
 
-/// When the holder of a lease is warned: how long before its end. A lease that is too short for
-/// them has one warning, at its half.
+/// How long before the end of a lease its holder is warned. If a lease is too short for these
+/// warnings, there is one warning at half of the lease.
 inline constexpr std::chrono::minutes firstLeaseWarning{10};
 inline constexpr std::chrono::minutes lastLeaseWarning{1};
 
-/// The moments at which the holder of a lease is warned, earliest first.
+/// Returns the moments at which the holder of a lease is warned, earliest first.
 std::vector<BootTime> warningsOf(const Lease& lease);
 
 class Leases {
   public:
-    /// All outlive this, and so does the loop's last turn.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop.
     Leases(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events);
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
-    /// Ends what is over and warns of what is nearly.
+    /// Ends leases that are over, and emits warnings for those that end soon.
     void check();
 
   private:
@@ -49,9 +50,9 @@ class Leases {
     const Clock& clock_;
     Scheduler& scheduler_;
     const EventHub& events_;
-    BootTime checked_;                                 ///< what was due until then is done
-    std::set<std::pair<BootTime, EnvironmentId>> due_; ///< the next moment of each environment
-    std::unordered_map<EnvironmentId, BootTime> next_; ///< the same, by environment
+    BootTime checked_; ///< all actions due before this moment are done
+    std::set<std::pair<BootTime, EnvironmentId>> due_; ///< the next due moment of each environment
+    std::unordered_map<EnvironmentId, BootTime> next_; ///< the same moments, indexed by environment
     std::unique_ptr<Scheduled> timer_;
     bool scheduled_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a change is made: written, committed, told. What changes is in ledger_requests.cpp and
-// ledger_facts.cpp.
+// How changes are applied: written, committed, reported. The changes themselves are in
+// ledger_requests.cpp and ledger_facts.cpp.
 #include "core/ledger.hpp"
 
 #include "core/error.hpp"
@@ -15,7 +15,7 @@ namespace genv::core {
 
 namespace {
 
-// A lock is on devices that are held; what goes leaves it.
+// Locks cover only held devices, so detached devices are removed from them.
 void unlockDetached(Environment& environment) {
     for (HeldLock& lock : environment.locks) {
         std::erase_if(lock.devices, [&](const DeviceUuid& device) {
@@ -99,7 +99,7 @@ void Ledger::write(const Environment& next) {
 
 void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
     std::size_t written = 0;
-    const auto isReplaced = [&](std::size_t index) { // by one that comes under its id
+    const auto isReplaced = [&](std::size_t index) { // by a later one with the same id
         return std::any_of(nexts.begin() + static_cast<std::ptrdiff_t>(index) + 1, nexts.end(),
                            [&](const Environment& later) { return later.id == nexts[index].id; });
     };
@@ -109,7 +109,7 @@ void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
                 write(nexts[written]);
         }
     } catch (const Error& error) {
-        // Nothing is committed yet, so a retry writes the old state over what was written.
+        // Nothing is committed yet, so a retry overwrites the new documents with the old state.
         for (std::size_t i = 0; i < written; ++i)
             dirty_.insert(nexts[i].id);
         if (!retryWrites() && unwritten_)
@@ -158,7 +158,7 @@ void Ledger::applyFact(Environment next, const Cause& cause, const EndedWait& wa
     try {
         openTo(next);
     } catch (const Error&) {
-        // A fact is made in any case, and the guard retries by itself.
+        // A fact is applied in any case, and the guard retries by itself.
     }
     if (written == nullptr || next != *written)
         writeFact(next);
@@ -186,7 +186,7 @@ bool Ledger::retryWrites() {
                 store_.remove(id);
             dirty_.erase(id);
         } catch (const Error&) {
-            // Stays in dirty_, for the next time.
+            // It stays in dirty_ for the next attempt.
         }
     }
     return dirty_.empty();
@@ -202,7 +202,7 @@ void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait,
     Environment before;
     before.id = next.id;
     before.uid = next.uid;
-    // In place, since an environment keeps its address.
+    // Updated in place, since the address of an environment is stable.
     const auto known = byId_.find(next.id);
     Environment* stored = known == byId_.end() ? nullptr : known->second;
     if (stored != nullptr) {
@@ -320,7 +320,7 @@ void Ledger::tellDifference(const Environment& before, const Environment& after,
     tellField(before.isLingering() != after.isLingering(), EnvironmentField::Lingering);
 }
 
-// What was granted is told by the queue, which knows what came of it.
+// Grants are reported by the queue, which knows their details.
 void Ledger::tellWaits(const Environment& before, const Environment& after, const Cause& cause,
                        const EndedWait& ended) {
     if (before.waits == after.waits)

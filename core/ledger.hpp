@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The ledger: the set of environments, which is the whole state of genv, and the devices seen
-// through it.
+// The ledger: the set of environments, which is the whole state of genv, and the devices that they
+// hold.
 //
-// Invariants. A change is written, then made, then told: a request whose document cannot be written
-// throws and has changed nothing; a fact (an exit, a lost device) is made at once and its document
-// is written again later. A device is never given twice unless over-subscription was asked for. An
-// environment without a process or kernel does not exist, unless it holds devices and may linger
-// (core/lingering.hpp). A child environment holds nothing that its parent does not, and loses what
-// its parent loses, by the same change and before it. One thread uses it, the loop's; listeners
-// must not change it from within an event.
+// Invariants:
+// - A request is written first, then applied, then reported. If the document cannot be written, the
+//   request throws and nothing has changed.
+// - A fact (an exit, a lost device) is applied immediately; its document is written again later if
+//   needed.
+// - A device is never granted twice unless over-subscription was requested.
+// - An environment without a process or kernel does not exist, unless it holds devices and may
+//   linger (core/lingering.hpp).
+// - A child environment holds nothing that its parent does not hold. If the parent loses a device,
+//   the child loses it before the parent, in the same change.
+// - Only the loop's thread uses the ledger. Listeners must not change it while they handle an
+//   event.
 #pragma once
 
 #include "core/access_guard.hpp"
@@ -33,7 +38,7 @@
 
 namespace genv::core {
 
-/// What a new environment is made of.
+/// The parts of a new environment.
 struct NewEnvironment {
     EnvironmentId id;
     Uid uid = 0;
@@ -41,52 +46,52 @@ struct NewEnvironment {
     Configuration configuration;
     std::vector<RootProcess> processes;
     std::vector<Kernel> kernels;
-    bool exempt = false; ///< over a limit, by somebody who may
-    /// From when it has what it waits for, if it waits.
+    bool exempt = false; ///< may exceed a limit, approved by a privileged caller
+    /// Starts when the environment gets its devices, if it has to wait for them.
     std::optional<std::chrono::seconds> lifetime = std::nullopt;
-    std::optional<EnvironmentId> parent = std::nullopt; ///< of a child
+    std::optional<EnvironmentId> parent = std::nullopt; ///< set for a child environment
 };
 
-/// On what terms devices are given.
+/// The terms of a grant.
 struct Terms {
-    bool exempt = false; ///< over a limit, by somebody who may
+    bool exempt = false; ///< may exceed a limit, approved by a privileged caller
     std::optional<std::chrono::seconds> lifetime;
 };
 
-/// Which part of a configuration changes; an inner nullopt unsets.
+/// The settings to change; an inner nullopt unsets the setting.
 struct ConfigurationChange {
     std::optional<std::optional<std::string>> name;
     std::optional<std::optional<std::uint32_t>> gpus;
     std::optional<std::optional<Bytes>> gpuMemory;
-    /// From now. Leases that run are extended to it, never shortened; an environment without any is
-    /// refused (requireLease()). Unset: no lease any more.
+    /// Counted from now. Leases are extended to it, never shortened. An environment without a lease
+    /// is refused (requireLease()). An inner nullopt removes the lease.
     std::optional<std::optional<std::chrono::seconds>> lifetime = std::nullopt;
 };
 
-/// A Slurm job that begins on this node, or is known better now.
+/// A Slurm job that starts on this node, or new information about a known job.
 struct NewJob {
     SlurmJobId id = 0;
     Uid uid = 0;
     std::string user;
-    std::vector<DeviceUuid> devices;      ///< exactly these, each once
-    std::optional<std::string> name = {}; ///< unset: as it is
-    std::optional<WallTime> ends = {};    ///< the same
-    bool isInferred = false;              ///< no prolog said so
-    bool evict = false;                   ///< whoever is no job loses these devices
+    std::vector<DeviceUuid> devices;      ///< exactly these devices, without duplicates
+    std::optional<std::string> name = {}; ///< unset: keep the current name
+    std::optional<WallTime> ends = {};    ///< unset: keep the current end
+    bool isInferred = false;              ///< found without a report from the prolog
+    bool evict = false; ///< detach these devices from environments that do not belong to jobs
 };
 
-/// Throws Error(NotSupported) for a Slurm job's environment: only Slurm changes it.
+/// Throws Error(NotSupported) for the environment of a Slurm job, which only Slurm may change.
 void requireNoJob(const Environment& environment);
 
-/// Throws Error(InvalidArgs) for a child, which can have no children, and Error(NoSuchProcess) for
-/// one that only keeps the devices that are still in use.
+/// Throws Error(InvalidArgs) for a child environment, which cannot have children, and
+/// Error(NoSuchProcess) for an environment that only keeps devices in use.
 void requireMayHaveChildren(const Environment& environment);
 
-/// Throws Error(NotAttached) unless the environment holds every one of these devices.
+/// Throws Error(NotAttached) unless the environment holds all of these devices.
 void requireAttached(const Environment& environment, const std::vector<DeviceIndex>& indices);
 
-/// Throws Error(InvalidArgs) where neither the environment nor one of its attachments has a lease:
-/// an extension must never give an end to what had none.
+/// Throws Error(InvalidArgs) if neither the environment nor one of its attachments has a lease: an
+/// extension must not limit a lifetime that had no end.
 void requireLease(const Environment& environment);
 
 class Ledger {
@@ -95,157 +100,171 @@ class Ledger {
 
     // -- reading
 
-    /// The environment with this id, or null. Its address is the same until it has ended, which
-    /// EnvironmentRemoved tells.
+    /// Returns the environment with this id, or null. Its address is stable until it ends, which
+    /// EnvironmentRemoved reports.
     [[nodiscard]] const Environment* find(const EnvironmentId& id) const;
-    /// The environment with this id. Throws Error(NoSuchEnvironment).
+    /// Returns the environment with this id. Throws Error(NoSuchEnvironment).
     [[nodiscard]] const Environment& get(const EnvironmentId& id) const;
-    /// All environments, oldest first.
+    /// Returns all environments, oldest first.
     [[nodiscard]] const std::map<std::uint64_t, Environment>& environments() const {
         return environments_;
     }
     [[nodiscard]] const DeviceTable& devices() const { return devices_; }
-    /// The environments that hold a device, also one that is not there.
+    /// Returns the environments that hold a device, even if the device is missing.
     [[nodiscard]] std::vector<EnvironmentId> holdersOf(const DeviceUuid& uuid) const;
-    /// Whether an environment of this user holds a device.
+    /// Returns whether an environment of this user holds a device.
     [[nodiscard]] bool isHeldBy(const DeviceUuid& uuid, Uid user) const;
-    /// The device at an index. Throws Error(NoSuchDevice).
+    /// Returns the device at an index. Throws Error(NoSuchDevice).
     [[nodiscard]] const Device& device(DeviceIndex index) const;
-    /// The environment that a process is registered with itself, as a root process or kernel, or
-    /// null.
+    /// Returns the environment in which a process itself is registered, as a root process or
+    /// kernel, or null.
     [[nodiscard]] const Environment* environmentOfRoot(const ProcessIdentity& process) const;
-    /// The environment whose end is pending and that a process belonged to, or null.
+    /// Returns the environment that a process belonged to and whose end is pending, or null.
     [[nodiscard]] const Environment* environmentOfFormer(const ProcessIdentity& process) const;
-    /// A process that an environment lingers for leaves it by being registered with another one of
-    /// the same owner, such as a program with a second "with" block: what it uses is what it asks
-    /// for. That environment as it is then; nothing where no other than `joined` lingers for it.
+    /// A lingering process leaves its environment when it is registered with another environment of
+    /// the same owner, such as a program with a second "with" block. From then on its devices are
+    /// those that it requests there. Returns the environment that the process leaves, without that
+    /// process, or nothing if it does not linger in an environment other than `joined`.
     [[nodiscard]] std::optional<Environment> leftBy(const ProcessIdentity& process, Uid owner,
                                                     const EnvironmentId& joined) const;
-    /// The children of an environment, oldest first.
+    /// Returns the children of an environment, oldest first.
     [[nodiscard]] std::vector<const Environment*> childrenOf(const EnvironmentId& id) const;
-    /// The environment whose child an environment is, or null.
+    /// Returns the parent of an environment, or null.
     [[nodiscard]] const Environment* parentOf(const Environment& environment) const {
         return environment.parent ? find(*environment.parent) : nullptr;
     }
-    /// Whether an environment is a Slurm job's, or within one that is.
+    /// Returns whether an environment belongs to a Slurm job, or is a child of one that does.
     [[nodiscard]] bool isOfJob(const Environment& environment) const;
-    /// The devices that an environment's requests choose from.
+    /// Returns the devices that requests of this environment choose from.
     [[nodiscard]] Pool poolOf(const Environment& environment) const {
         return {*this, parentOf(environment)};
     }
-    /// The environments of a user, oldest first.
+    /// Returns the environments of a user, oldest first.
     [[nodiscard]] std::vector<EnvironmentId> environmentsOf(Uid uid) const;
-    /// What waits, earliest first: ticket to environment.
+    /// Returns the waiting requests, oldest first: ticket to environment.
     [[nodiscard]] const std::map<std::uint64_t, EnvironmentId>& waits() const { return waits_; }
-    /// A waiting request. It must be one of waits().
+    /// Returns a waiting request. The ticket must be one of waits().
     [[nodiscard]] const Wait& wait(std::uint64_t ticket) const;
-    /// The locks that are held: number to environment.
+    /// Returns the held locks: number to environment.
     [[nodiscard]] const std::map<std::uint64_t, EnvironmentId>& locks() const { return locks_; }
-    /// An id for an environment of this process: its pid, suffixed when taken.
+    /// Returns a free id for an environment of this process: its PID, with a suffix if that is
+    /// taken.
     [[nodiscard]] EnvironmentId freeId(Pid pid) const;
 
-    // -- requests: they throw Error and then nothing changed. But for deactivate() by root and
-    // startJob() they throw Error(NotSupported) for a Slurm job's environment.
+    // -- requests: if they throw Error, nothing has changed. All of them throw Error(NotSupported)
+    // for the environment of a Slurm job, except deactivate() by root and startJob().
 
-    // A plan that is given to them is one that stillHolds(). A request that waits by it is the
-    // environment's last wait then.
+    // stillHolds() must be true for a plan that is passed to them. If the plan is to wait, the
+    // request becomes the last wait of the environment.
 
-    /// Starts an environment, with its devices when a plan is given. Throws what
-    /// requireMayHaveChildren() does of its parent.
+    /// Starts an environment, and attaches its devices if a plan is given. Throws the errors of
+    /// requireMayHaveChildren() for the parent.
     void activate(NewEnvironment environment, const std::optional<Plan>& plan, const Actor& actor);
     void attach(const EnvironmentId& id, const Plan& plan, const Actor& actor,
                 const Terms& terms = {});
-    /// Gives a waiting request what it waits for.
+    /// Grants the devices of a waiting request.
     void grant(std::uint64_t ticket, const Placement& placement);
-    /// Detaches the devices at these indices, all when empty. Throws Error(NotAttached).
+    /// Detaches the devices at these indices, or all devices if there are none. Throws
+    /// Error(NotAttached).
     void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices,
                 const Actor& actor);
-    /// Takes a device from one environment, or from every one when none is named. Throws
+    /// Detaches a device from one environment, or from every environment if none is given. Throws
     /// Error(NotAttached).
     void detachDevice(DeviceIndex index, const std::optional<EnvironmentId>& id,
                       const Actor& actor);
-    /// `exempt`: over a limit, by somebody who may. Throws Error(DeviceUnavailable) where the lease
-    /// of a device that is kept for somebody who still waits would end later.
+    /// `exempt`: may exceed a limit, approved by a privileged caller. Throws
+    /// Error(DeviceUnavailable) if the lease of a device that is kept for a waiting request would
+    /// end later.
     void configure(const EnvironmentId& id, const ConfigurationChange& change, const Actor& actor,
                    bool exempt = false);
-    /// Registers a process, and attaches devices in the same change when a plan is given. A
-    /// process that is registered with this environment already has no effect.
+    /// Registers a process, and attaches devices in the same change if a plan is given. Has no
+    /// effect on a process that is already registered with this environment.
     void addProcess(const EnvironmentId& id, RootProcess process, const Actor& actor,
                     const std::optional<Plan>& plan = std::nullopt, const Terms& terms = {});
-    /// The environment ends with its last process or kernel. Throws Error(NoSuchProcess).
+    /// Unregisters a process. The environment ends with its last process or kernel. Throws
+    /// Error(NoSuchProcess).
     void removeProcess(const EnvironmentId& id, Pid pid, const Actor& actor);
-    /// The same for a kernel.
+    /// Registers a kernel, as addProcess() does a process.
     void addKernel(const EnvironmentId& id, Kernel kernel, const Actor& actor,
                    const std::optional<Plan>& plan = std::nullopt, const Terms& terms = {});
     void removeKernel(const EnvironmentId& id, const std::string& kernel, const Actor& actor);
-    /// Ends an environment; one that lingers already goes on when its owner asks.
+    /// Ends an environment. If the owner ends an environment that already lingers, it continues to
+    /// linger.
     void deactivate(const EnvironmentId& id, const Actor& actor);
-    /// Starts the environment of a Slurm job; one that is there gets exactly these devices, and
-    /// nothing happens where it has them. Jobs share devices. Throws Error(NoSuchDevice),
-    /// Error(DeviceUnavailable) where another environment holds one and is not to be evicted, and
-    /// Error(AlreadyExists) where the environment is no job's.
+    /// Starts the environment of a Slurm job. An existing environment gets exactly these devices;
+    /// nothing happens if it has them already. Jobs can share devices. Throws Error(NoSuchDevice),
+    /// Error(DeviceUnavailable) if another environment holds a device and is not to be evicted, and
+    /// Error(AlreadyExists) if the environment does not belong to a job.
     void startJob(const NewJob& wanted);
-    /// Returns a number for a request for a lock, larger than those of all earlier requests.
+    /// Returns a number for a lock request, larger than the numbers of all earlier requests.
     [[nodiscard]] std::uint64_t newTicket() { return ++lastSequence_; }
-    /// Locks every device that an environment holds. The lock's number is the request's ticket.
+    /// Locks every device that an environment holds. The number of the lock is the ticket of its
+    /// request.
     void lock(const EnvironmentId& id, std::uint64_t ticket);
 
-    // -- facts: they happened, so they never throw
+    // -- facts: events that already happened, so these functions never throw
 
-    /// A pinned process is gone.
+    /// Handles the exit of a pinned process.
     void processExited(const ProcessIdentity& process);
-    /// Another process is the kernel that an exited one was; nothing when that is no kernel here.
+    /// Replaces the process of a kernel after a restart. Does nothing if `exited` is not a kernel
+    /// in the ledger.
     void kernelRestarted(const ProcessIdentity& exited, RootProcess process, KernelStarter starter);
-    /// A rule takes a device away; nothing when it is gone already.
+    /// Detaches a device on behalf of a rule. Does nothing if it is already detached.
     void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
-    /// A rule ends an environment; nothing when it is gone already.
+    /// Ends an environment on behalf of a rule. Does nothing if it has already ended.
     void end(const EnvironmentId& id, const Cause& cause);
-    /// What a sample said of an environment whose end is pending: it lingers for these processes
-    /// and the devices that they use, or ends when there are none. Nothing when no end is pending.
+    /// Applies the result of a sample to an environment whose end is pending. The environment
+    /// lingers for these processes and the devices that they use, or ends if there are none. Does
+    /// nothing if no end is pending.
     void concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users,
                      const std::set<DeviceUuid>& used);
-    /// A request waits no longer, and why; the environment that it started ends. Nothing when it
-    /// does not wait. `actor`: who ended it, where that is not who asked.
+    /// Ends the wait of a request, with the reason. If the request started its environment, the
+    /// environment ends. Does nothing if the request does not wait. `actor`: the user who ended the
+    /// wait, if it is not the one who made the request.
     void endWait(std::uint64_t ticket, const Reason& why,
                  const std::optional<Actor>& actor = std::nullopt);
-    /// A lock is released; nothing when it is already.
+    /// Releases a lock. Does nothing if it is already released.
     void unlock(std::uint64_t number);
-    /// A request for the lock of an environment has to wait.
+    /// Records a lock request that has to wait.
     void waitForLock(const EnvironmentId& id, const LockWait& wait);
-    /// A request for a lock waits no longer; nothing when it does not wait.
+    /// Removes a waiting lock request. Does nothing if it does not wait.
     void endLockWait(const EnvironmentId& id, std::uint64_t ticket);
-    /// A working driver was observed: devices appear, vanish, move, and are well or not.
+    /// Processes an observation of a working driver: devices appear, vanish, change their index or
+    /// their health.
     void observed(const Observation& observation);
-    /// The driver did not answer: what is known is stale, and stays.
+    /// Marks the devices as stale, since the driver did not answer. Their last known data stay.
     void driverFailed();
-    /// An environment that was found in the store, its living processes pinned (core/recovery.hpp);
-    /// one without any is over, and only its document goes. `written` is what the store has of it:
-    /// it is written again only where it is something else by now.
+    /// Restores an environment from the store, with its living processes pinned
+    /// (core/recovery.hpp). If no process is alive, the environment is over and only its document
+    /// is removed. `written` is the state in the store: the document is only written again if the
+    /// state differs from it.
     void restore(Environment environment, const Environment* written = nullptr);
-    /// Numbers that are given from now on are larger than this one.
+    /// Makes all new numbers larger than this one.
     void numberFrom(std::uint64_t number) { lastSequence_ = std::max(lastSequence_, number); }
-    /// Slurm ends a job at another time; nothing when the job is gone.
+    /// Changes when Slurm ends a job. Does nothing if the job is gone.
     void setJobEnd(const EnvironmentId& id, WallTime end);
-    /// These devices are Slurm's from now on, and no others.
+    /// Reserves these devices for Slurm, and no others.
     void reserve(const SlurmDevices& devices);
-    /// Writes the documents that facts changed and that could not be written yet. Returns whether
-    /// all are now.
+    /// Writes the pending documents of facts. Returns whether all of them are written now.
     bool retryWrites();
-    /// The store lost all documents: retryWrites() writes every one again.
+    /// Handles the loss of all documents in the store: retryWrites() writes every document again.
     void storeWasLost();
 
-    /// Says of an environment with devices whose last registered process is about to go which
-    /// compute processes it is known to have; nothing when it may not linger.
+    /// Returns the known compute processes of an environment with devices whose last registered
+    /// process is about to go, or nothing if the environment may not linger.
     using LingerPolicy =
         std::function<std::optional<std::vector<ProcessIdentity>>(const Environment&)>;
-    /// Without a policy every environment ends with its last process.
+    /// Sets the policy. Without one, every environment ends with its last process.
     void letLinger(LingerPolicy policy) { lingerPolicy_ = std::move(policy); }
-    /// Without a guard nobody is kept from opening a device. It outlives the changes.
+    /// Sets the guard. Without one, nobody is prevented from opening a device. The guard must
+    /// outlive all changes.
     void guardBy(AccessGuard* guard) { guard_ = guard; }
-    /// What recovery found, once those of its processes that are gone are removed from it.
+    /// Settles the end of an environment that recovery found, after the removal of its processes
+    /// that are gone: without a registered process it ends, or its end becomes pending.
     void settleFound(Environment& found, const Environment& written) const;
 
-    /// Told when a fact could not be written, so that somebody calls retryWrites() later.
+    /// Sets the callback for a fact that could not be written; its owner must call retryWrites()
+    /// later.
     void onUnwritten(std::function<void(const std::string& why)> listener) {
         unwritten_ = std::move(listener);
     }
@@ -253,12 +272,12 @@ class Ledger {
   private:
     friend class Supposition;
 
-    /// `left` is what a process leaves by the same change.
+    /// `left`: the environment that a process leaves in the same change.
     void apply(std::vector<Environment> nexts, const Cause& cause,
                const std::optional<Environment>& left = std::nullopt);
-    /// A wait that ends by itself: its ticket, and why.
+    /// The ticket of a wait that ends by itself, with the cause.
     using EndedWait = std::optional<std::pair<std::uint64_t, Cause>>;
-    /// `written` is what is written of it, where that is known.
+    /// `written`: the stored state of the environment, if known.
     void applyFact(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
                    const Environment* written = nullptr);
     void openTo(const Environment& next);
@@ -267,7 +286,7 @@ class Ledger {
     void write(const Environment& next);
     void writeFact(const Environment& next);
     void writeAllOrNone(const std::vector<Environment>& nexts);
-    /// `following` are the changes that are committed next.
+    /// `following`: the changes that are committed next.
     void commit(Environment next, const Cause& cause, const EndedWait& wait = std::nullopt,
                 std::span<const Environment> following = {});
     [[nodiscard]] static Cause causeFor(const Environment& child, const Cause& cause);
@@ -322,9 +341,9 @@ class Ledger {
     void processTakenOut(Environment& next, const Actor& actor) const;
 
     struct OfUser {
-        std::set<std::uint64_t> environments; ///< their sequences
-        std::size_t processes = 0;            ///< root processes and kernels
-        std::size_t jobs = 0;                 ///< of the environments
+        std::set<std::uint64_t> environments; ///< their sequence numbers
+        std::size_t processes = 0;            ///< number of root processes and kernels
+        std::size_t jobs = 0;                 ///< number of environments that belong to jobs
     };
 
     Store& store_;
@@ -336,18 +355,21 @@ class Ledger {
     std::function<void(const std::string& why)> unwritten_;
     LingerPolicy lingerPolicy_;
     AccessGuard* guard_ = nullptr;
-    std::set<EnvironmentId> dirty_; ///< documents that facts changed and that are not written
+    std::set<EnvironmentId>
+        dirty_; ///< environments whose documents a fact changed and that are not written yet
     std::uint64_t lastSequence_ = 0;
 
-    // Derived from environments_, so that nothing is searched for.
+    // Indexes derived from environments_, to avoid searches.
     std::unordered_map<EnvironmentId, Environment*> byId_;
     std::map<ProcessIdentity, EnvironmentId> roots_;
-    std::map<ProcessIdentity, EnvironmentId> formers_; ///< members of environments whose end pends
+    std::map<ProcessIdentity, EnvironmentId>
+        formers_; ///< members of environments whose end is pending
     std::map<std::uint64_t, EnvironmentId> waits_;
     std::map<std::uint64_t, EnvironmentId> locks_;
     std::unordered_map<DeviceUuid, std::set<EnvironmentId>> holders_;
     std::unordered_map<Uid, OfUser> users_;
-    std::unordered_map<EnvironmentId, std::set<std::uint64_t>> children_; ///< their sequences
+    std::unordered_map<EnvironmentId, std::set<std::uint64_t>>
+        children_; ///< their sequence numbers
 };
 
 } // namespace genv::core

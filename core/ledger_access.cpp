@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the ledger has its guard open devices to the users who hold them, and close them again.
+// How the ledger calls its guard to open devices to the users who hold them, and to close them.
 #include "core/ledger.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ void Ledger::openTo(const Environment& next) {
     }
 }
 
-// Closes those of an environment's devices that its user does not hold, now or any more. A device
-// that the same user takes over by one of the changes that follow is not closed in between.
+// Closes the devices of an environment that its user does not hold, or no longer holds. A device
+// that the same user gets by one of the following changes is not closed in between.
 void Ledger::closeUnheld(const Environment& environment,
                          std::span<const Environment> following) noexcept {
     if (guard_ == nullptr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments within environments: a child holds some of what its parent holds, one level deep.
+// Child environments: a child holds some of its parent's devices. Children cannot have children.
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 
@@ -9,7 +9,8 @@ namespace genv::core {
 
 namespace {
 
-// Whether an environment can have children: it has a process or a job, or its end pends.
+// Returns whether an environment can have children: it has a process or a job, or its end is
+// pending.
 bool hasRoom(const Environment& parent) {
     return parent.isAlive() && !parent.isLingering();
 }
@@ -59,7 +60,8 @@ bool Ledger::isOfJob(const Environment& environment) const {
     return environment.job || (parent != nullptr && parent->job);
 }
 
-// What becomes of the children when environments change; children among `nexts` are changed there.
+// Returns the changed children when environments change; children that are in `nexts` are changed
+// there.
 std::vector<Environment> Ledger::childrenAfter(std::vector<Environment>& nexts) const {
     std::vector<Environment> children;
     for (const Environment& parent : nexts) {
@@ -79,7 +81,7 @@ std::vector<Environment> Ledger::childrenAfter(std::vector<Environment>& nexts) 
     return children;
 }
 
-// What the owner of a parent did is somebody else's doing to the owner of a child.
+// For the owner of a child, a change by the parent's owner is a change by somebody else.
 Cause Ledger::causeFor(const Environment& child, const Cause& cause) {
     return cause.reason == Reason::user() ? Cause::request(cause.actor, child.uid) : cause;
 }
@@ -96,8 +98,8 @@ void Ledger::indexChild(const Environment& environment, bool present) {
         children_.erase(*environment.parent);
 }
 
-// An environment that a process belongs to where it holds a device, or else its parent: what a
-// child uses beside its own devices is its parent's.
+// Returns the environment of a process if it holds the device, otherwise its parent: if a process
+// of a child uses a device that the child does not hold, the use counts for the parent.
 const Environment* Ledger::holderFor(const Environment* environment,
                                      const DeviceUuid& device) const {
     while (environment != nullptr && environment->attachmentTo(device) == nullptr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How environments end: at once where they hold no device or may not linger, else once a sample has
-// said that none of their compute processes uses a device that they hold.
+// How environments end: immediately if they hold no device or may not linger, otherwise once a
+// sample has shown that none of their compute processes uses one of their devices.
 #include "core/ledger.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void Ledger::lastProcessWent(Environment& next, const Environment& before, bool 
     next.waits.clear();
 }
 
-// A process or kernel was taken out of an environment by somebody.
+// Handles a process or kernel that somebody unregistered from an environment.
 void Ledger::processTakenOut(Environment& next, const Actor& actor) const {
     const Environment& before = get(next.id);
     if (next.isRegistered() || (!before.isRegistered() && !next.processes.empty()))
@@ -42,7 +42,7 @@ void Ledger::processTakenOut(Environment& next, const Actor& actor) const {
 void Ledger::deactivate(const EnvironmentId& id, const Actor& actor) {
     const Environment& environment = get(id);
     Environment next = environment;
-    if (environment.job) { // Slurm ends the job's processes itself
+    if (environment.job) { // Slurm ends the processes of the job itself
         if (actor != 0)
             requireNoJob(environment);
         next.end();
@@ -94,7 +94,8 @@ std::optional<Environment> Ledger::leftBy(const ProcessIdentity& process, Uid ow
     return next;
 }
 
-// A device is not in use by somebody else because its holder's process used it before already.
+// A use by the holder's own process must not mark the device as occupied, even if it began in the
+// process's previous environment.
 void Ledger::markTaken(const Environment& left, const Environment& taker) {
     const auto isRoot = [&](Pid pid) {
         const auto isIt = [&](const ProcessIdentity& process) { return process.pid == pid; };

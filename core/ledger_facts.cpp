@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What simply happens: processes exit, devices appear, move and get lost, documents are found at
-// start. A fact is applied at once; its document is written as soon as that works.
+// Facts: processes exit, devices appear, change their index and get lost, documents are found at
+// start. A fact is applied immediately; its document is written as soon as possible.
 #include "core/ledger.hpp"
 #include "core/membership.hpp"
 
@@ -46,7 +46,7 @@ void Ledger::restore(Environment environment, const Environment* written) {
         writeFact(environment);
         return;
     }
-    if (environment.began == BootTime{}) // documents of earlier versions do not say
+    if (environment.began == BootTime{}) // documents of earlier versions lack it
         environment.began = clock_.bootNow();
     for (Wait& wait : environment.waits) {
         lastSequence_ = std::max(lastSequence_, wait.ticket);
@@ -59,7 +59,7 @@ void Ledger::restore(Environment environment, const Environment* written) {
         lastSequence_ = std::max(lastSequence_, wait.ticket);
     for (const Attachment& attachment : environment.attachments) {
         lastSequence_ = std::max(lastSequence_, attachment.sequence);
-        // Until the driver answers, the device is what the environment remembers of it.
+        // Until the driver answers, the facts stored in the environment represent the device.
         const DeviceFacts& facts = attachment.device;
         if (devices_.findUuid(facts.uuid) == nullptr && devices_.find(facts.index) == nullptr) {
             insertDevice({facts, {Health::State::Stale, 0}, {}, std::nullopt, {}, false});
@@ -139,14 +139,15 @@ void Ledger::driverFailed() {
 
 void Ledger::observed(const Observation& observation) {
     if (!observation.noDriver.empty()) {
-        driverFailed(); // no driver is no working driver: what people hold stays theirs
+        driverFailed(); // a missing driver counts as a failed one, so environments keep their
+                        // devices
         return;
     }
     std::unordered_map<DeviceUuid, DeviceIndex> present;
     std::set<DeviceIndex> taken;
     std::vector<const DeviceSample*> samples;
     for (const DeviceSample& sample : observation.devices) {
-        // A driver that names a device or an index twice is not believed the second time.
+        // If the driver reports a device or an index twice, the second one is ignored.
         if (!present.contains(sample.facts.uuid) && taken.insert(sample.facts.index).second) {
             present.emplace(sample.facts.uuid, sample.facts.index);
             samples.push_back(&sample);
@@ -165,7 +166,8 @@ void Ledger::observed(const Observation& observation) {
         if (now == present.end() || now->second != index)
             gone.push_back(index);
     }
-    // All that move or go leave first, so that two that change places do not collide.
+    // Devices that move or vanish are removed first, so that two devices that swap indices do not
+    // collide.
     std::for_each(gone.begin(), gone.end(), [this](DeviceIndex index) { removeDevice(index); });
     for (const DeviceSample* sample : samples) {
         if (devices_.findUuid(sample->facts.uuid) != nullptr)
@@ -223,14 +225,14 @@ void Ledger::rememberFacts(const DeviceFacts& facts) {
             if (attachment.device.uuid == facts.uuid)
                 changed = std::exchange(attachment.device, facts) != facts || changed;
         }
-        if (changed) // nothing is attached or detached by this, so no event carries the reason
+        if (changed) // nothing is attached or detached, so no event contains the reason
             applyFact(std::move(next), Cause::fact(Reason::deviceLost()));
     }
 }
 
 void Ledger::detachLost(const DeviceUuid& uuid) {
     for (const EnvironmentId& holder :
-         holdersOf(uuid)) // a child may be gone by what became of its parent
+         holdersOf(uuid)) // a child may already be gone because of its parent
         takeAway(holder, uuid, Cause::fact(Reason::deviceLost()));
 }
 
@@ -263,8 +265,8 @@ void Ledger::markOccupied(const Observation& observation) {
     }
 }
 
-// Whoever gets the device next is told of a process that is still there, also before the driver is
-// asked again.
+// If a process still uses the device, the next user of the device is warned, even before the next
+// sample.
 void Ledger::markLeft(const EnvironmentId& id, DeviceIndex index) {
     Device& device = devices_.at(index);
     const auto user = device.users.find(id);

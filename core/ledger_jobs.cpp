@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Slurm's jobs in the ledger, and the devices that are Slurm's.
+// Slurm's jobs in the ledger, and the devices that are reserved for Slurm.
 #include "core/error.hpp"
 #include "core/ledger.hpp"
 #include "core/sentences.hpp"
@@ -19,7 +19,7 @@ void dropAttachment(Environment& environment, const DeviceUuid& uuid) {
                   [&](const Attachment& attachment) { return attachment.device.uuid == uuid; });
 }
 
-// Drops the devices that are the job's no more.
+// Drops the devices that the job no longer has.
 void keepOnly(Environment& environment, const std::vector<DeviceUuid>& devices) {
     std::erase_if(environment.attachments, [&](const Attachment& attachment) {
         return std::ranges::find(devices, attachment.device.uuid) == devices.end();
@@ -57,13 +57,14 @@ void Ledger::insertDevice(Device device) {
     devices_.insert(std::move(device));
 }
 
-// The environments that hold a device of the job's and are no job's, without these devices.
+// Returns the environments that hold a device of the job and do not belong to jobs, without these
+// devices.
 std::vector<Environment> Ledger::evictedFor(const NewJob& wanted) const {
     std::vector<Environment> nexts;
     for (const DeviceUuid& uuid : wanted.devices) {
         for (const EnvironmentId& id : holdersOf(uuid)) {
             const Environment& holder = get(id);
-            if (holder.job || holder.parent) // a child loses what its parent does
+            if (holder.job || holder.parent) // a child loses a device together with its parent
                 continue;
             if (!wanted.evict)
                 fail(ErrorCode::DeviceUnavailable,
@@ -91,7 +92,7 @@ Environment Ledger::startedJob(const NewJob& wanted) {
     return environment;
 }
 
-// Jobs share devices among themselves as Slurm says.
+// Jobs share devices with each other, as Slurm decides.
 void Ledger::giveToJob(Environment& environment, const DeviceUuid& uuid) {
     if (environment.attachmentTo(uuid) != nullptr)
         return;
@@ -118,7 +119,7 @@ void Ledger::startJob(const NewJob& wanted) {
              "environment {} exists and does not belong to a job; evict ends it", id);
     std::vector<Environment> nexts = evictedFor(wanted);
     std::erase_if(nexts, [&](const Environment& next) { return next.id == id; });
-    // Slurm counts jobs anew, or an earlier version of genv let a user take the id.
+    // Slurm's job numbers started again, or an earlier version of genv let a user take the id.
     if (existing != nullptr && (!existing->job || existing->uid != wanted.uid)) {
         nexts.push_back(*existing);
         nexts.back().end();

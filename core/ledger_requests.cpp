@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people ask of the ledger. Each request works out the environment as it would be and applies
-// it whole.
+// Requests to the ledger. Each request computes the changed environment and applies it as a whole.
 #include "core/caps.hpp"
 #include "core/error.hpp"
 #include "core/ledger.hpp"
@@ -14,7 +13,8 @@ namespace genv::core {
 
 namespace {
 
-// What was kept for somebody ends when it would have, whatever the environment's lease becomes.
+// A device that is kept for another request ends when it was going to end, even if the
+// environment's lease changes.
 void pinLeases(Environment& environment) {
     for (Attachment& attachment : environment.attachments) {
         if (!attachment.keptFor.empty() && !attachment.lease)
@@ -27,7 +27,7 @@ void requireFresh(const Plan& plan, const DeviceTable& devices, const Environmen
         fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
 }
 
-// In the place of an exited process that was the same kernel.
+// Replaces an exited process of the same kernel.
 void putKernel(std::vector<Kernel>& kernels, Kernel kernel) {
     std::erase_if(kernels, [&](const Kernel& known) {
         return known.id == kernel.id && known.process.pin && known.process.pin->hasExited();
@@ -95,7 +95,7 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
     for (const Placement::Device& device : placement.attach) {
         const DeviceUuid& uuid = device.facts.uuid;
         const Device* now = pool.devices().findUuid(uuid);
-        // All of a device of which the parent has a share is that share.
+        // If the parent has only a share, that share is the whole device for the child.
         Attachment attachment{device.facts,
                               placement.share ? placement.share : now->capacity,
                               !now->isAvailable(placement.share),
@@ -205,7 +205,7 @@ void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
     if (!granted.startsEnvironment) {
         addAttachments(next, placement, {granted.exempt, granted.lifetime});
     } else {
-        // Its time begins now that it has what it waited for.
+        // Its lifetime begins now, with the devices for which it waited.
         if (environment.isWaitingToStart())
             next.began = clock_.bootNow();
         if (granted.lifetime) {

@@ -32,8 +32,8 @@ std::uint64_t heldMemoryOnADevice(const Holdings& holdings) {
     return holdings.mostMemoryOnADevice().count;
 }
 
-// The processes that the rules count as a user's: those in their environments but for Slurm's jobs,
-// and their own in none.
+// Counts the processes that the rules attribute to a user: those in their environments except for
+// Slurm's jobs, and their own processes outside environments.
 std::uint64_t computeProcesses(const LimitUseSources& from) {
     if (from.last == nullptr)
         return 0;

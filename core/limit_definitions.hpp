@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of limits says which limits there are, what they are called, and how their use is
-// counted. genvd.conf, GetLimits, Enforce, genvctl's options, tables and completion, and the
-// manuals read it.
+// The table of limits: their names, and how their use is counted. genvd.conf, GetLimits, Enforce,
+// genvctl's options, tables and completion, and the manuals are based on it.
 //
-// A new limit is a member of Limits, a row here, and the rule of the same name that watches it
+// To add a limit, add a member to Limits, a row here, and the rule of the same name that watches it
 // (rule_definitions.hpp).
 #pragma once
 
@@ -24,15 +23,15 @@ class Ledger;
 
 enum class LimitUnit { Count, Memory, Time };
 
-/// What a limit bounds the use of.
+/// The scope within which a limit applies.
 enum class LimitScope {
-    User,        ///< all that a user has
-    Device,      ///< what a user has of any one device
-    Environment, ///< what any one environment has
+    User,        ///< everything that a user holds
+    Device,      ///< a user's share of any one device
+    Environment, ///< everything that any one environment holds
     Attachment,  ///< any one attachment
 };
 
-/// The requests that are refused because of a limit. Rules watch every limit in any case.
+/// The requests that are refused because of a limit. Rules watch every limit independently of this.
 enum class LimitedRequest {
     None,
     Activation, ///< a new environment
@@ -40,40 +39,41 @@ enum class LimitedRequest {
     Lifetime,   ///< a lease
 };
 
-/// GetLimits counts the use of limits from these.
+/// The sources from which GetLimits counts the use of limits.
 struct LimitUseSources {
     const Ledger& ledger;
     Uid user = 0;
-    const Observation* last = nullptr; ///< the last observation; null where there is none yet
+    const Observation* last = nullptr; ///< the last observation; null before the first one
     const Idleness& idleness;
     BootTime now;
 };
 
-/// Counts the holdings of a user, or of an environment where that is the limit's scope.
+/// Counts the holdings of a user, or of an environment if that is the scope of the limit.
 using CountHeld = std::uint64_t (*)(const Holdings&);
-/// Counts observed use, with times in seconds.
+/// Counts observed use; times are in seconds.
 using CountObserved = std::uint64_t (*)(const LimitUseSources&);
 
-/// A row of the table. `manual` has a sentence on each line, and names of keys between asterisks.
+/// A row of the table. `manual` has one sentence per line, and keys between asterisks.
 struct LimitDefinition {
     using Member =
         std::variant<std::optional<std::uint32_t> Limits::*, std::optional<Bytes> Limits::*,
                      std::optional<std::chrono::milliseconds> Limits::*>;
 
-    std::string_view key;  ///< in genvd.conf and GetLimits: "MaxDevicesPerUser"
-    std::string_view name; ///< its rule's, and that of its option: "max-devices-per-user"
+    std::string_view key;  ///< the key in genvd.conf and GetLimits: "MaxDevicesPerUser"
+    std::string_view name; ///< the name of the rule and the option: "max-devices-per-user"
     Member member;
     LimitScope scope;
     LimitedRequest refuses;
     std::variant<CountHeld, CountObserved> count;
-    std::string_view thing;  ///< what is counted, in the singular: "device"; empty for times
-    std::string_view label;  ///< its column's title in a table for people: "DEVICES"
-    std::string_view column; ///< its columns' titles in CSV, without unit: "DEVICES"
-    std::string_view help;   ///< of the option
-    std::string_view manual; ///< in genvd.conf(5)
+    std::string_view thing;  ///< the counted noun in the singular: "device"; empty for times
+    std::string_view label;  ///< the column title in a table for people: "DEVICES"
+    std::string_view column; ///< the column titles in CSV, without unit: "DEVICES"
+    std::string_view help;   ///< the help text of the option
+    std::string_view manual; ///< the text in genvd.conf(5)
 
     [[nodiscard]] LimitUnit unit() const { return static_cast<LimitUnit>(member.index()); }
-    /// Returns what it allows: a number, bytes or whole seconds; nothing where it is not set.
+    /// Returns the configured limit as a number, in bytes or in whole seconds; nothing if it is not
+    /// set.
     [[nodiscard]] std::optional<std::uint64_t> allowed(const Limits& limits) const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What of their limits a user has used: what GetLimits answers and `genvctl limits` shows.
+// How much of their limits a user has used. GetLimits returns it and `genvctl limits` shows it.
 #pragma once
 
 #include "core/limit_definitions.hpp"
@@ -13,12 +13,12 @@ namespace genv::core {
 
 /// One limit of a user. Memory is in bytes, times are in seconds.
 struct LimitUse {
-    std::string_view name; ///< as genvd.conf has it
+    std::string_view name; ///< the name in genvd.conf
     std::optional<std::uint64_t> allowed;
     std::uint64_t used = 0;
 };
 
-/// Every limit, used or not, in the order of genvd.conf.
+/// Returns every limit, used or not, in the order of genvd.conf.
 std::vector<LimitUse> limitUses(const Limits& limits, const LimitUseSources& from);
 
 } // namespace genv::core

@@ -9,7 +9,7 @@ namespace genv::core {
 
 namespace {
 
-// Makes Limits of a choice for each of them.
+// Builds Limits with a value that `choice` returns for each limit.
 template <typename Choose>
 Limits choose(const Choose& choice) {
     Limits result;
@@ -24,7 +24,7 @@ Limits choose(const Choose& choice) {
     return result;
 }
 
-// Calls a function with every value of a limit that a section for users or groups sets.
+// Calls a function with every value of a limit in a section for users or groups.
 template <typename Limit, typename Use>
 void forEachSection(const LimitTable& table, Limit limit, const Use& use) {
     for (const auto* sections : {&table.users, &table.groups}) {
@@ -47,7 +47,7 @@ Limits strictest(const LimitTable& table) {
 Limits mostGenerous(const LimitTable& table) {
     return choose([&](auto limit) {
         auto most = table.general.*limit;
-        if (most) // without a general one somebody has none
+        if (most) // without a general limit, somebody is unlimited
             forEachSection(table, limit, [&](const auto& value) { most = std::max(most, value); });
         return most;
     });

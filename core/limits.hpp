@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers an administrator sets, and which of them apply to whom: a user's own over those of
-// the user's groups over everybody's.
+// The limits that an administrator sets, and how they apply to a user. A user's own limit overrides
+// those of the user's groups, which override the general one.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -17,16 +17,16 @@
 
 namespace genv::core {
 
-/// A user as the user database knows them.
+/// A user, from the user database.
 struct UserInfo {
     Uid uid = 0;
-    std::string name; ///< the uid as text where the database has none
+    std::string name; ///< the uid as text if the database has no name
     std::vector<std::string> groups;
-    bool isUnknown = false; ///< the database did not answer: nothing is known but the uid
+    bool isUnknown = false; ///< the database did not answer, so only the uid is known
 };
 
-/// What a user may have at most; what is unset is unlimited, and what is infinite() is unlimited
-/// whatever others say.
+/// The maximum of each resource for a user. An unset limit is unlimited. A limit of infinite() is
+/// unlimited even if a more general section sets one.
 struct Limits {
     std::optional<std::uint32_t> maxDevices;               ///< distinct devices attached
     std::optional<std::uint32_t> maxDevicesPerEnvironment; ///< attached to any one environment
@@ -34,13 +34,13 @@ struct Limits {
     std::optional<std::uint32_t> maxProcesses;             ///< compute processes
     std::optional<Bytes> maxGpuMemory;                     ///< over all devices
     std::optional<Bytes> maxGpuMemoryPerDevice;            ///< on any one device
-    std::optional<std::chrono::milliseconds> maxLifetime;  ///< of an environment
-    std::optional<std::chrono::milliseconds> idleTimeout;  ///< of an attachment
+    std::optional<std::chrono::milliseconds> maxLifetime;  ///< lifetime of an environment
+    std::optional<std::chrono::milliseconds> idleTimeout;  ///< idle time of an attachment
 
     friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-/// The value of a limit that lifts those of groups and of everybody.
+/// Returns the value that overrides the limits of groups and the general limits.
 template <typename Value>
 constexpr Value infinite() {
     if constexpr (std::is_same_v<Value, Bytes>)
@@ -57,13 +57,14 @@ struct LimitTable {
     std::map<std::string, Limits> users;  ///< by user name
     std::map<std::string, Limits> groups; ///< by group name
 
-    /// What a request of a user is compared with: each limit from the user's own section, else the
-    /// most generous of the groups' that set it, else the general one. Root has none. Of an unknown
-    /// user the strictest that anybody has: the user may be the one it was set for.
+    /// Returns the limits for admission. Each limit comes from the user's own section, else it is
+    /// the most generous one of the user's groups, else the general one. Root has no limits. An
+    /// unknown user gets the strictest limit that anybody has, since it may be their own.
     [[nodiscard]] Limits of(const UserInfo& user) const;
 
-    /// What rules end a user's work for: the same, but of an unknown user the most generous that
-    /// anybody has, since nobody's work ends for a limit that may be another's.
+    /// Returns the limits for rules that end a user's work. They are the same, except that an
+    /// unknown user gets the most generous limit that anybody has: nobody's work may end because of
+    /// another user's limit.
     [[nodiscard]] Limits enforcedOn(const UserInfo& user) const;
 
     friend bool operator==(const LimitTable&, const LimitTable&) = default;

@@ -10,7 +10,7 @@ namespace genv::core {
 
 namespace {
 
-// The environment with everything that belonged to it among its processes.
+// Returns the environment with all its former members among its processes.
 Environment withMembers(const Environment& environment) {
     Environment former = environment;
     if (environment.pendingEnd) {
@@ -29,8 +29,8 @@ std::set<DeviceUuid> heldAndUsed(const Environment& environment, const ComputePr
     return devices;
 }
 
-// Whether an observation was taken since the environment got its devices. What was before says
-// nothing of its processes.
+// Returns whether an observation was taken after the environment got its devices. An earlier one
+// does not show its processes.
 bool isAbout(const Observation& observation, const Environment& environment) {
     return std::all_of(
         environment.attachments.begin(), environment.attachments.end(),
@@ -48,14 +48,14 @@ Lingering::Lingering(Ledger& ledger, Observer& observer, Processes& processes, S
     });
 }
 
-// No driver is no working driver: what it says of processes means nothing.
+// Without a driver, an observation says nothing about processes.
 std::shared_ptr<const Observation> Lingering::lastWorking() const {
     const std::shared_ptr<const Observation> last = observer_.last();
     return last && last->noDriver.empty() ? last : working_;
 }
 
-// Its compute processes as last sampled. One that neither says whose it is nor has a living root
-// process above it is known by that alone.
+// Returns the environment's compute processes in the last sample. A process without a hint and
+// without a living root process among its ancestors can only be recognised by this list.
 std::vector<ProcessIdentity> Lingering::knownMembers(const Environment& environment) const {
     std::vector<ProcessIdentity> members;
     const std::shared_ptr<const Observation> last = lastWorking();
@@ -86,7 +86,7 @@ void Lingering::onEvent(const Event& event) {
         ends_.erase(removed->former->sequence);
     } else if (const auto* changed = std::get_if<EnvironmentChanged>(&event);
                changed != nullptr && changed->field == EnvironmentField::Lingering) {
-        // Its owner has joined it, and hears of it anew when it lingers again.
+        // The owner has joined it, and is notified again when it lingers again.
         const Environment& environment = ledger_.get(changed->environment);
         if (environment.isRegistered())
             told_.erase(environment.sequence);
@@ -128,16 +128,16 @@ void Lingering::whenSettled(std::function<void()> function) {
         scheduler_.soon(std::move(function));
 }
 
-// By the sample that was asked for or, where it did not come in time, the last one.
+// Decides by the requested sample or, if it did not arrive in time, by the last one.
 void Lingering::sampled(const std::shared_ptr<Round>& round, bool inTime) {
     if (std::exchange(round->sampled, true))
         return;
     round->deadline.reset();
     const std::shared_ptr<const Observation> last = lastWorking();
-    ++round->undecided; // this function's own
+    ++round->undecided; // counts this function itself
     for (const Subject& subject : round->subjects) {
         const Environment* environment = pending(subject);
-        if (environment == nullptr) // somebody joined it, or something else ended it
+        if (environment == nullptr) // joined by a process, or ended for another reason
             continue;
         if (last && (inTime || isAbout(*last, *environment)))
             decide(subject, *last, round);
@@ -183,7 +183,7 @@ std::vector<Lingering::User> Lingering::usersOf(const Environment& environment,
         std::set<DeviceUuid> devices = heldAndUsed(former, process);
         const ProcessIdentity& identity = process.facts.identity;
         const Environment* registered = ledger_.environmentOfRoot(identity);
-        // What a child's processes use is kept by the parent, with which the child ends.
+        // Devices that a child's processes use are kept by the parent, with which the child ends.
         const auto isHere = [&](const Environment* other) {
             return other == &environment || other == &former ||
                    (other != nullptr && other->parent == environment.id);
@@ -251,7 +251,7 @@ void Lingering::concludeFor(const Subject& subject, const std::vector<User>& use
     std::vector<RootProcess> living;
     std::set<DeviceUuid> used;
     for (const User& user : users) {
-        if (user.pin->hasExited()) // while another was pinned
+        if (user.pin->hasExited()) // exited while another one was being pinned
             continue;
         living.push_back({user.process, user.pin, true});
         used.insert(user.devices.begin(), user.devices.end());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Lingering: an environment whose last registered process went keeps the devices that its compute
+// Lingering: an environment whose last registered process exited keeps the devices that its compute
 // processes still use (nohup, tmux, a lost SSH session) until the last of them has exited.
 //
-// The ledger makes the end pending; here a fresh sample is asked for, and the ledger is told which
-// processes still use which of the devices. If the driver does not answer in time, the last sample
-// decides. If there is none since the environment got its devices, as after a start, it keeps
-// everything until the driver answers: a busy device must never be offered as free.
+// The ledger marks the end as pending. This class requests a new sample, and passes the processes
+// that still use devices to the ledger. If the driver does not answer in time, the last sample
+// decides. If there has been no sample since the environment got its devices, as after a start, it
+// keeps everything until the driver answers: a busy device must never be offered as free.
 #pragma once
 
 #include "core/events.hpp"
@@ -24,62 +24,65 @@
 
 namespace genv::core {
 
-/// How long a fresh sample is waited for.
+/// The timeout for a new sample.
 inline constexpr std::chrono::milliseconds endingSampleDeadline{500};
-/// How long an environment lingers before that is told: children that are dying are no news.
+/// How long an environment must linger before that is reported. This skips child processes that are
+/// just exiting.
 inline constexpr std::chrono::milliseconds lingeringToldAfter{2000};
 
 class Lingering {
   public:
-    /// All outlive this, and so does the loop's last turn. Sets the ledger's policy: environments
-    /// linger where `mayLinger` says so.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop. Sets the ledger's policy: environments linger if `mayLinger` returns true.
     Lingering(Ledger& ledger, Observer& observer, Processes& processes, Scheduler& scheduler,
               const EventHub& events, std::function<bool()> mayLinger);
 
-    /// To be called when the state was found again: takes up the ends that were pending. Whoever
-    /// lacks devices meanwhile waits for the first sample, as at any other end.
+    /// Resumes the ends that were pending in the restored state. Requests that lack devices wait
+    /// for the first sample meanwhile, as with any other end.
     void start();
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
-    /// An observation was taken and the ledger knows it: decides what waits for the driver.
+    /// Processes an observation that the ledger already knows. Decides the ends that wait for the
+    /// driver.
     void observed(const Observation& observation);
 
-    /// Whether a pending end is about to be decided, so that devices may be free soon.
+    /// Returns whether a pending end is about to be decided, so that devices may become free soon.
     [[nodiscard]] bool isSettling() const;
-    /// Calls a function once the ends that are pending now are decided, or wait for the driver:
-    /// later, and soon after the deadline of a sample at most.
+    /// Calls a function once each end that is pending now is decided, or waits for the driver. The
+    /// call is never made from within this function, and comes soon after the timeout of a sample
+    /// at the latest.
     void whenSettled(std::function<void()> function);
 
   private:
-    /// A pending end of an environment: not of another one that comes under its id, and not a later
-    /// end of the same one.
+    /// One pending end of one environment. It does not refer to a later environment with the same
+    /// id, nor to a later end of the same environment.
     struct Subject {
         EnvironmentId environment;
-        std::uint64_t sequence = 0; ///< the environment's
+        std::uint64_t sequence = 0; ///< of the environment
         std::uint64_t end = 0;
     };
-    /// The ends of one turn of the loop; they share a sample.
+    /// The ends of one iteration of the loop. They share a sample.
     struct Round {
         std::vector<Subject> subjects;
         std::vector<std::function<void()>> afterwards;
         std::unique_ptr<Scheduled> deadline;
         bool sampled = false;
-        std::size_t undecided = 0; ///< ends whose processes are being pinned
+        std::size_t undecided = 0; ///< number of ends whose processes are still being pinned
     };
-    /// A process that a sample shows on devices of an environment whose end is pending.
+    /// A process that uses devices, according to a sample, of an environment whose end is pending.
     struct User {
         ProcessIdentity process;
         std::set<DeviceUuid> devices;
         std::shared_ptr<const ProcessPin> pin{};
     };
-    /// The end of an environment while the processes that still use its devices are pinned.
+    /// An end while the processes that still use the environment's devices are being pinned.
     struct Decision {
         Subject subject;
-        std::shared_ptr<Round> round; ///< null for one that waited for the driver
+        std::shared_ptr<Round> round; ///< null for an end that waited for the driver
         std::size_t unpinned = 0;
-        bool mustAskAgain = false; ///< a process could not be pinned, and must not be passed over
-        std::vector<User> users{}; ///< pinned
+        bool mustAskAgain = false; ///< a process could not be pinned and must not be ignored
+        std::vector<User> users{}; ///< pinned processes
     };
 
     [[nodiscard]] std::shared_ptr<const Observation> lastWorking() const;
@@ -105,16 +108,19 @@ class Lingering {
     Processes& processes_;
     Scheduler& scheduler_;
     const EventHub& events_;
-    std::shared_ptr<Round> gathering_;           ///< of this turn; null for none
-    std::vector<std::shared_ptr<Round>> rounds_; ///< that are not decided yet, oldest first
-    std::vector<Subject> undecided_;             ///< that wait for the driver
-    std::shared_ptr<const Observation> working_; ///< the last of a working driver
-    /// Environments that linger, by order of creation: for too short a time yet, and those told of.
+    std::shared_ptr<Round> gathering_; ///< of the current iteration of the loop; null for none
+    std::vector<std::shared_ptr<Round>> rounds_; ///< not decided yet, oldest first
+    std::vector<Subject> undecided_;             ///< ends that wait for the driver
+    std::shared_ptr<const Observation> working_; ///< the last observation of a working driver
+    /// Lingering environments by order of creation: those not yet reported, and those already
+    /// reported.
     std::map<std::uint64_t, std::unique_ptr<Scheduled>> untold_;
     std::set<std::uint64_t> told_;
-    std::map<std::uint64_t, std::uint64_t> ends_; ///< the latest of each, by order of creation
+    std::map<std::uint64_t, std::uint64_t>
+        ends_; ///< the latest end of each environment, by order of creation
     std::uint64_t lastEnd_ = 0;
-    std::shared_ptr<bool> lives_ = std::make_shared<bool>(); ///< answers may outlive this
+    std::shared_ptr<bool> lives_ =
+        std::make_shared<bool>(); ///< expires with this object, so that late replies are dropped
 };
 
 } // namespace genv::core

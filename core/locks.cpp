@@ -41,7 +41,8 @@ void Locks::releaseLost() {
     }
 }
 
-// The service may have ended while it granted a lock: then its client has it, or calls again.
+// The service may have stopped while it granted a lock. Then the client either has the lock or
+// calls again.
 void Locks::expectClients() {
     for (const auto& [sequence, environment] : ledger_.environments()) {
         const std::vector<LockWait> waits = environment.lockWaits;
@@ -100,7 +101,7 @@ std::optional<Locks::Ticket> Locks::abandoned(const Environment& environment, Ui
     return found == waiters_.end() ? std::nullopt : std::optional(found->first);
 }
 
-// Tells whether an earlier request has or wants one of the devices.
+// Returns whether an earlier request has or wants one of the devices.
 bool Locks::hasToWait(const Environment& asking) const {
     std::set<DeviceUuid> taken = locked();
     for (const auto& [ticket, waiter] : waiters_) {
@@ -128,7 +129,7 @@ void Locks::cancel(Ticket ticket) {
     if (node.empty())
         return;
     ledger_.endLockWait(node.mapped().environment, ticket);
-    schedule(); // whoever came later may have waited for this one only
+    schedule(); // later requests may have waited only for this one
 }
 
 void Locks::onEvent(const Event& event) {
@@ -136,7 +137,7 @@ void Locks::onEvent(const Event& event) {
     const bool frees = device != nullptr && (device->field == DeviceField::LockedBy ||
                                              device->field == DeviceField::Attachments);
     const auto* removed = std::get_if<EnvironmentRemoved>(&event);
-    if (removed != nullptr) { // its locks are nobody's, whoever has the descriptors
+    if (removed != nullptr) { // its locks end, even if clients still have the descriptors
         for (const HeldLock& lock : removed->former->locks)
             descriptors_.close(lock.number);
     }
@@ -161,8 +162,8 @@ std::set<DeviceUuid> Locks::locked() const {
     return devices;
 }
 
-// Returns null where the environment ended while the request waited, also if another has its id by
-// now.
+// Returns null if the environment ended while the request waited, even if another environment has
+// its id now.
 const Environment* Locks::environmentOf(const Waiter& waiter) const {
     const Environment* environment = ledger_.find(waiter.environment);
     return environment != nullptr && environment->sequence == waiter.sequence ? environment

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Locks: exclusive use of devices among those that share them, first come, first served.
+// Locks: exclusive use of devices among the environments that share them, first come, first served.
 //
-// A lock is on every device that its environment holds at the moment of the grant. It is advisory:
-// whoever does not ask is not held up. A request waits while any of its devices is locked or wanted
-// by an earlier request, so nobody is passed.
+// A lock covers every device that its environment holds at the moment of the grant. Locks are
+// advisory: environments that do not request one are not blocked. A request waits while any of its
+// devices is locked or wanted by an earlier request, so no request overtakes another.
 //
-// A request that has to wait is in the ledger, with its environment. One that was found in the
-// state at start keeps its place for a while, until its client calls again.
+// A waiting request is stored in the ledger, with its environment. A request that was restored at
+// start keeps its position for a limited time, until its client calls again.
 #pragma once
 
 #include "core/error.hpp"
@@ -28,34 +28,36 @@ namespace genv::core {
 class Locks {
   public:
     using Ticket = std::uint64_t;
-    /// Told once: the client's end of the lock, or null and why not.
+    /// Called once: with the client's end of the lock, or with null and the error.
     using Answer = std::function<void(const LockEnd* lock, const Error* refusal)>;
 
-    /// All outlive this, and so does the loop's last turn.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop.
     Locks(Ledger& ledger, LockDescriptors& descriptors, Scheduler& scheduler, Log& log);
 
-    /// To be called when the state was found again: locks whose descriptors are gone are released,
-    /// and the requests that waited begin to wait for their clients.
+    /// Call this after the state was restored. Releases the locks whose descriptors are gone, and
+    /// lets restored requests wait for their clients.
     void recover();
 
-    /// Waits for the lock on what an environment holds; in the place of a request of the same actor
-    /// that was found at start, where there is one. Throws Error(NotAttached) where that is
-    /// nothing, Error(LimitsExceeded) when the actor waits too often. The answer never comes before
-    /// this returns.
+    /// Waits for a lock on the devices of an environment. If a request of the same actor was
+    /// restored at start, this one takes its position. Throws Error(NotAttached) if the environment
+    /// holds no device, and Error(LimitsExceeded) if the actor has too many waiting requests.
+    /// `answer` is never called before this function returns.
     Ticket request(const EnvironmentId& environment, Uid actor, Answer answer);
-    /// A request waits no longer, and nobody is told.
+    /// Cancels a waiting request without calling its callback.
     void cancel(Ticket ticket);
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
 
   private:
     struct Waiter {
         EnvironmentId environment;
-        std::uint64_t sequence = 0; ///< the environment's: one that comes again is another
+        std::uint64_t sequence = 0; ///< of the environment, to detect another one with the same id
         Uid actor = 0;
-        Answer answer;         ///< none: it was found at start, and its client has not called again
-        bool recorded = false; ///< the ledger has it
+        Answer answer; ///< empty if the request was restored at start and its client has not called
+                       ///< again
+        bool recorded = false; ///< the request is stored in the ledger
     };
 
     void releaseLost();
@@ -74,7 +76,7 @@ class Locks {
     LockDescriptors& descriptors_;
     Scheduler& scheduler_;
     Log& log_;
-    std::map<Ticket, Waiter> waiters_; ///< in the order in which they came
+    std::map<Ticket, Waiter> waiters_; ///< in the order of arrival
     std::unique_ptr<Scheduled> patience_;
     bool scheduled_ = false;
 };

@@ -20,7 +20,7 @@ bool isRootOf(const Environment& environment, const ProcessIdentity& process) {
                        [&](const Kernel& kernel) { return is(kernel.process); });
 }
 
-// Whether a process is in the environment whose id its hint has.
+// Returns whether a process belongs to the environment that its hint names.
 bool isBelieved(const ComputeProcess& process, const Environment& claimed) {
     const std::optional<WallTime>& stamp = process.environmentHint->created;
     if (!stamp)

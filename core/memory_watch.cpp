@@ -11,7 +11,7 @@ namespace {
 
 using Uses = std::map<std::pair<const Environment*, DeviceUuid>, Bytes>;
 
-// What of each share is used. What the driver does not know of a process is not summed.
+// Returns the used memory of each share. Uses that the driver does not report are not included.
 Uses usesOfShares(const Ledger& ledger, const Observation& observation) {
     Uses uses;
     for (const auto& [sequence, environment] : ledger.environments()) {
@@ -36,7 +36,7 @@ Uses usesOfShares(const Ledger& ledger, const Observation& observation) {
     return uses;
 }
 
-// Without overflow, whatever a driver says.
+// Avoids overflow, whatever the driver reports.
 bool isAtLeast(Bytes used, std::uint64_t percent, Bytes share) {
     return used.count >= share.count / 100 * percent + share.count % 100 * percent / 100;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells an environment's owner that its share of a device's memory is nearly used up, and that it
-// is exceeded: each once for an attachment, until its use has clearly gone down again. A whole
-// device has no share to exceed, and many programs take all of its memory at once; nothing is told
-// of those. Nothing of this is written down: after a restart it is told again.
+// Reports to an environment's owner that its share of a device's memory is nearly used up, and that
+// it is exceeded. Each is reported once per attachment, until the use has clearly gone down again.
+// Whole devices are not watched: they have no share to exceed, and many programs allocate all of
+// their memory at once. The state is not persistent, so reports may repeat after a restart.
 #pragma once
 
 #include "core/events.hpp"
@@ -14,24 +14,24 @@
 
 namespace genv::core {
 
-/// From how much of a share on it counts as nearly used up, and below how much as free again, in
-/// percent.
+/// The percentage of a share from which it counts as nearly used up, and the one below which it
+/// counts as free again.
 inline constexpr std::uint64_t nearlyUsedPercent = 90;
 inline constexpr std::uint64_t freeAgainPercent = 80;
 
 class MemoryWatch {
   public:
-    /// `events` outlives this.
+    /// `events` must outlive this object.
     explicit MemoryWatch(const EventHub& events) : events_(events) {}
 
-    /// Takes an observation into account; attachments that are gone are forgotten.
+    /// Processes an observation. Attachments that no longer exist are forgotten.
     void observed(const Ledger& ledger, const Observation& observation);
 
   private:
     enum class Level { Nearly, Over };
 
     const EventHub& events_;
-    std::map<std::uint64_t, Level> told_; ///< by the attachment's sequence
+    std::map<std::uint64_t, Level> told_; ///< by the sequence number of the attachment
 };
 
 } // namespace genv::core

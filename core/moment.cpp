@@ -13,11 +13,11 @@ namespace genv::core {
 
 namespace {
 
-// Before and after these the calendar functions are not relied on.
+// The calendar functions are not relied on outside these years.
 constexpr int firstYear = 1970;
 constexpr int lastYear = 9999;
 
-// A number of exactly so many digits at the start of the text, which loses it.
+// Parses exactly `digits` digits at the start of the text and removes them.
 std::optional<int> takeDigits(std::string_view& text, std::size_t digits) {
     int number = 0;
     if (text.size() < digits)
@@ -57,7 +57,7 @@ WallTime midnight(WallTime now, int days) {
     return fromLocal(local);
 }
 
-// YYYY-MM-DD, as systemd writes it.
+// Parses YYYY-MM-DD, the format of systemd.
 std::optional<std::chrono::year_month_day> takeSystemdDate(std::string_view& text) {
     const auto year = takeDigits(text, 4);
     if (!year || !take(text, "-"))
@@ -71,7 +71,7 @@ std::optional<std::chrono::year_month_day> takeSystemdDate(std::string_view& tex
     return std::chrono::year{*year} / *month / *day;
 }
 
-// DD/MM/YYYY, and DD/MM for one of this year, as genv writes it.
+// Parses DD/MM/YYYY, or DD/MM of this year, the format of genv.
 std::optional<std::chrono::year_month_day> takeOwnDate(std::string_view& text, int thisYear) {
     const auto day = takeDigits(text, 2);
     if (!day || !take(text, "/"))
@@ -134,7 +134,7 @@ std::optional<WallTime> parseCalendar(std::string_view text, WallTime now) {
 }
 
 std::optional<WallTime> parseEpoch(std::string_view text) {
-    constexpr std::int64_t last = 253'402'300'799; // the year 9999
+    constexpr std::int64_t last = 253'402'300'799; // end of the year 9999
     std::int64_t seconds = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, seconds);
@@ -143,7 +143,7 @@ std::optional<WallTime> parseEpoch(std::string_view text) {
     return WallTime{std::chrono::seconds{seconds}};
 }
 
-// "-2h", "+2h" and "2h ago".
+// Parses "-2h", "+2h" and "2h ago".
 std::optional<WallTime> parseRelative(std::string_view text, WallTime now) {
     constexpr std::string_view ago = " ago";
     const bool isAgo = text.ends_with(ago);

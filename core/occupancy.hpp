@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices that a process outside their environments uses. Nobody shall be warned of a process that
-// is gone: the GPUs are sampled again when an environment gives a device back while a process still
-// uses it, and before anybody gets a device that was in use when they were last sampled.
+// Tracks devices that are used by a process outside their environments. Users must not be warned
+// about a process that is already gone. Therefore the GPUs are sampled again when an environment
+// gives back a device that a process still uses, and before anybody gets a device that was in use
+// in the last sample.
 #pragma once
 
 #include "core/events.hpp"
@@ -14,20 +15,21 @@
 
 namespace genv::core {
 
-/// How long whoever gets a device that was in use waits for a fresh sample.
+/// How long a request that gets such a device waits for a new sample.
 inline constexpr std::chrono::milliseconds occupancySampleDeadline{500};
 
 class Occupancy {
   public:
-    /// All outlive this, and so does the loop's last turn. Whoever takes observations tells the
-    /// ledger of each.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop. The observer's owner passes each observation to the ledger.
     Occupancy(const Ledger& ledger, Observer& observer, Scheduler& scheduler)
         : ledger_(ledger), observer_(observer), scheduler_(scheduler) {}
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
-    /// Samples the GPUs, and calls a function once that is done, later: after the deadline where
-    /// the driver does not answer, with what was known before.
+    /// Samples the GPUs and then calls a function, never from within this function. If the driver
+    /// does not answer before the deadline, the function is called with the previous sample in
+    /// place.
     void sample(std::function<void()> function);
 
   private:

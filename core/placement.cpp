@@ -28,8 +28,8 @@ bool isLost(const Device& device) {
     return device.health.state == Health::State::Lost;
 }
 
-// Healthy ones first, then those on which no foreign process runs, and last of a parent's those
-// that the parent itself uses.
+// Sorts healthy devices first, then devices without foreign processes, and for a parent's devices
+// those last that the parent itself uses.
 auto quality(const Device& device) {
     const int unhealthy = device.health.state == Health::State::Ok      ? 0
                           : device.health.state == Health::State::Stale ? 1
@@ -41,12 +41,12 @@ bool isAttached(const Device& device, const Environment* environment) {
     return environment != nullptr && environment->attachmentTo(device.facts.uuid) != nullptr;
 }
 
-// What somebody types for devices that are Slurm's to give.
+// Returns the command that gets devices from Slurm.
 std::string slurmCommand(std::size_t count) {
     return fmt::format("srun --gpus={} COMMAND", count);
 }
 
-// CUDA uses either GPUs or MIG instances, so an environment holds one kind.
+// CUDA uses either GPUs or MIG instances, so an environment holds devices of one kind.
 std::optional<DeviceKind> attachedKind(const Environment* environment) {
     if (environment == nullptr || environment->attachments.empty())
         return std::nullopt;
@@ -62,11 +62,11 @@ std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
     return uuids;
 }
 
-// Whether a request is to have its devices now, or says what it waits for: then also a device that
-// a Slurm job holds, which nobody shares.
+// Whether a request needs its devices now, or computes what it waits for. In the second case it may
+// also wait for a device that a Slurm job holds, which cannot be shared.
 enum class Begins { Now, Later };
 
-// One request at work; split so that each rule of placement reads on its own.
+// The placement of one request, split so that each rule can be read separately.
 class Placing {
   public:
     Placing(const AttachRequest& request, const DeviceTable& devices,
@@ -81,7 +81,7 @@ class Placing {
     Placement operator()(const CountWanted& wanted) {
         const std::vector<DeviceUuid> current = currentOfModel();
         if (wanted.count <= current.size()) {
-            // Oldest first, so the surplus is the tail: what was attached last goes.
+            // Oldest first, so the surplus is the tail: the newest attachments are detached.
             if (wanted.exact)
                 result_.detach.assign(current.rbegin(),
                                       current.rbegin() +
@@ -150,7 +150,7 @@ class Placing {
     struct Kind {
         std::vector<const Device*> available;
         std::vector<const Device*> held;
-        std::vector<const Device*> reserved; // for somebody who waits
+        std::vector<const Device*> reserved; // for waiting requests
         std::vector<const Device*> ofJobs;
         [[nodiscard]] std::size_t usable() const {
             return available.size() + held.size() + reserved.size() + ofJobs.size();
@@ -177,7 +177,7 @@ class Placing {
                                                                        : result.held)
                 .push_back(device);
         }
-        // Of those that are as good, one that is kept for nobody.
+        // Among equally good devices, one that is not kept for anybody comes first.
         const auto passes = [&](const Device& device) {
             return !reservations_.passed(device, request_.share, leaseEnd_).empty();
         };
@@ -231,7 +231,8 @@ class Placing {
         return std::move(result_);
     }
 
-    // Of a request for a number of devices that it cannot have: others are Slurm's to give.
+    // Returns a hint for a request that cannot have its number of devices: other devices are
+    // available through Slurm.
     [[nodiscard]] std::string slurmHint(std::size_t need) const {
         std::vector<DeviceIndex> reserved;
         for (const auto& [index, device] : devices_.byIndex()) {
@@ -276,7 +277,7 @@ class Placing {
         return text;
     }
 
-    // That there is no such thing among the devices, and where that is.
+    // Returns a text that something does not exist, and where.
     [[nodiscard]] std::string lacks(const std::string& what) const {
         return devices_.parent()
                    ? fmt::format("there is no {} in environment {}", what, *devices_.parent())
@@ -368,7 +369,7 @@ Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
         if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
     }
-    // With what others hold it can be had, or it never can.
+    // If the request cannot be met even with the devices that others hold, it can never be met.
     AttachRequest shared = request;
     shared.overSubscribe = true;
     return PlannedWait{request, std::visit(Placing(shared, devices, environment, Reservations{},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a request chooses from: the machine's devices or, for a child environment, what its parent
-// holds. Of a parent's devices only its children take something from each other: that the parent
-// holds them is why they can have them.
+// The pool from which a request chooses: the machine's devices or, for a child environment, the
+// devices of its parent. Among a parent's devices only other children count as holders: the hold of
+// the parent is the reason why its children can use them.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -14,21 +14,21 @@ class Ledger;
 
 class Pool {
   public:
-    /// `parent`: null for the machine's devices. The ledger outlives this.
+    /// `parent`: null for the machine's devices. The ledger must outlive this object.
     Pool(const Ledger& ledger, const Environment* parent);
 
     [[nodiscard]] const DeviceTable& devices() const;
-    /// Whether an environment's requests choose from these.
+    /// Returns whether the requests of an environment choose from this pool.
     [[nodiscard]] bool isFor(const Environment& environment) const {
         return environment.parent == parent_;
     }
-    /// Takes over what changed since this was made; the table keeps its address.
+    /// Updates the pool after a change of the ledger. The address of the table is stable.
     void refresh();
 
   private:
     const Ledger& ledger_;
     std::optional<EnvironmentId> parent_;
-    DeviceTable own_; ///< of a parent's devices
+    DeviceTable own_; ///< the devices of a parent
 };
 
 } // namespace genv::core

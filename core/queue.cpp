@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds writeRetryInterval{1};
 
-// Whether one of its processes is there still; where none is, its end is about to be told.
+// Returns whether one of its processes still lives. If none does, its end is about to be reported.
 bool hasLivingProcess(const Environment& environment) {
     const auto lives = [](const RootProcess& process) {
         return process.pin && !process.pin->hasExited();
@@ -27,7 +27,7 @@ bool hasLivingProcess(const Environment& environment) {
                        [&](const Kernel& kernel) { return lives(kernel.process); });
 }
 
-// Whether a request names a device that became Slurm's while it waited.
+// Returns whether a request names a device that was reserved for Slurm while it waited.
 bool wantsDeviceOfSlurms(const AttachRequest& request, const DeviceTable& devices,
                          const Environment& environment) {
     return std::ranges::any_of(namedDevices(request, devices, &environment),
@@ -89,7 +89,7 @@ bool Queue::stillHolds(const Plan& plan, const Environment* environment,
     const auto* placement = std::get_if<Placement>(&plan);
     if (placement == nullptr)
         return true;
-    // Who is to start when it ends is part of what was agreed to.
+    // The requests for which the devices are kept are part of the accepted plan.
     return std::all_of(placement->attach.begin(), placement->attach.end(),
                        [&](const Placement::Device& wanted) {
                            return reservations.passed(*kept.devices().findUuid(wanted.facts.uuid),
@@ -138,7 +138,7 @@ void Queue::await(Ticket ticket, UserInfo owner, std::optional<std::chrono::mill
     schedule();
 }
 
-// The caller's timeout ends a wait, or what any request may wait.
+// A wait ends by the caller's timeout, or by the maximum for all requests.
 void Queue::limitWait(Ticket ticket, Waiter& waiter) {
     const std::chrono::milliseconds maxWait = times_().maxWait;
     BootTime end = ledger_.wait(ticket).began + maxWait;
@@ -223,7 +223,7 @@ void Queue::onEvent(const Event& event) {
         forget(ending->environment);
     if (ledger_.waits().empty())
         return;
-    // Whatever may make a device free, or change who comes first, or how long a device is kept.
+    // These events may free a device, change the order, or change how long a device is kept.
     const auto* device = std::get_if<DeviceChanged>(&event);
     const auto* environment = std::get_if<EnvironmentChanged>(&event);
     if (std::holds_alternative<Detached>(event) || std::holds_alternative<QueueChanged>(event) ||
@@ -236,7 +236,7 @@ void Queue::onEvent(const Event& event) {
 
 void Queue::forget(const EnvironmentId& environment) {
     std::erase_if(abandoned_, [&](Ticket ticket) { return !ledger_.waits().contains(ticket); });
-    // The answers come after the change is told.
+    // Callbacks run after the change was reported.
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
         if (waiter->second.environment != environment || ledger_.waits().contains(waiter->first)) {
             ++waiter;
@@ -260,7 +260,7 @@ const Environment* Queue::parentOf(const Environment& environment) const {
     return environment.parent ? &ledger_.get(*environment.parent) : nullptr;
 }
 
-// Beside an environment's requests: those that choose from the same devices.
+// Considers only waiting requests that choose from the same devices as the environment.
 KeptDevices Queue::keptDevices(const Environment* environment, const Environment* parent) const {
     KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor,
                      environment != nullptr ? parentOf(*environment) : parent);
@@ -271,7 +271,7 @@ KeptDevices Queue::keptDevices(const Environment* environment, const Environment
     return kept;
 }
 
-// The limits of one whose client has not called again are not known yet, and a child has none.
+// If a client has not called again, its limits are not known yet. Children have no limits.
 void Queue::keep(Ticket ticket, KeptDevices& kept) const {
     const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
     const auto waiter = waiters_.find(ticket);
@@ -294,7 +294,7 @@ void Queue::serve() {
     for (const auto& [ticket, id] : ledger_.waits())
         tickets.push_back(ticket);
     for (const Ticket ticket : tickets) {
-        if (ledger_.waits().contains(ticket)) // or it ended by what was done for one before
+        if (ledger_.waits().contains(ticket)) // it may have ended because of an earlier one
             serve(ticket, kept);
     }
 }
@@ -305,7 +305,7 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
     const Environment* parent = parentOf(environment);
     KeptDevices& kept =
         all.try_emplace(parent, ledger_, clock_.bootNow(), times_().keepFor, parent).first->second;
-    kept.refresh(); // a parent may have been served meanwhile, or another child
+    kept.refresh(); // a parent or another child may have been served in the meantime
     const auto waiter = waiters_.find(ticket);
     if (waiter == waiters_.end() || !hasLivingProcess(environment)) {
         keep(ticket, kept);
@@ -338,7 +338,7 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
 }
 
 void Queue::grant(Ticket ticket, Placement placement) {
-    placement.detach.clear(); // who has more by now than was asked for keeps it
+    placement.detach.clear(); // surplus devices stay, if it has more than requested by now
     const Environment& before = ledger_.get(ledger_.waits().at(ticket));
     const Wait& wait = ledger_.wait(ticket);
     WaitGranted granted{before.id,  before.uid, {},   clock_.wallNow() - wait.since,
@@ -348,7 +348,7 @@ void Queue::grant(Ticket ticket, Placement placement) {
     try {
         ledger_.grant(ticket, placement);
     } catch (const Error& error) {
-        // Nothing changed, so it waits on, and what it would have had is tried again.
+        // Nothing changed, so the request continues to wait, and the grant is retried.
         log_.error("a waiting request could not be granted: {}", error.what());
         retry_ = scheduler_.after(writeRetryInterval, [this] { schedule(); });
         throw;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The queue of those who wait for devices: first come, first served. The children of an environment
-// have one of their own, for what their parent holds.
+// The queue of requests that wait for devices: first come, first served. The children of an
+// environment have a queue of their own, for the devices of their parent.
 //
-// Nothing that is kept lies idle without need: a request whose lease ends before those for whom it
-// is kept can start may use it (backfill), and cannot have that lease extended while they wait.
-// Nobody waits longer than `maxWait`.
+// Kept devices do not lie idle without need. A request may use them if its lease ends before the
+// waiting requests can start (backfill). That lease cannot be extended while they wait. No request
+// waits longer than `maxWait`.
 //
-// Who waits is in the ledger, with the environment that asked; here is who is to be told. What is
-// free is kept for the earliest waiter that can use it, also against those who do not wait, so
-// whoever places a request asks the queue and not the table. A request that was found in the state
-// at start keeps its place for a while, until its client calls again.
+// Waiting requests are stored in the ledger, with their environments. The queue stores the
+// callbacks of their callers. Free devices are kept for the earliest waiting request that can use
+// them, also against requests that do not wait. Therefore code that places a request must ask the
+// queue and not the device table. A request that was restored at start keeps its position for a
+// limited time, until its client calls again.
 #pragma once
 
 #include "core/admission.hpp"
@@ -31,83 +32,87 @@
 
 namespace genv::core {
 
-/// How long requests wait, and devices are kept for them.
+/// How long requests wait, and how long devices are kept for them.
 struct WaitingTimes {
-    std::chrono::milliseconds maxWait{std::chrono::hours{24}}; ///< of any request
-    /// How long a holder without a lease is reckoned to stay.
+    std::chrono::milliseconds maxWait{std::chrono::hours{24}}; ///< maximum for any request
+    /// How long a holder without a lease is assumed to stay.
     std::chrono::milliseconds keepFor{std::chrono::hours{1}};
 };
 
 class Queue {
   public:
     using Ticket = std::uint64_t;
-    /// Told once: nothing when the devices were given, else why not.
+    /// Called once: with nothing when the devices were granted, otherwise with the error.
     using Answer = std::function<void(const std::optional<Error>& refusal)>;
-    /// What applies to a user now.
+    /// Returns the current limits of a user.
     using LimitsOf = std::function<Limits(const UserInfo&)>;
-    /// What applies to everybody now.
+    /// Returns the current times, which apply to all users.
     using TimesOf = std::function<WaitingTimes()>;
 
-    /// All outlive this, and so does the loop's last turn.
+    /// All referenced objects must outlive this one, which must outlive the last iteration of the
+    /// loop.
     Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
           Log& log, LimitsOf limitsOf, TimesOf times);
 
-    /// To be called when the state was found again: the requests in it begin to wait for their
+    /// Call this after the state was restored. The restored requests start to wait for their
     /// clients.
     void expectClients();
 
-    /// Works out what a request gets beside what is kept for those who wait. `lifetime`: how long
-    /// it wants it, where it says. Throws as core::place() does, and says who holds what is wanted,
-    /// for whom it is kept, and what would help. `parent`: of an environment that does not exist
-    /// yet.
+    /// Selects the devices for a request, except those that are kept for waiting requests.
+    /// `lifetime`: the requested lifetime, if any. `parent`: the parent of an environment that does
+    /// not exist yet. Throws the same errors as core::place(); their texts name the holders of the
+    /// wanted devices, the users for whom devices are kept, and possible remedies.
     [[nodiscard]] Placement place(const AttachRequest& request, const Environment* environment,
                                   std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                   const Environment* parent = nullptr) const;
-    /// The same for a request that may wait. Throws as core::placeOrWait() does.
+    /// Returns the plan for a request that may wait. Throws the same errors as core::placeOrWait().
     [[nodiscard]] Plan placeOrWait(const AttachRequest& request, const Environment* environment,
                                    std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                    const Environment* parent = nullptr) const;
-    /// core::stillHolds(), beside what is kept for those who wait; also whether its lease, which
-    /// would begin now, ends in time, and for whom it is kept is as it was.
+    /// Returns core::stillHolds() with regard to kept devices. Also checks that the plan's lease,
+    /// if it began now, would end in time, and that the devices are kept for the same requests as
+    /// before.
     [[nodiscard]] bool stillHolds(const Plan& plan, const Environment* environment,
                                   const Environment* parent = nullptr) const;
-    /// What is kept for the waiting requests of a user, but for one of them. What children wait for
-    /// is their parents' already.
+    /// Returns the devices that are kept for a user's waiting requests, except for the request
+    /// `except`. Requests of child environments are not counted, since their parents hold those
+    /// devices already.
     [[nodiscard]] KeptForUser keptFor(Uid owner, std::optional<Ticket> except = std::nullopt) const;
 
-    /// Throws Error(LimitsExceeded) when one more request of this actor for this owner is too many.
+    /// Throws Error(LimitsExceeded) if this actor, for this owner, cannot add another request.
     void requireRoom(Uid owner, Uid actor) const;
 
-    /// The place of a request that was found at start and whose client has not called again.
+    /// Returns the ticket of a matching request that was restored at start and whose client has not
+    /// called again.
     [[nodiscard]] std::optional<Ticket> abandoned(const EnvironmentId& environment,
                                                   const AttachRequest& request) const;
-    /// Whether an environment was started by such a request.
+    /// Returns whether such a request started an environment.
     [[nodiscard]] bool isAbandoned(const EnvironmentId& environment) const;
 
-    /// Somebody wants to hear of a request that the ledger has. The answer never comes before this
-    /// returns. After `timeout`, or when it has waited as long as any request may, it is
-    /// Error(Timeout).
+    /// Sets the callback for a request in the ledger. It is never called before this function
+    /// returns. It gets Error(Timeout) after `timeout`, or when the request has waited for the
+    /// maximum time.
     void await(Ticket ticket, UserInfo owner, std::optional<std::chrono::milliseconds> timeout,
                Answer answer);
-    /// A request waits no longer, and nobody is told.
+    /// Cancels a waiting request without calling its callback.
     void cancel(Ticket ticket);
-    /// Somebody ends a wait, and its caller is told `why` as Error(DeviceUnavailable). A caller
-    /// that has not called again since the service started is told so when it does. Throws
-    /// Error(NoSuchWait).
+    /// Ends a wait on behalf of `actor`. Its caller gets `why` as Error(DeviceUnavailable). If the
+    /// caller has not called again since the service started, it gets the error when it does.
+    /// Throws Error(NoSuchWait).
     void dismiss(Ticket ticket, const Actor& actor, const std::string& why);
     /// Throws Error(NoSuchWait) unless a request with this ticket waits.
     void requireWait(Ticket ticket) const;
-    /// To be called by a caller that may have had a place when the service ended. Throws
-    /// Error(DeviceUnavailable), once, where the place was dismissed.
+    /// Call this for a caller whose request may have been waiting when the service stopped. Throws
+    /// Error(DeviceUnavailable), once, if that request was dismissed.
     void requireNotDismissed(const EnvironmentId& environment, const AttachRequest& request,
                              Uid actor);
     /// The same for a caller that starts or joins an environment with a process.
     void requireNotDismissed(const ProcessIdentity& process, Uid actor);
 
-    /// The limits or the times are others now.
+    /// Handles a change of the limits or times.
     void settingsChanged();
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const Event& event);
 
   private:
@@ -115,20 +120,20 @@ class Queue {
         EnvironmentId environment;
         UserInfo owner;
         Answer answer;
-        /// The caller's own timeout: when it ends, and how long it is.
+        /// The caller's own timeout: its end and its length.
         std::optional<std::pair<BootTime, std::chrono::milliseconds>> limit = {};
         std::unique_ptr<Scheduled> timeout = {};
-        bool lasted = false; ///< it could not be served at once
+        bool lasted = false; ///< the request could not be served immediately
     };
 
-    /// A place that was kept for a client, and that somebody ended before it called again.
+    /// A restored request that was dismissed before its client called again.
     struct Dismissed {
-        Environment environment; ///< as it was
+        Environment environment; ///< before the request was dismissed
         Wait wait;
         Error refusal;
     };
 
-    /// The devices that requests of each parent's children choose from; null: the machine's.
+    /// The kept devices of each parent's children; null: the machine's.
     using KeptByParent = std::map<const Environment*, KeptDevices>;
 
     [[nodiscard]] const Environment* parentOf(const Environment& environment) const;
@@ -157,7 +162,7 @@ class Queue {
     std::set<Ticket> abandoned_;
     std::vector<Dismissed> dismissed_;
     std::unique_ptr<Scheduled> patience_;
-    std::unique_ptr<Scheduled> retry_; ///< of a grant that could not be written
+    std::unique_ptr<Scheduled> retry_; ///< retries a grant that could not be written
     bool scheduled_ = false;
 };
 

@@ -26,7 +26,7 @@ void ReadingRing::observed(const DeviceTable& devices, const Observation& observ
     Moment moment{observation.started, observation.takenAt, nullptr, {}};
     Uuids uuids;
     for (const auto& [index, device] : devices.byIndex()) {
-        // A device that is not in the sample has readings of another time.
+        // The readings of a device that is not in the sample are from another time.
         if (device.sampledAt != observation.takenAt)
             continue;
         uuids.push_back(device.facts.uuid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The readings of the last hour, so that a graph is not empty when somebody looks. They come from
-// samples that are taken anyway: nothing is sampled for this, and nothing of it is written down.
-// Devices are known by UUID here, so a device that moves to another index takes its readings along.
+// The readings of the last hour, so that a graph has a history when it is opened. They come from
+// samples that are taken anyway: the ring causes no sampling, and is not persistent. Devices are
+// identified by UUID, so a device that changes its index keeps its readings.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -17,7 +17,7 @@
 
 namespace genv::core {
 
-/// What is kept of a reading.
+/// The part of a reading that is kept.
 struct PastReading {
     std::optional<Bytes> usedMemory;
     std::optional<std::uint32_t> utilizationPercent;
@@ -27,7 +27,7 @@ struct PastReading {
     friend bool operator==(const PastReading&, const PastReading&) = default;
 };
 
-/// A reading of a device at a time, under the index that the device has now.
+/// A reading of a device at one time, with the current index of the device.
 struct ReadingRow {
     DeviceIndex device = 0;
     WallTime when;
@@ -38,20 +38,20 @@ struct ReadingRow {
 
 class ReadingRing {
   public:
-    /// How long a reading is kept, and how many of a device at most.
+    /// How long readings are kept, and the maximum number for a device.
     static constexpr std::chrono::hours keptFor{1};
     static constexpr std::size_t maxMoments = 360;
-    /// The time between two readings is at least this: ten seconds, less what a timer that expires
-    /// every ten seconds may be early.
+    /// The minimum time between two readings: ten seconds, less the tolerance of a timer that
+    /// expires every ten seconds.
     static constexpr std::chrono::milliseconds minInterval{9'500};
 
-    /// Takes a sample into account that the table knows already. When the clock was set back, the
-    /// readings that would be later than this one are dropped.
+    /// Adds a sample that the table already includes. If the clock was set back, the readings that
+    /// are later than this one are dropped.
     void observed(const DeviceTable& devices, const Observation& observation);
 
-    /// The readings after this time, oldest first and by index, of the devices that are there now.
-    /// Those of one time are never split: there are more than `maxRows` only where the first time
-    /// alone has more.
+    /// Returns the readings after this time, of the existing devices, oldest first and then by
+    /// index. The readings of one time are never split, so the result has more than `maxRows` rows
+    /// only if the first time alone has more.
     [[nodiscard]] std::vector<ReadingRow> after(WallTime since, std::size_t maxRows,
                                                 const DeviceTable& devices) const;
 
@@ -60,8 +60,9 @@ class ReadingRing {
     struct Moment {
         BootTime began;
         WallTime when;
-        std::shared_ptr<const Uuids> devices; ///< shared by moments that have the same ones
-        std::vector<PastReading> readings;    ///< one for each of them
+        std::shared_ptr<const Uuids>
+            devices;                       ///< shared by consecutive moments with the same devices
+        std::vector<PastReading> readings; ///< one reading for each of the devices
     };
 
     std::deque<Moment> moments_; ///< oldest first; `when` ascends

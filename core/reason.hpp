@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Why something changed, and who did it. The texts are a contract: signals, the journal and people
-// read them.
+// The reason for a change, and the user who requested it. The texts are a contract: signals, the
+// journal and users depend on them.
 #pragma once
 
 #include "core/process.hpp"
@@ -12,7 +12,7 @@
 
 namespace genv::core {
 
-/// Why an environment ended, a device was detached, a process terminated or a wait ended.
+/// Why an environment ended, a device was detached, a process was terminated or a wait ended.
 class Reason {
   public:
     static Reason user() { return Reason("user"); }
@@ -23,7 +23,7 @@ class Reason {
     static Reason idle() { return Reason("idle"); }
     /// Slurm gave the device to a job, or ended the job.
     static Reason job() { return Reason("job"); }
-    // Of waits alone.
+    // For waits only.
     static Reason timeout() { return Reason("timeout"); }
     static Reason cancelled() { return Reason("cancelled"); }
     static Reason refused() { return Reason("refused"); }
@@ -37,11 +37,11 @@ class Reason {
     std::string text_;
 };
 
-/// Who asked for something.
+/// The user who made a request.
 struct Actor {
-    Uid uid = 0; ///< the service itself acts as 0
-    /// The user who logged in before acting as root, such as by sudo; unset where nobody did, or
-    /// that is not known.
+    Uid uid = 0; ///< 0 for the service itself
+    /// The user who logged in before acting as root, for example with sudo; unset if there is none,
+    /// or if it is not known.
     std::optional<Uid> login = {};
 
     Actor() = default;
@@ -53,21 +53,22 @@ struct Actor {
     friend bool operator==(const Actor& actor, Uid user) { return actor.uid == user; }
 };
 
-/// What a change goes back to.
+/// The cause of a change.
 struct Cause {
     Reason reason;
-    Actor actor = {};           ///< who asked for it
-    bool endsProcesses = false; ///< whether a device that goes takes its compute processes along
+    Actor actor = {};           ///< the user who requested it
+    bool endsProcesses = false; ///< whether the compute processes on a detached device are ended
 
-    /// A request by somebody about an environment of `owner`.
+    /// Returns the cause for a request about an environment of `owner`.
     static Cause request(const Actor& actor, Uid owner) {
         return {actor == owner ? Reason::user() : Reason::admin(), actor, actor != owner};
     }
-    /// Whether it is news to the owner, who neither did it nor ended the processes.
+    /// Returns whether the owner should be notified. Owners are not notified of their own requests
+    /// and of the exit of their processes.
     [[nodiscard]] bool isNews() const {
         return reason != Reason::user() && reason != Reason::processExit();
     }
-    /// Something that simply happened.
+    /// Returns the cause for a fact, which nobody requested.
     static Cause fact(Reason reason) { return {std::move(reason)}; }
 };
 

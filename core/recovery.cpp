@@ -14,8 +14,9 @@ namespace genv::core {
 
 namespace {
 
-// Pins the processes that still are the ones that were written down, all in one look; the others
-// are left out. One that cannot be looked at now is not dead: then the service starts another time.
+// Pins the recorded processes that still exist, in a single call, and removes the others. A process
+// that cannot be checked now is not considered dead: start-up fails, and the service is started
+// again later.
 void keepLiving(std::vector<Environment>& environments, Processes& processes) {
     std::vector<RootProcess*> wanted;
     for (Environment& environment : environments) {
@@ -39,16 +40,17 @@ void keepLiving(std::vector<Environment>& environments, Processes& processes) {
     }
 }
 
-// Adds up what is given of each device, in the order in which it was given.
+// Sums the granted memory of each device, in the order of the grants.
 class Bookings {
   public:
-    // Whether an attachment is one that the ledger could have made after those before it. `memory`:
-    // what there is of the device to give.
+    // Returns whether the ledger could have granted an attachment after those before it. `memory`:
+    // the memory of the device that can be granted.
     bool accept(const Attachment& attachment, Bytes memory) {
         Given& given = given_[attachment.device.uuid];
         const Bytes wanted = attachment.share.value_or(memory);
         const Bytes left = given.memory < memory ? memory - given.memory : Bytes{0};
-        // Documents need not agree on how much memory there is, so a whole device is no mere sum.
+        // Documents may disagree on the memory of a device, so a whole device is tracked separately
+        // from the sum.
         const bool fits = attachment.share ? wanted <= left && !given.wholly : given.count == 0;
         if (!fits && !attachment.overSubscribed)
             return false;
@@ -67,13 +69,13 @@ class Bookings {
     std::unordered_map<DeviceUuid, Given> given_;
 };
 
-// An attachment of an environment, taken out of it.
+// An attachment that was taken out of its environment.
 struct Claimed {
     Environment* environment;
     Attachment attachment;
 };
 
-// The attachments of some environments, which lose them, in the order in which they were given.
+// Takes the attachments out of some environments and returns them in the order of the grants.
 std::vector<Claimed> takeAttachments(std::span<Environment> environments) {
     std::vector<Claimed> claimed;
     for (Environment& environment : environments) {
@@ -86,7 +88,7 @@ std::vector<Claimed> takeAttachments(std::span<Environment> environments) {
     return claimed;
 }
 
-// Gives an attachment back where it is not one too many.
+// Puts an attachment back, unless it conflicts.
 void giveBack(Claimed&& claimed, Bookings& bookings, Bytes memory, RecoveryReport& report) {
     Environment& environment = *claimed.environment;
     const bool repeated = environment.attachmentTo(claimed.attachment.device.uuid) != nullptr;
@@ -114,7 +116,7 @@ byId(std::span<const Environment> environments) {
     return found;
 }
 
-// A child holds nothing that its parent does not, and no more of it.
+// A child holds only devices of its parent, and no larger share of them.
 void dropConflicts(std::span<Environment> children, std::span<const Environment> parents,
                    RecoveryReport& report) {
     const auto parentsById = byId(parents);
@@ -136,7 +138,7 @@ void dropConflicts(std::span<Environment> children, std::span<const Environment>
     }
 }
 
-// A child without the environment that it is within is over, for the reason for which that is.
+// A child whose parent is gone is over, for the same reason as the parent.
 void endOrphans(std::vector<Environment>& environments, RecoveryReport& report) {
     const auto known = byId(environments);
     const auto hasParent = [&](const Environment& child) {
@@ -160,7 +162,7 @@ void endOrphans(std::vector<Environment>& environments, RecoveryReport& report) 
     }
 }
 
-// What a lease ended while nobody looked. Nothing is killed for it.
+// Ends what a lease ended while the service was not running. No process is killed for it.
 void endExpired(Environment& environment, BootTime now, RecoveryReport& report) {
     if (environment.lease && environment.lease->until <= now) {
         report.expired.push_back({environment.id, std::nullopt});
@@ -182,8 +184,8 @@ void endExpired(Environment& environment, BootTime now, RecoveryReport& report) 
         report.endedMeanwhile.push_back(std::move(ended));
 }
 
-// The ledger finds waits and locks by their numbers, so each has its own; a lock alone has that of
-// a wait, which is the same environment's request for it.
+// The ledger finds waits and locks by number, so each number must be unique. A lock may only share
+// its number with a wait that is the same environment's request for it.
 void dropRepeatedNumbers(std::vector<Environment>& environments) {
     std::set<std::uint64_t> tickets;
     std::map<std::uint64_t, const Environment*> locks;
@@ -203,8 +205,8 @@ void dropRepeatedNumbers(std::vector<Environment>& environments) {
     }
 }
 
-// The ledger finds an environment by its number and by its processes, so each is one environment's:
-// the oldest's.
+// The ledger finds an environment by its number and by its processes, so each of these belongs to
+// one environment only: the oldest.
 void dropSharedProcesses(std::vector<Environment>& environments) {
     std::map<ProcessIdentity, const Environment*> owners;
     for (Environment& environment : environments) {
@@ -234,7 +236,7 @@ void renumberRepeated(std::vector<Environment>& environments) {
     }
 }
 
-// A document, or nothing when it was set aside.
+// Returns the decoded document, or nothing if it was set aside.
 std::optional<Environment> read(const Store::Found& found, Store& store, RecoveryReport& report) {
     try {
         Environment environment = decodeState(found.text);
@@ -287,9 +289,9 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
         if (environment.isAlive())
             living.push_back(std::move(environment));
         else
-            restore(environment); // without a process it ends, and its document goes
+            restore(environment); // without a process it ends, and its document is removed
     }
-    // Parents come first, since what their children have is a part of it.
+    // Parents come first, since the devices of their children are a part of theirs.
     const auto isNoChild = [](const Environment& environment) { return !environment.parent; };
     const auto firstChild = std::stable_partition(living.begin(), living.end(), isNoChild);
     const std::span<Environment> parents(living.begin(), firstChild);
@@ -299,8 +301,8 @@ RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootT
     report.restored = living.size();
     for (Environment& environment : living)
         restore(environment);
-    // Numbers of requests that left no trace are not given again: no service gave one for each
-    // microsecond since the machine started.
+    // Numbers of requests that left no trace are not reused: no service has given out one number
+    // per microsecond since boot.
     ledger.numberFrom(static_cast<std::uint64_t>(now.time_since_epoch().count()));
     return report;
 }

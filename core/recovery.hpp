@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recovery: from the store's documents to a ledger, at start. Whatever the documents say, the
-// service starts, kills nothing, and gives no device twice.
+// Recovery: builds the ledger from the documents in the store, at start. Whatever the documents
+// contain, the service starts, kills no process, and grants no device twice.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -13,38 +13,39 @@
 
 namespace genv::core {
 
-/// A waiting request that was found at start keeps its place for its client for this long.
+/// How long a restored waiting request keeps its position for its client.
 inline constexpr std::chrono::seconds patienceWithClients{30};
 
-/// A lease that ended while the service was down.
+/// A lease that ended while the service was not running.
 struct ExpiredLease {
     EnvironmentId environment;
-    std::optional<DeviceIndex> device; ///< unset: the whole environment ended
+    std::optional<DeviceIndex> device; ///< unset: the lease of the whole environment ended
 };
 
-/// What was over when the service looked again.
+/// A change that happened while the service was not running.
 struct EndedMeanwhile {
-    Environment former;                  ///< the environment as it was
-    std::vector<Attachment> attachments; ///< what it lost
-    bool isOver = false;                 ///< it ended, and did not only lose these
+    Environment former;                  ///< the environment before the change
+    std::vector<Attachment> attachments; ///< the attachments that it lost
+    bool isOver = false; ///< true if it ended, false if it only lost the attachments
     Reason reason;
 };
 
-/// What recovery found. A child whose parent is over, or was never there, is over as well.
+/// The result of recovery. If a parent is over or does not exist, its children are over as well.
 struct RecoveryReport {
     std::size_t restored = 0;
     std::size_t ended = 0;    ///< environments whose processes are all gone
-    std::size_t setAside = 0; ///< documents that made no sense
+    std::size_t setAside = 0; ///< number of invalid documents
     std::vector<ExpiredLease> expired;
-    std::vector<EndedMeanwhile> endedMeanwhile; ///< of what is in `ended` and `expired`
-    std::vector<std::string>
-        conflicts; ///< a line for each attachment dropped because its device was given already
+    std::vector<EndedMeanwhile> endedMeanwhile; ///< details of `ended` and `expired`
+    std::vector<std::string> conflicts; ///< one line for each attachment that was dropped because
+                                        ///< its device was already granted
 };
 
-/// Reads every document, finds its processes again by pid and start time, and restores what lives,
-/// oldest first. An environment whose process cannot be read is kept, and waits for nobody. What a
-/// lease ended meanwhile, by `now`, is not restored. Throws when there is no room to look at the
-/// documents or processes; nothing is changed then.
+/// Reads every document, identifies its processes by PID and start time, and restores the living
+/// environments, oldest first. An environment whose process cannot be read is kept, and recovery
+/// does not wait for it. Environments and attachments whose lease ended before `now` are not
+/// restored. Throws if the service lacks the memory or descriptors to read the documents or
+/// processes; nothing has changed then.
 RecoveryReport recover(Ledger& ledger, Store& store, Processes& processes, BootTime now);
 
 } // namespace genv::core

@@ -10,13 +10,13 @@
 namespace genv::core {
 
 std::optional<std::vector<Refusals>> RefusalWatch::read() const {
-    // Where no gate stands, nothing was counted.
+    // Without a gate, nothing was counted.
     if (!gates_.absence().empty())
         return gates_.isUnusable() ? std::nullopt : std::optional(std::vector<Refusals>{});
     try {
         return gates_.refusals();
     } catch (const Error&) {
-        return std::nullopt; // Isolation says what is wrong with the gate
+        return std::nullopt; // Isolation reports problems of the gate
     }
 }
 
@@ -30,7 +30,7 @@ void RefusalWatch::check() {
         take(refusals);
     }
     hasRead_ = true;
-    // The kernel forgets the oldest.
+    // The kernel drops the oldest entries.
     std::erase_if(known_, [&](const auto& entry) { return !present.contains(entry.first); });
     std::erase_if(news_, [now = clock_.bootNow()](const auto& entry) {
         const News& news = entry.second;
@@ -40,7 +40,7 @@ void RefusalWatch::check() {
 
 void RefusalWatch::take(const Refusals& refusals) {
     std::uint64_t& known = known_[{refusals.uid, refusals.node}];
-    // A smaller count is one that the kernel forgot and began again.
+    // A smaller count means that the kernel dropped the entry and started again.
     const std::uint64_t more = refusals.count >= known ? refusals.count - known : refusals.count;
     known = refusals.count;
     const DeviceFacts* device = isolation_.deviceWith(refusals.node);

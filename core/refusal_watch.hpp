@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells whom the kernel refused a device. The kernel counts, so a user who tries a million times
-// wakes nobody; what it has counted is read now and then, and each user hears of a device at most
-// once a minute. What was counted before the first reading is not told again.
+// Reports devices that the kernel refused to users. The kernel counts the attempts, so a user who
+// tries a million times wakes no process. The counters are read periodically, and each user is
+// notified about a device at most once a minute. Attempts from before the first reading are not
+// reported again.
 #pragma once
 
 #include "core/events.hpp"
@@ -19,43 +20,44 @@
 
 namespace genv::core {
 
-/// How long a user hears nothing more of a device after a refusal was told.
+/// How long a user is not notified again about the same device.
 inline constexpr std::chrono::minutes refusalSilence{1};
 
-/// What the kernel has counted for a user and a node.
+/// The counter of the kernel for a user and a device node.
 struct CountedOpens {
     Uid uid = 0;
     DeviceNode node;
-    std::optional<DeviceIndex> device; ///< unset where no device has this node
+    std::optional<DeviceIndex> device; ///< unset if no device has this node
     std::uint64_t count = 0;
     WallTime last;
-    Pid pid = 0;         ///< of the last process
-    std::string command; ///< its name, as the process chose it
+    Pid pid = 0;         ///< the last process that tried
+    std::string command; ///< its name, which the process can choose itself
 };
 
 class RefusalWatch {
   public:
-    /// All outlive this.
+    /// All referenced objects must outlive this one.
     RefusalWatch(const Isolation& isolation, Gates& gates, const EventHub& events,
                  const Clock& clock)
         : isolation_(isolation), gates_(gates), events_(events), clock_(clock) {}
 
-    /// Reads what the kernel has counted, and tells what is due.
+    /// Reads the kernel's counters and emits the events that are due.
     void check();
-    /// What the kernel has counted since the machine started, the last refusal first.
+    /// Returns the kernel's counters since boot, the last refusal first.
     [[nodiscard]] std::vector<CountedOpens> list() const;
-    /// How often a device was refused to anybody since this service started.
+    /// Returns how often a device was refused to any user since the service started.
     [[nodiscard]] std::uint64_t countOf(const DeviceUuid& device) const;
 
   private:
-    /// What a user has yet to hear of a device, which may have several nodes.
+    /// The refusals that a user was not yet notified of, for a device, which may have several
+    /// nodes.
     struct News {
         std::uint64_t untold = 0;
         std::optional<BootTime> told;
     };
     using Key = std::pair<Uid, DeviceNode>;
 
-    /// Nothing where the kernel does not say.
+    /// Returns nothing if the kernel does not report them.
     [[nodiscard]] std::optional<std::vector<Refusals>> read() const;
     void take(const Refusals& refusals);
     void tell(const Refusals& last, const DeviceFacts& device);
@@ -64,10 +66,10 @@ class RefusalWatch {
     Gates& gates_;
     const EventHub& events_;
     const Clock& clock_;
-    std::map<Key, std::uint64_t> known_; ///< counts, as they were read last
+    std::map<Key, std::uint64_t> known_; ///< the counters at the last reading
     std::map<std::pair<Uid, DeviceUuid>, News> news_;
     std::map<DeviceUuid, std::uint64_t> totals_;
-    bool hasRead_ = false; ///< the counts from before the start are known
+    bool hasRead_ = false; ///< the counters from before the start are known
 };
 
 } // namespace genv::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is kept free for those who wait, by device. It belongs to one moment: the queue works it out
-// anew whenever somebody asks.
+// The devices that are kept for waiting requests, by device. Reservations are valid for one moment:
+// the queue computes them again for each request.
 //
-// A device is kept until its keeper can start. A request whose lease ends by then gives it back in
-// time, so nothing is kept against it: it passes that keeper.
+// A device is kept until its keeper can start. A request whose lease ends by then returns the
+// device in time, so the device is not kept against it: the request passes that keeper.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -18,7 +18,7 @@ namespace genv::core {
 /// A waiting request for which devices are kept.
 struct Keeper {
     std::uint64_t ticket = 0;
-    BootTime start; ///< the earliest moment at which it can have all that it waits for
+    BootTime start; ///< the earliest moment at which it can have all its devices
 };
 
 class Reservations {
@@ -26,22 +26,23 @@ class Reservations {
     /// Keeps a share of a device, or all of it.
     void add(const DeviceUuid& device, std::optional<Bytes> share, const Keeper& keeper);
 
-    // `leaseEnd`: when the lease of the request that asks ends; unset: it has none.
+    // `leaseEnd`: when the lease of the asking request ends; unset: it has no lease.
 
-    /// Whether anything of a device is kept against such a request.
+    /// Returns whether any part of a device is kept against such a request.
     [[nodiscard]] bool contains(const DeviceUuid& device, std::optional<BootTime> leaseEnd) const;
 
-    /// Whether a share (unset: all of it) is free and not kept against such a request.
+    /// Returns whether a share (unset: all of the device) is free and not kept against such a
+    /// request.
     [[nodiscard]] bool leave(const Device& device, std::optional<Bytes> share,
                              std::optional<BootTime> leaseEnd) const;
 
-    /// The keepers, earliest first, that such a request passes when it gets a share of this device;
-    /// none where it fits beside what is kept.
+    /// Returns the keepers, earliest first, that such a request passes if it gets a share of this
+    /// device; none if the share fits in addition to the kept parts.
     [[nodiscard]] std::vector<std::uint64_t> passed(const Device& device,
                                                     std::optional<Bytes> share,
                                                     std::optional<BootTime> leaseEnd) const;
 
-    /// Who keeps something of a device, earliest first.
+    /// Returns the requests for which parts of a device are kept, earliest first.
     [[nodiscard]] std::vector<Keeper> keepersOf(const DeviceUuid& device) const;
 
   private:

@@ -12,7 +12,7 @@ RootProcess adopt(const PinnedProcess& process, Uid owner, Uid actor) {
         fail(ErrorCode::InvalidArgs, "process {} cannot keep an environment alive", pid);
     if (pin->hasExited())
         fail(ErrorCode::NoSuchProcess, "process {} has exited", pid);
-    // It was read behind the pin, and what it has become since is compared.
+    // The process was read while it was pinned; its current uids are compared with that.
     if (actor != 0 && !(facts.uids.areAll(owner) && pin->hasUids(facts.uids)))
         fail(ErrorCode::AccessDenied,
              "process {} does not belong to the environment's owner with all its uids", pid);

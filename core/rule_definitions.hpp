@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table of rules says which rules there are, in which order they are evaluated, and what
-// switches each on. genvd.conf, Enforce, genvctl's options and completion, the metrics and the
-// manuals read it.
+// The table of rules: their order of evaluation, and their settings. genvd.conf, Enforce, genvctl's
+// options and completion, the metrics and the manuals are based on it.
 //
-// A new rule is an enumerator, a function that finds what violates it, and a row. One that watches
-// a limit has the limit's name (limit_definitions.hpp); any other has a member of RuleSwitches.
+// To add a rule, add an enumerator, a function that finds violations, and a row. A rule that
+// watches a limit has the name of the limit (limit_definitions.hpp). Any other rule has a member in
+// RuleSwitches.
 #pragma once
 
 #include "core/reason.hpp"
@@ -18,7 +18,7 @@ namespace genv::core {
 class WorkingState;
 struct RuleSet;
 
-/// The enumerators stand in the order of evaluation: each rule sees what those before it found.
+/// Listed in the order of evaluation: each rule sees the findings of the rules before it.
 enum class Rule {
     NonEnvProcesses,
     EnvDevices,
@@ -33,7 +33,7 @@ enum class Rule {
     MaxGpuMemoryPerUser,
 };
 
-/// The rules that are switched on and off, with their defaults.
+/// The rules that can be switched on and off, with their defaults.
 struct RuleSwitches {
     bool nonEnvProcesses = false;
     bool envDevices = true;
@@ -42,40 +42,41 @@ struct RuleSwitches {
     friend bool operator==(const RuleSwitches&, const RuleSwitches&) = default;
 };
 
-/// A switch of a rule that watches no limit. `manual` is as in LimitDefinition.
+/// The switch of a rule that watches no limit. `manual` is as in LimitDefinition.
 struct RuleSwitch {
-    std::string_view key; ///< in genvd.conf: "EnvDevices"
+    std::string_view key; ///< the key in genvd.conf: "EnvDevices"
     bool RuleSwitches::*member;
-    std::string_view help;   ///< of the option of the rule's name
-    std::string_view manual; ///< in genvd.conf(5)
+    std::string_view help;   ///< the help text of the option, which has the name of the rule
+    std::string_view manual; ///< the text in genvd.conf(5)
 };
 
 /// A row of the table.
 struct RuleDefinition {
     Rule rule;
-    std::string_view name; ///< in reasons ("rule:<name>"), messages, and that of its option
+    std::string_view
+        name; ///< used in reasons ("rule:<name>"), messages, and as the name of the option
     /// Adds a finding for each violation.
     void (*find)(WorkingState& state, const RuleSet& rules);
-    std::optional<RuleSwitch> toggle; ///< none: it watches the limit of its name
-    Reason (*reason)() = nullptr;     ///< why what it found is done; null: "rule:<name>"
+    std::optional<RuleSwitch> toggle; ///< unset: the rule watches the limit of the same name
+    Reason (*reason)() = nullptr;     ///< the reason of its actions; null: "rule:<name>"
 };
 
 /// Returns every rule, in the order of evaluation.
 std::span<const RuleDefinition> ruleDefinitions();
 
-/// A rule that is switched on and off.
+/// A rule that can be switched on and off.
 struct SwitchedRule {
     const RuleDefinition& rule;
     const RuleSwitch& toggle;
 };
 
-/// Returns the rules that have a switch, in the order of evaluation.
+/// Returns the rules with a switch, in the order of evaluation.
 std::span<const SwitchedRule> switchedRules();
 
-/// Returns a rule's name.
+/// Returns the name of a rule.
 std::string_view nameOf(Rule rule);
 
-/// Returns the reason for what is done about a finding: "expired" and "idle" for the two rules
+/// Returns the reason for an action on a finding. It is "expired" and "idle" for the two rules
 /// about time.
 Reason reasonOf(Rule rule);
 

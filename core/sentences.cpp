@@ -14,13 +14,13 @@ namespace genv::core {
 namespace {
 
 constexpr std::size_t longestMessage = 512;
-// More processes than this make a line that nobody reads.
+// A line with more processes than this is too long to read.
 constexpr std::size_t mostProcesses = 8;
 
-/// What something happened to.
+/// The kind of object that a sentence is about.
 enum class To { Device, Devices, Environment, Processes };
 
-// What made it so.
+// Returns the reason as a clause.
 std::string because(std::string_view reason, const std::string& actor, To what) {
     constexpr std::string_view rule = "rule:";
     if (reason == "admin")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people are told, word for word, by the status files that prompts read and by genv-notify.
-// Each sentence is one line of printable text without its full stop; what it quotes of others is
-// escaped here, but for the names of users, which whoever passes them has escaped.
+// The sentences that users read, in the status files for prompts and from genv-notify. Each
+// sentence is one line of printable text without a full stop. Foreign text in it is escaped here,
+// except for user names, which the caller must escape.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -17,46 +17,47 @@
 
 namespace genv::core {
 
-// Reasons are the texts of core::Reason. `actor` is the name of who asked, where somebody did.
-// Devices and processes are ascending, and at least one where nothing else is said.
+// `reason` is a text of core::Reason. `actor` is the name of the user who made the request, or
+// empty. Devices and processes are ascending, with at least one element unless noted otherwise.
 
-/// "GPU 1", "GPUs 0,1".
+/// Formats devices: "GPU 1", "GPUs 0,1".
 std::string nameGpus(const std::vector<DeviceIndex>& devices);
-/// The names of processes, as they chose them, by pid; a name that is empty is not known.
+/// The names of processes by PID, as the processes chose them; empty if not known.
 using NamedProcesses = std::map<Pid, std::string>;
-/// "process 12 (python)", "processes 12 (python), 13"; of many the first ones and how many more.
+/// Formats processes: "process 12 (python)", "processes 12 (python), 13". A long list is cut, and
+/// ends with the number of the remaining ones.
 std::string nameProcesses(const NamedProcesses& processes);
-/// The same of processes whose names are not known.
+/// Formats processes whose names are not known.
 std::string nameProcesses(const std::vector<Pid>& pids);
 
-/// Devices came (`attached`) or went.
+/// Devices were attached (`attached`) or detached.
 std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
                       std::string_view reason, const std::string& actor);
 /// An environment was ended.
 std::string sayEnd(std::string_view reason, const std::string& actor);
-/// What somebody waited for came.
+/// A waiting request was granted.
 std::string sayGrant(const std::vector<DeviceIndex>& devices, std::chrono::microseconds waited);
-/// A lease ends soon: that of these devices or, without any, the environment's. It says when and
-/// not how soon, as a prompt may come much later.
+/// A lease ends soon: that of these devices or, without any, the environment's. The sentence has
+/// the end and not the remaining time, since a prompt may show it much later.
 std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end);
-/// Processes on these devices were told to end.
+/// Processes on these devices were sent SIGTERM.
 std::string sayTermination(const NamedProcesses& processes, const std::vector<DeviceIndex>& devices,
                            std::string_view reason, const std::string& actor);
-/// A rule acts at a moment, because of what the message says.
+/// A rule will act at this moment because of the violation in `message`.
 std::string sayWarning(std::string_view message, std::string_view rule,
                        std::optional<WallTime> when);
-/// A device's health, as its property has it, is another one.
+/// The health of a device changed; `health` is the value of its property.
 std::string sayHealth(DeviceIndex device, std::string_view health);
-/// Nearly all of a share, or more than that, is used.
+/// Nearly all of a share is used, or it is exceeded.
 std::string sayMemory(DeviceIndex device, Bytes used, Bytes share);
 /// An environment without a shell keeps these devices for these processes.
 std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vector<Pid>& pids);
 /// The kernel refused a device to a user's processes, since the user does not hold it. Kernels
-/// before Linux 6.1 do not tell the process, which has the pid 0 then.
+/// before Linux 6.1 do not report the process, which then has the PID 0.
 std::string sayRefusedOpen(DeviceIndex device, const NamedProcesses& processes);
-/// How the user gets that device. A device that others hold takes a wait.
+/// How the user can get that device. If others hold it, the user has to wait.
 std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers);
-/// A device is shared with another environment, of somebody, from now on.
+/// A device is now shared with another environment, which belongs to `user`.
 std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user);
 
 } // namespace genv::core

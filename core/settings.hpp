@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an administrator may set, with its defaults. Reading it from files is the service's.
+// The administrator's settings, with their defaults. The service reads them from files.
 #pragma once
 
 #include "core/device.hpp"
@@ -12,38 +12,38 @@
 
 namespace genv::core {
 
-/// Which source of GPUs is used.
+/// The source of GPU data.
 enum class Backend {
-    Auto, ///< the simulated one where GENV_MOCK_DEVICE_COUNT or GENV_DEVICES is set, else NVML
+    Auto, ///< Simulated if GENV_MOCK_DEVICE_COUNT or GENV_DEVICES is set, else Nvml
     Nvml,
     Simulated,
 };
 
-/// What the kernel does about GPUs that their users do not hold.
+/// How the kernel treats opens of GPUs that a user does not hold.
 enum class IsolationMode {
     None,
-    Watch, ///< it counts users who open one
-    User,  ///< it refuses to open one
+    Watch, ///< count the attempts
+    User,  ///< refuse to open the device
 };
 
-/// As genvd.conf and the bus write it: "none", "watch", "user".
+/// Formats a mode as genvd.conf and the bus do: "none", "watch", "user".
 std::string toString(IsolationMode mode);
 
-/// [Isolation]. Who is exempt is a name here; whose uid that is, the user database says.
+/// [Isolation]. Exempt users are stored by name; the user database maps them to uids.
 struct IsolationSettings {
     IsolationMode mode = IsolationMode::None;
-    bool exemptSystem = true; ///< system users, by the ranges of uids that distributions keep
+    bool exemptSystem = true; ///< system users, by the uid ranges of the distributions
     std::vector<std::string> exemptUsers;
-    bool dockerUser = false; ///< containers with GPUs run as their user, by genv's docker
+    bool dockerUser = false; ///< run containers with GPUs as their user, with genv's docker
     std::vector<DeviceUuid> openDevices; ///< for everybody, such as the GPU of a display
 
     friend bool operator==(const IsolationSettings&, const IsolationSettings&) = default;
 };
 
-/// The devices that are Slurm's: none, all, or these.
+/// The devices that are reserved for Slurm: none, all, or these.
 struct SlurmDevices {
     bool all = false;
-    std::vector<DeviceUuid> uuids; ///< where not all are
+    std::vector<DeviceUuid> uuids; ///< if not all are reserved
 
     [[nodiscard]] bool contains(const DeviceUuid& uuid) const;
     [[nodiscard]] bool empty() const { return !all && uuids.empty(); }
@@ -51,41 +51,41 @@ struct SlurmDevices {
     friend bool operator==(const SlurmDevices&, const SlurmDevices&) = default;
 };
 
-/// What happens to a Slurm job that does not use its devices for longer than IdleTimeout=.
+/// The action on a Slurm job that does not use its devices for longer than IdleTimeout=.
 enum class SlurmIdleAction {
-    Warn,    ///< its owner hears of it
-    Cancel,  ///< and it is cancelled
-    Requeue, ///< and it is put back into Slurm's queue
+    Warn,    ///< notify its owner
+    Cancel,  ///< also cancel it
+    Requeue, ///< also put it back into Slurm's queue
 };
 
-/// As genvd.conf writes it: "warn", "cancel", "requeue".
+/// Formats an action as genvd.conf does: "warn", "cancel", "requeue".
 std::string toString(SlurmIdleAction action);
 
 /// [Slurm].
 struct SlurmSettings {
     SlurmDevices devices;
     SlurmIdleAction idleAction = SlurmIdleAction::Warn;
-    std::string binDir = "/usr/bin"; ///< where Slurm's programs are
+    std::string binDir = "/usr/bin"; ///< the directory of Slurm's programs
 
     friend bool operator==(const SlurmSettings&, const SlurmSettings&) = default;
 };
 
-/// What an administrator may set.
+/// All settings.
 struct Settings {
-    Backend backend = Backend::Auto; ///< takes effect at start only
+    Backend backend = Backend::Auto; ///< takes effect only at start
 
     // [Enforcement]
     std::chrono::milliseconds interval{
-        10'000}; ///< how often the GPUs are looked at and the rules evaluated
+        10'000}; ///< how often the GPUs are sampled and the rules evaluated
     RuleSwitches rules;
-    std::chrono::milliseconds grace{30'000};     ///< from the warning to the act
+    std::chrono::milliseconds grace{30'000};     ///< from the warning to the action
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
-    bool linger = true;  ///< an environment keeps the devices that its processes still use
-    bool dryRun = false; ///< the service's own cycles say what they would do, and do nothing
+    bool linger = true;  ///< environments keep the devices that their processes still use
+    bool dryRun = false; ///< the service's own cycles only report what they would do
 
     // [Queue]
-    std::chrono::milliseconds maxWait{86'400'000}; ///< how long a request waits at most
-    /// How long a holder without a lease is reckoned to stay, whenever somebody reckons.
+    std::chrono::milliseconds maxWait{86'400'000}; ///< maximum waiting time of a request
+    /// How long a holder without a lease is assumed to stay, counted from each computation.
     std::chrono::milliseconds keepFor{3'600'000};
 
     IsolationSettings isolation;
@@ -96,8 +96,9 @@ struct Settings {
     friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-/// Which processes keep a GPU that their user no longer holds, as a sentence: isolation cannot take
-/// an open device away, and these settings let no rule end the process. Empty if there are none.
+/// Describes, in a sentence, the processes that keep a GPU which their user no longer holds:
+/// isolation cannot revoke an open device, and with these settings no rule ends the process. Empty
+/// if there are none.
 std::string gapOfIsolation(const Settings& settings);
 
 } // namespace genv::core

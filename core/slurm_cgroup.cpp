@@ -10,7 +10,8 @@ namespace genv::core {
 
 namespace {
 
-// What comes before a separator, which goes with it.
+// Removes the text up to a separator, including the separator, and returns it without the
+// separator.
 std::string_view takeUntil(std::string_view& text, char separator) {
     const std::size_t end = text.find(separator);
     const std::string_view taken = text.substr(0, end);
@@ -32,7 +33,8 @@ bool isNodeName(std::string_view text) {
     });
 }
 
-// "slurmstepd.scope", or a node's name and "_slurmstepd.scope" where a machine is several nodes.
+// Returns whether this is "slurmstepd.scope", or a node's name and "_slurmstepd.scope" if a machine
+// has several nodes.
 bool isScope(std::string_view part) {
     constexpr std::string_view scope = "slurmstepd.scope";
     if (!part.ends_with(scope))
@@ -41,7 +43,7 @@ bool isScope(std::string_view part) {
     return part.empty() || (part.ends_with('_') && isNodeName(part.substr(0, part.size() - 1)));
 }
 
-// "slurm", or "slurm_" and a node's name.
+// Returns whether this is "slurm", or "slurm_" and a node's name.
 bool isRootGroup(std::string_view part) {
     return takePrefix(part, "slurm") &&
            (part.empty() || (takePrefix(part, "_") && isNodeName(part)));
@@ -60,7 +62,7 @@ std::optional<Uid> ownerOf(std::string_view part) {
     return error == std::errc{} && stop == end ? std::optional(uid) : std::nullopt;
 }
 
-// Of version 2, whose line has no controllers.
+// Parses a path of version 2, whose line has no controllers.
 std::optional<SlurmCgroup> parseUnified(std::string_view path) {
     if (!takePrefix(path, "/") || takeUntil(path, '/') != "system.slice" ||
         !isScope(takeUntil(path, '/')))
@@ -69,7 +71,7 @@ std::optional<SlurmCgroup> parseUnified(std::string_view path) {
     return job ? std::optional(SlurmCgroup{*job, std::nullopt}) : std::nullopt;
 }
 
-// Of version 1.
+// Parses a path of version 1.
 std::optional<SlurmCgroup> parseLegacy(std::string_view path) {
     if (!takePrefix(path, "/") || !isRootGroup(takeUntil(path, '/')))
         return std::nullopt;
@@ -87,7 +89,7 @@ bool isSlurmsHierarchy(std::string_view controllers) {
     return false;
 }
 
-// A line is HIERARCHY:CONTROLLERS:PATH; a path may have colons.
+// Parses a line: HIERARCHY:CONTROLLERS:PATH; the path may contain colons.
 std::optional<SlurmCgroup> parseLine(std::string_view line) {
     const std::string_view hierarchy = takeUntil(line, ':');
     const std::string_view controllers = takeUntil(line, ':');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which Slurm job a process belongs to, by its control group. Slurm puts every process of a job
-// below a group of the job's: those that cleared their variables, and those that came by SSH and
-// were adopted.
+// Finds the Slurm job of a process by its cgroup. Slurm puts every process of a job below a cgroup
+// of the job, including processes that cleared their variables, and SSH sessions that Slurm
+// adopted.
 #pragma once
 
 #include "core/ports/slurm.hpp"
@@ -12,18 +12,19 @@
 
 namespace genv::core {
 
-/// The job of a control group.
+/// The job of a cgroup.
 struct SlurmCgroup {
     SlurmJobId job = 0;
-    std::optional<Uid> owner; ///< the job's, where the path names them
+    std::optional<Uid> owner; ///< the owner of the job, if the path contains it
 
     friend bool operator==(const SlurmCgroup&, const SlurmCgroup&) = default;
 };
 
-/// Reads proc_pid_cgroup(5). A job's group is /system.slice/[NODE_]slurmstepd.scope/job_N in
-/// version 2 and /slurm[_NODE]/uid_U/job_N in version 1 (freezer or devices), with or without more
-/// below it. It begins at the root of the hierarchy, where only root makes groups; users can make
-/// groups that look alike in their own part of it. Nothing where two hierarchies name two jobs.
+/// Parses proc_pid_cgroup(5). The cgroup of a job is /system.slice/[NODE_]slurmstepd.scope/job_N in
+/// version 2 and /slurm[_NODE]/uid_U/job_N in version 1 (freezer or devices), or any cgroup below
+/// it. The path starts at the root of the hierarchy, where only root creates cgroups; users can
+/// create similar paths in their own part of it. Returns nothing if two hierarchies name different
+/// jobs.
 std::optional<SlurmCgroup> parseSlurmCgroup(std::string_view text);
 
 } // namespace genv::core

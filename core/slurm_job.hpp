@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A Slurm job on this node, as far as genv is concerned: an environment without a root process,
-// which is Slurm's to change and to end.
+// A Slurm job on this node, as genv represents it: an environment without a root process, which
+// only Slurm changes and ends.
 #pragma once
 
 #include "core/ports/slurm.hpp"
@@ -12,24 +12,24 @@
 
 namespace genv::core {
 
-/// What makes an environment a job's.
+/// The data that marks an environment as a job's.
 struct SlurmJob {
     SlurmJobId id = 0;
-    std::optional<WallTime> ends; ///< when Slurm ends it: shown, and not enforced
-    /// No prolog said which devices it has: they are those that its processes were seen on.
+    std::optional<WallTime> ends; ///< when Slurm ends it: displayed, not enforced
+    /// No prolog reported its devices: they are those on which its processes were seen.
     bool isInferred = false;
 
     friend bool operator==(const SlurmJob&, const SlurmJob&) = default;
 };
 
-/// The id of a job's environment: "slurm-" and its number.
+/// Returns the id of a job's environment: "slurm-" and its number.
 std::string environmentIdOf(SlurmJobId job);
 
-/// Whether an id is one that only jobs' environments have: whether it begins with "slurm-".
+/// Returns whether an id is reserved for jobs' environments: whether it begins with "slurm-".
 bool isJobEnvironmentId(std::string_view id);
 
-/// Reads a job's number as Slurm writes it, in decimal without leading zeros; nothing for any other
-/// text.
+/// Parses the number of a job as Slurm writes it, in decimal without leading zeros. Returns nothing
+/// for any other text.
 std::optional<SlurmJobId> parseSlurmJobId(std::string_view text);
 
 } // namespace genv::core

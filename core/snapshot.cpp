@@ -24,10 +24,11 @@ ordered_json memoryOrNull(const std::optional<Bytes>& amount) {
     return amount ? ordered_json(formatBytes(*amount)) : ordered_json(nullptr);
 }
 
-// Writes a list element by element, so that ten thousand of them never exist as objects at once.
+// Writes a list element by element, so that ten thousand elements never exist as objects at the
+// same time.
 class ListWriter {
   public:
-    // A section of the document: {"NAME":{"NAME":[...]}}.
+    // Begins a section of the document: {"NAME":{"NAME":[...]}}.
     ListWriter(std::string& text, std::string_view section) : text_(text) {
         text_ += fmt::format(R"({}"{}":{{"{}":[)", text_.empty() ? "{" : ",", section, section);
     }

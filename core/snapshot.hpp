@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The snapshot: everything at one moment as the JSON that the old tool's readers know. They tell
-// types apart by the key sets, so every object has exactly the keys below, null where nothing is
-// set.
+// The snapshot: the whole state at one moment as JSON, in the format of the old tool. Its readers
+// distinguish types by the key sets. Therefore every object has exactly the keys below, with null
+// for unset values.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -11,8 +11,8 @@
 
 namespace genv::core {
 
-/// `{"processes": {...}, "envs": {...}, "devices": {...}}`, amounts as formatMebibytes() or
-/// formatBytes() write them, times as `%d/%m/%Y %H:%M:%S` in the machine's time zone.
+/// Returns `{"processes": {...}, "envs": {...}, "devices": {...}}`, with amounts in the format of
+/// formatMebibytes() or formatBytes(), and times as `%d/%m/%Y %H:%M:%S` in the machine's time zone.
 std::string snapshot(const Ledger& ledger, const Observation& observation);
 
 } // namespace genv::core

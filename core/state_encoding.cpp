@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a state document is written; state_schema.cpp reads it.
+// Encodes state documents; state_schema.cpp decodes them.
 #include "core/state_schema.hpp"
 
 #include <nlohmann/json.hpp>
@@ -60,7 +60,7 @@ json encodeAttachment(const Attachment& attachment) {
     return encoded;
 }
 
-// One alone is written as services wrote it that could ask for no more.
+// A single UUID is written in the format of older services, which supported only one.
 void encodeUuids(const std::vector<DeviceUuid>& uuids, json& encoded) {
     if (uuids.size() == 1)
         encoded["uuid"] = uuids.front();
@@ -156,7 +156,7 @@ std::string encodeState(const Environment& environment) {
     }
     for (const Attachment& attachment : environment.attachments)
         document["attachments"].push_back(encodeAttachment(attachment));
-    // What the driver and the user database call things need not be UTF-8.
+    // Names from the driver and the user database may not be valid UTF-8.
     return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

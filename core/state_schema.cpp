@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a document is read; state_encoding.cpp writes it.
+// Decodes state documents; state_encoding.cpp encodes them.
 #include "core/state_schema.hpp"
 
 #include "core/error.hpp"
@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-// A field of an object, with its type checked; the name is this program's, never the document's.
+// Returns a field of an object after checking its type. The name always comes from this program,
+// never from the document.
 const json& field(const json& object, const char* name, json::value_t type) {
     const auto found = object.find(name);
     if (found == object.end())
@@ -26,7 +27,7 @@ const json& field(const json& object, const char* name, json::value_t type) {
     return *found;
 }
 
-// Clients hold a signed 64-bit number at best, so a larger one is none of this service's.
+// Many clients store signed 64-bit integers, so the service never writes a larger number.
 constexpr std::uint64_t largestNumber = std::uint64_t{1} << 62U;
 
 std::uint64_t requireNumber(const json& object, const char* name,
@@ -54,7 +55,7 @@ bool flag(const json& object, const char* name) {
     return field(object, name, json::value_t::boolean).get<bool>();
 }
 
-// What earlier documents of the same version do not have.
+// For keys that earlier documents of the same version lack.
 bool flagIfAny(const json& object, const char* name) {
     return object.contains(name) && flag(object, name);
 }
@@ -221,7 +222,7 @@ Configuration decodeConfiguration(const json& value) {
     return configuration;
 }
 
-// Of the newest version: state_upgrades.hpp says how to add a key or a version.
+// Decodes the newest version; state_upgrades.hpp explains how to add a key or a version.
 Environment decodeEnvironment(const json& document) {
     Environment environment;
     environment.id = text(document, "id");
@@ -269,7 +270,7 @@ Environment decodeEnvironment(const json& document) {
 } // namespace
 
 Environment decodeState(std::string_view document) {
-    // The parser's own message quotes the document, which may be hostile.
+    // The parser's own message would quote the document, which may be hostile.
     json parsed = json::parse(document, nullptr, false);
     if (parsed.is_discarded())
         throw StateError("it is not JSON");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The state document: one environment as JSON, with the version of the schema. A reader meets
-// documents that an older service wrote, that a crash cut, or that somebody forged, and refuses all
-// but the first whole.
+// The state document: one environment as JSON, with the version of the schema. A document may come
+// from an older service, be truncated by a crash, or be forged. Only the first kind is accepted;
+// all others are refused as a whole.
 #pragma once
 
 #include "core/environment.hpp"
@@ -12,21 +12,21 @@
 
 namespace genv::core {
 
-/// The version that encodeState() writes. Older ones are read (state_upgrades.hpp); newer ones are
-/// refused.
+/// The version that encodeState() writes. Older versions are upgraded (state_upgrades.hpp); newer
+/// ones are refused.
 inline constexpr int stateVersion = 1;
 
-/// Why a document is not one.
+/// Why a document is invalid.
 class StateError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// Writes an environment's document.
+/// Encodes an environment as a document.
 std::string encodeState(const Environment& environment);
 
-/// Reads a document; the processes in it are not pinned yet. Throws StateError, whose text quotes
-/// nothing of the document unescaped.
+/// Decodes a document; its processes are not pinned yet. Throws StateError, whose text quotes the
+/// document only escaped.
 Environment decodeState(std::string_view document);
 
 } // namespace genv::core

@@ -24,7 +24,7 @@ void upgradeDocument(nlohmann::json& document, std::span<const StateUpgrade> ste
             steps[from - 1](document);
             document["version"] = from + 1;
         }
-    } catch (const nlohmann::json::exception&) { // whose text may quote the document
+    } catch (const nlohmann::json::exception&) { // its text may quote the document
         throw StateError(fmt::format("it is not a document of version {}", version));
     }
 }

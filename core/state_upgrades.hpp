@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads what older services wrote: one step for each version of the state document, which makes it
-// one of the next version. state_schema.cpp then decodes the newest version only.
+// Upgrades documents of older services: one step for each version of the state document, which
+// converts it to the next version. state_schema.cpp then decodes only the newest version.
 //
-// How the document is extended:
-// * A key that a reader can do without keeps the version. state_schema.cpp reads it with one of its
-//   ...IfAny() functions, and an older service that meets it ignores it.
-// * Anything that an older service would misread takes a new version: raise stateVersion, add the
-//   step from the version before to stateUpgrades, and never change a step again.
-// * Either way a document of the new form goes to tests/core/state_documents, where those of every
-//   form that was ever written are kept.
+// How to extend the document:
+// * A key that readers can ignore does not change the version. Read it in state_schema.cpp with one
+//   of its ...IfAny() functions. An older service ignores the key.
+// * Anything that an older service would misread needs a new version. Raise stateVersion, add the
+//   step from the previous version to stateUpgrades, and never change a step later.
+// * In both cases add a document of the new form to tests/core/state_documents, which keeps
+//   documents of every form that was ever written.
 #pragma once
 
 #include "core/state_schema.hpp"
@@ -21,18 +21,19 @@
 
 namespace genv::core {
 
-/// Makes a document of one version one of the next, but for the number itself. What a document of
-/// that version must have is not certain to be there; throws StateError where it cannot do without.
+/// Converts a document of one version to the next, except for the version number. The document is
+/// not validated, so required parts may be missing; throws StateError if the step cannot do without
+/// them.
 using StateUpgrade = void (*)(nlohmann::json& document);
 
-/// The steps, from version 1 on. There is none yet, since there is one version.
+/// The steps, from version 1 on. There are none yet, since there is one version.
 inline constexpr std::array<StateUpgrade, stateVersion - 1> stateUpgrades{};
 
 static_assert(std::ranges::none_of(stateUpgrades, [](StateUpgrade step) { return !step; }),
               "every version before stateVersion needs its step");
 
-/// Takes a document through the steps from its version on. Throws StateError for what is not a
-/// document, or is one of a version that never was or is newer than the last step's.
+/// Applies the steps to a document from its version on. Throws StateError for input that is not a
+/// document, or whose version never existed or is newer than the last step.
 void upgradeDocument(nlohmann::json& document, std::span<const StateUpgrade> steps);
 
 } // namespace genv::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Working something out as if a change had been made: while one lives, the ledger reads as if an
-// environment were another one already, or over. Nothing is written and nobody is told, and the
-// ledger is as it was once it is gone.
+// Computes something as if a change had been made. While a supposition exists, the ledger reads as
+// if an environment had already changed or ended. Nothing is written and no event is emitted. The
+// ledger is restored when the supposition is destroyed.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -12,8 +12,8 @@ namespace genv::core {
 
 class Supposition {
   public:
-    /// `next`: an environment that the ledger has, as it would be; nothing supposes nothing. No
-    /// request and no fact may reach the ledger meanwhile, nor any other supposition.
+    /// `next`: the assumed state of an existing environment; unset: no change. No request, no fact
+    /// and no other supposition may reach the ledger meanwhile.
     Supposition(Ledger& ledger, const std::optional<Environment>& next);
     Supposition(const Supposition&) = delete;
     Supposition& operator=(const Supposition&) = delete;
@@ -21,7 +21,7 @@ class Supposition {
 
   private:
     Ledger& ledger_;
-    /// As it is: its node, so that its address stays. Empty where nothing is supposed.
+    /// The node of the real environment, which keeps its address. Empty if no change is assumed.
     std::map<std::uint64_t, Environment>::node_type real_;
 };
 

@@ -16,7 +16,7 @@ struct Terminator::Victim {
     const std::shared_ptr<const ProcessHandle> handle;
     std::unique_ptr<Scheduled> timer;
 
-    // Still there and the same user's, right now.
+    // Returns whether the process still exists and belongs to the same user.
     [[nodiscard]] bool isAsJudged() const {
         return !handle->hasExited() && handle->hasUids(judged.facts.uids);
     }
@@ -95,8 +95,9 @@ void Terminator::terminate(Judged judged, Answer answer) {
         return;
     }
     auto victim = std::make_shared<Victim>(std::move(judged), std::move(handle));
-    // Zero: an observation that begins from now on. If the process that is held lives when it is
-    // there, the pid was its own all the while, and what the observation says of the pid is of it.
+    // Zero requires an observation that begins from now on. If the held process is still alive when
+    // the observation arrives, its PID was not reused in between, so the data for the PID belong to
+    // this process.
     observer_.observe(
         std::chrono::milliseconds{0},
         [this, alive = alive_, victim = std::move(victim), answer = std::move(answer)](
@@ -127,7 +128,7 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
         answer(TerminationOutcome::Protected);
         return;
     }
-    if (isDying(judged.facts.identity)) { // since somebody else judged it while this looked
+    if (isDying(judged.facts.identity)) { // another judgement of it was carried out in the meantime
         answer(TerminationOutcome::Ending);
         return;
     }
@@ -159,7 +160,8 @@ void Terminator::kill(const ProcessIdentity& process) {
         return;
     const std::shared_ptr<Victim> victim = found->second;
     if (victim->isAsJudged())
-        victim->handle->signal(TerminationSignal::Kill); // and it stays known until it is gone
+        victim->handle->signal(
+            TerminationSignal::Kill); // the entry stays until the process is gone
     else
         dying_.erase(found);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ending a compute process, and only the one that was judged: held first, then checked to be the
-// same process, the same user and still on its GPU in an observation that began after that, then
-// SIGTERM, and SIGKILL when it is still there after a while. The loop reads nothing of it, so a
-// process that cannot be read is ended as any other.
+// Ends a compute process, and only the one that was judged. The process is held first. Then an
+// observation that began after that must show the same process, of the same user, still on its GPU.
+// Then it gets SIGTERM, and SIGKILL if it still exists after a while. The loop itself reads nothing
+// from the process, so a process that cannot be read is ended like any other.
 #pragma once
 
 #include "core/events.hpp"
@@ -20,36 +20,38 @@
 
 namespace genv::core {
 
-/// A process that is to end, as it was judged.
+/// The process to end, as it was when it was judged.
 struct Judged {
     ProcessFacts facts;
-    Uid user = 0;                    ///< whose it is
+    Uid user = 0;                    ///< the user of the process
     std::vector<DeviceUuid> devices; ///< it must still use one of them
     std::optional<EnvironmentId> environment;
     Cause cause;
-    bool isRootsRequest = false; ///< root named this very process: the MPS server is not spared
+    bool isRootsRequest =
+        false; ///< root named this process explicitly, so the MPS server is not exempt
 };
 
-/// What became of it.
+/// The result of a termination.
 enum class TerminationOutcome {
     Signalled, ///< SIGTERM was sent
-    Ending,    ///< it was sent SIGTERM before and has not exited yet; SIGKILL follows in its time
-    Gone,      ///< it had exited, or had become another process
-    Changed,   ///< it is another user's by now, or uses none of the devices
-    Protected, ///< pid 1, the service itself or the MPS server: not signalled
-    Unknown,   ///< the driver did not say whether it still uses the devices; nothing was sent
+    Ending,    ///< SIGTERM was sent before and the process has not exited yet; SIGKILL follows when
+               ///< due
+    Gone,      ///< the process had exited, or its PID belongs to another process
+    Changed,   ///< it belongs to another user by now, or uses none of the devices
+    Protected, ///< PID 1, the service itself or the MPS server: not signalled
+    Unknown,   ///< the driver did not report whether it still uses the devices; nothing was sent
 };
 
-/// The outcome as a sentence for whoever enforces, with the level that the old tool's readers look
-/// for.
+/// Returns the outcome as a sentence for the caller of Enforce, with the level that readers of the
+/// old tool expect.
 std::string describe(TerminationOutcome outcome, Pid pid);
 
 class Terminator {
   public:
     using Answer = std::function<void(TerminationOutcome)>;
 
-    /// `self` is the service's own pid; `killAfter` is asked at each use, since it may be
-    /// configured anew.
+    /// `self` is the service's own PID. `killAfter` is called at each use, since the configuration
+    /// may change.
     Terminator(Processes& processes, Observer& observer, Scheduler& scheduler,
                const EventHub& events, Pid self,
                std::function<std::chrono::milliseconds()> killAfter);
@@ -57,14 +59,15 @@ class Terminator {
     Terminator(const Terminator&) = delete;
     Terminator& operator=(const Terminator&) = delete;
 
-    /// Ends a process; the answer comes once SIGTERM was sent or nothing was, maybe before this
-    /// returns.
+    /// Ends a process. `answer` is called once SIGTERM was sent, or once it is certain that no
+    /// signal is sent; possibly before this function returns.
     void terminate(Judged judged, Answer answer);
 
-    /// Whether rules, reports and users may not end this process: the MPS server serves all of
-    /// them.
+    /// Returns whether rules, reports and users may not end this process: the MPS server, which
+    /// serves all of them.
     [[nodiscard]] bool isProtected(const ComputeProcess& process) const;
-    /// Whether not even root may, who names it: pid 1 and the service itself.
+    /// Returns whether not even root may end this process by naming it: PID 1 and the service
+    /// itself.
     [[nodiscard]] bool isUntouchable(const ComputeProcess& process) const;
 
   private:
@@ -82,8 +85,9 @@ class Terminator {
     const EventHub& events_;
     Pid self_;
     std::function<std::chrono::milliseconds()> killAfter_;
-    std::map<ProcessIdentity, std::shared_ptr<Victim>> dying_; ///< signalled, and not seen gone
-    std::shared_ptr<bool> alive_; ///< false once this is gone, for answers that come later
+    std::map<ProcessIdentity, std::shared_ptr<Victim>>
+        dying_;                   ///< got SIGTERM, and the exit was not reported yet
+    std::shared_ptr<bool> alive_; ///< false once this object is gone, for late replies
 };
 
 } // namespace genv::core

@@ -99,7 +99,7 @@ bool isPrintable(char32_t character) {
 
 namespace {
 
-// What is not printable as \xNN by bytes, and these characters with a backslash.
+// Escapes unprintable characters as \xNN for each byte, and `special` characters with a backslash.
 std::string withEscapes(std::string_view text, std::u32string_view special) {
     std::string result;
     while (!text.empty()) {

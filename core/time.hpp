@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The two times genv knows. Wall time is told to people and written down; boot time decides,
-// because a clock that is set must neither end a lease nor prolong it.
+// The two kinds of time in genv. Wall time is displayed and stored. Boot time is used for
+// decisions, because setting the clock must neither end a lease nor extend it.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@
 
 namespace genv::core {
 
-/// A moment people understand, in microseconds since the epoch.
+/// A moment on the wall clock, in microseconds since the epoch.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
-/// Time since boot, suspend included (CLOCK_BOOTTIME). Only a tag: the moments come from the Clock
-/// port.
+/// Time since boot, including suspend (CLOCK_BOOTTIME). This is only a tag; the moments come from
+/// the Clock port.
 struct BootClock {
     using rep = std::int64_t;
     using period = std::micro;
@@ -23,7 +23,8 @@ struct BootClock {
 };
 using BootTime = BootClock::time_point;
 
-/// Microseconds since the epoch, as D-Bus and the state documents carry a WallTime.
+/// Returns the microseconds since the epoch, the form of a WallTime on D-Bus and in the state
+/// documents.
 constexpr std::uint64_t toMicroseconds(WallTime time) {
     return static_cast<std::uint64_t>(time.time_since_epoch().count());
 }
@@ -33,7 +34,7 @@ constexpr WallTime fromMicroseconds(std::uint64_t microseconds) {
     return WallTime{std::chrono::microseconds{static_cast<std::int64_t>(microseconds)}};
 }
 
-/// As people read it in lists and messages: `%d/%m/%Y %H:%M:%S` in the machine's time zone.
+/// Formats a time for lists and messages: `%d/%m/%Y %H:%M:%S` in the machine's time zone.
 std::string formatLocalTime(WallTime time);
 
 } // namespace genv::core

@@ -27,8 +27,8 @@ bool isWanted(const AttachRequest& request, const Device& device) {
     return matchesModel(device.facts, request.model);
 }
 
-// The longest lifetime with which a request gets what it wants now. The later its lease would end,
-// the fewer requests it passes.
+// Returns the longest lifetime with which a request gets its devices now. The later its lease would
+// end, the fewer keepers it passes.
 std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& request,
                                                          const Environment* environment,
                                                          const KeptDevices& kept) {
@@ -44,7 +44,7 @@ std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& re
     const auto found = std::partition_point(starts.begin(), starts.end(), isRefused);
     if (found == starts.end())
         return std::nullopt;
-    // Rounded down, so that it is typed in time.
+    // Rounded down, so that there is time to type it.
     const auto longest = *found - kept.now();
     if (longest >= std::chrono::minutes{1})
         return std::chrono::floor<std::chrono::minutes>(longest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Why a request for devices cannot be granted now: who holds what it wants, for whom the rest is
-// kept, and what would help.
+// Explains why a request for devices cannot be granted now: who holds the wanted devices, for whom
+// the rest is kept, and what would help.
 #pragma once
 
 #include "core/kept_devices.hpp"
@@ -9,12 +9,12 @@
 
 namespace genv::core {
 
-/// For whom wanted devices are kept, and with which lifetime the request could use them now; empty
-/// where none is kept. To be added to a sentence.
+/// Returns for whom wanted devices are kept, and with which lifetime the request could use them
+/// now, as a text to append to a sentence. Empty if none are kept.
 std::string describeKeepers(const AttachRequest& request, const Environment* environment,
                             const Ledger& ledger, const KeptDevices& kept);
 
-/// Who holds wanted devices. To be added to a sentence.
+/// Returns who holds wanted devices, as a text to append to a sentence.
 std::string describeHolders(const AttachRequest& request, const DeviceTable& devices,
                             const Ledger& ledger);
 

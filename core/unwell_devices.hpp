@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which devices people were told are not well. After a start nobody knows how the devices of
-// environments are until the driver has answered: that they are well then is no news.
+// Tracks the devices that were reported as unhealthy. After a start, the health of the devices of
+// environments is unknown until the driver has answered. That such a device is healthy is not
+// reported.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -11,8 +12,8 @@ namespace genv::core {
 
 class UnwellDevices {
   public:
-    /// Takes a device's new health in. False where it is well and nobody has heard of anything
-    /// else.
+    /// Records the new health of a device. Returns false if the device is healthy and was never
+    /// reported as unhealthy.
     bool isNews(const Device& device) {
         if (device.health.state == Health::State::Ok)
             return told_.erase(device.facts.uuid) > 0;

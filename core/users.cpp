@@ -10,7 +10,7 @@ namespace {
 
 using AllDescribed = std::function<void(const std::map<Uid, UserInfo>&)>;
 
-// Calls describeOne(uid, answer) for each.
+// Calls describeOne(uid, answer) for each uid.
 template <typename DescribeOne>
 void gather(const std::set<Uid>& uids, AllDescribed answer, const DescribeOne& describeOne) {
     struct Gathering {

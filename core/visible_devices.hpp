@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What CUDA_VISIBLE_DEVICES is to be. The client sets it in shells and commands and the service
-// writes it into the prompt files, so one function says it for both.
+// The value of CUDA_VISIBLE_DEVICES. The client sets it in shells and commands, and the service
+// writes it into the prompt files, so both use one function.
 #pragma once
 
 #include "core/device.hpp"
@@ -11,19 +11,19 @@
 
 namespace genv::core {
 
-/// A device as CUDA may be told of it.
+/// A device that may be visible to CUDA.
 struct VisibleDevice {
     DeviceIndex index = 0;
     DeviceUuid uuid;
 };
 
-/// Whether a UUID is a MIG instance's.
+/// Returns whether a UUID is that of a MIG instance.
 bool isInstanceUuid(std::string_view uuid);
 
-/// The attached indices, or with `namesUuids` the UUIDs; "-1" when nothing is attached, which hides
-/// every device. CUDA's own indices are other ones on a machine with MIG instances, which it does
-/// not count, while isolation is in force, when it counts the devices that it can open, and in a
-/// Slurm job, where it counts the job's.
+/// Returns the attached indices, or the UUIDs with `namesUuids`; "-1" if nothing is attached, which
+/// hides every device. CUDA's own indices differ from genv's in three cases: on a machine with MIG
+/// instances, which CUDA does not count; while isolation is in force, when CUDA counts only the
+/// devices that it can open; and in a Slurm job, where CUDA counts the job's devices.
 std::string visibleDevices(std::vector<VisibleDevice> attached, bool namesUuids);
 
 } // namespace genv::core

@@ -17,7 +17,7 @@ constexpr std::size_t lineWidth = 79;
 constexpr std::size_t minTermWidth = 12;
 constexpr std::size_t maxTermWidth = 27;
 
-/// What is described, such as "-n, --lines N", and its description.
+/// A described item, such as "-n, --lines N", and its description.
 struct Row {
     std::string term;
     std::string text;
@@ -28,11 +28,12 @@ struct Section {
     std::vector<Row> rows;
 };
 
-// The text broken at spaces, the lines after the first indented. `column` is where it starts.
+// Breaks the text at spaces and indents all lines after the first. `column` is where the first line
+// starts.
 std::string wrapped(std::string_view text, std::size_t column, std::size_t indent) {
     std::string result;
     while (!text.empty()) {
-        // A default stays on one line.
+        // Keep a default such as "[default: 10s]" on one line.
         const std::size_t bracket = text.starts_with('[') ? text.find(']') : 0;
         const std::size_t end =
             std::min(text.find(' ', std::min(bracket, text.size())), text.size());
@@ -55,7 +56,7 @@ bool isList(const CLI::Option& option) {
     return option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
 }
 
-// The name of an option's value: "N", or "NAME..." where several words may follow.
+// Returns the name of an option's value: "N", or "NAME..." if several words may follow.
 std::string valueName(const CLI::Option& option) {
     std::string name = option.get_type_name();
     if (isList(option) && !name.ends_with("..."))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The layout of --help, the same for every program: at most 80 columns, "--wait[=TIME]" for a value
-// that may be left out, "--[no-]env-devices" for a switch, and the usage line shows what is
-// required.
+// The layout of --help, common to all programs: at most 80 columns, "--wait[=TIME]" for an optional
+// value, "--[no-]env-devices" for a switch, and required arguments in the usage line.
 #pragma once
 
 #include <memory>
@@ -12,8 +11,8 @@ class FormatterBase;
 
 namespace genv::core {
 
-/// A formatter for CLI::App::formatter(). Set it before adding subcommands, which inherit it.
-/// Footers are printed as they are.
+/// Returns a formatter for CLI::App::formatter(). Set it before adding subcommands, which inherit
+/// it. Footers are printed unchanged.
 std::shared_ptr<CLI::FormatterBase> helpFormatter();
 
 } // namespace genv::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes a page from a template: each line that is one of the placeholders below becomes what the
-// tables of rules and limits say, so that manuals and genvd.conf name exactly what there is.
+// Writes a page from a template: each line that is one of the placeholders below is replaced by
+// text from the tables of rules and limits, so that manuals and genvd.conf list exactly the
+// existing ones.
 //
 // Usage: fill_page TEMPLATE PAGE. Runs when genv is built, and is not installed.
 #include "core/limit_definitions.hpp"
@@ -19,10 +20,10 @@
 namespace genv::core {
 namespace {
 
-/// Writes a part of a page, whose last line ends.
+/// Returns a part of a page, which ends with a newline.
 using Part = std::string (*)();
 
-// troff keeps hyphens as they are typed, and shows in bold what stands between asterisks.
+// Escapes hyphens for troff, and prints text between asterisks in bold.
 std::string troff(std::string_view text) {
     std::string result;
     bool isBold = false;
@@ -80,14 +81,14 @@ std::string rulesOfCommand() {
     for (const auto& [rule, toggle] : switchedRules()) {
         const bool isOn = RuleSwitches{}.*toggle.member;
         const std::string name = troff(rule.name);
-        text += fmt::format(".TP\n.BR \\-\\-{0} \", \" \\-\\-no\\-{0}\n{1}.\nDefaults to {2}.\n", name,
-                            troff(toggle.help), isOn ? "on" : "off");
+        text += fmt::format(".TP\n.BR \\-\\-{0} \", \" \\-\\-no\\-{0}\n{1}.\nDefaults to {2}.\n",
+                            name, troff(toggle.help), isOn ? "on" : "off");
     }
     return text;
 }
 
 std::string limitsOfCommand() {
-    constexpr std::string_view values[] = {"N", "AMOUNT", "TIME"}; // by LimitUnit
+    constexpr std::string_view values[] = {"N", "AMOUNT", "TIME"}; // indexed by LimitUnit
     std::string text;
     for (const LimitDefinition& limit : limitDefinitions())
         text += fmt::format(".TP\n.BI \\-\\-{} \" {}\"\n{}.\n", troff(limit.name),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: what time it is.
+// Port: the clocks.
 #pragma once
 
 #include "core/time.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the kernel's gate before the nodes of GPUs. While isolation is in force, open(2) of a
-// guarded node fails for a user without a grant. What was granted and counted lives in the kernel,
-// so it outlasts this service; nothing here blocks.
+// Port: the kernel's gate for the device nodes of GPUs. While isolation is in force, open(2) of a
+// guarded node fails for a user without a grant. Grants and counters are stored in the kernel, so
+// they outlast this service. No function here blocks.
 #pragma once
 
 #include "core/device.hpp"
@@ -16,7 +16,8 @@
 
 namespace genv::core {
 
-/// Who may open a node. A limit of memory that the kernel enforces would be a member here.
+/// The permission to open a node. If the kernel enforces a memory limit one day, it becomes a
+/// member here.
 struct Grant {
     DeviceNode node;
     std::optional<Uid> uid; ///< unset: everybody
@@ -24,55 +25,56 @@ struct Grant {
     friend auto operator<=>(const Grant&, const Grant&) = default;
 };
 
-/// What the gate does with users who have no grant.
+/// How the gate treats users without a grant.
 enum class GateMode {
-    Open,  ///< it lets everybody through and counts nothing
-    Watch, ///< it counts them and lets them through
+    Open,  ///< lets everybody through and counts nothing
+    Watch, ///< counts them and lets them through
     Refuse,
 };
 
-/// How often a user was refused at a node, or would have been.
+/// How often a user was refused at a node, or would have been refused in Watch mode.
 struct Refusals {
     Uid uid = 0;
     DeviceNode node;
-    std::uint64_t count = 0; ///< since the machine started; less where the kernel forgot the oldest
+    std::uint64_t count = 0; ///< since boot; smaller if the kernel dropped the oldest entries
     BootTime last{};
-    Pid pid = 0;         ///< of the last one
-    std::string command; ///< that process's name, as it chose it
+    Pid pid = 0;         ///< the last process that tried
+    std::string command; ///< its name, which the process can choose itself
 };
 
 class Gates {
   public:
     virtual ~Gates() = default;
 
-    /// Why no gate stands before the nodes, as a clause ("genv-isolation.service has not ...");
-    /// empty where one does. Looks again each time, since a person can take it away.
+    /// Returns why no gate protects the nodes, as a clause ("genv-isolation.service has not ..."),
+    /// or an empty string if one does. Checks each time, since a person can remove the gate.
     [[nodiscard]] virtual std::string absence() = 0;
-    /// Whether absence() last found a gate that stands and that this service cannot change, such as
-    /// one of another version. It may refuse holders, who cannot be granted anything.
+    /// Returns whether the last absence() found a gate that this service cannot change, such as one
+    /// of another version. Such a gate may refuse holders, who cannot get a grant.
     [[nodiscard]] virtual bool isUnusable() const = 0;
-    /// Another number each time that absence() found another gate than before, whose grants are
-    /// not those that were made.
+    /// Returns a number that changes whenever absence() finds a different gate than before, which
+    /// does not have the previous grants.
     [[nodiscard]] virtual std::uint64_t generation() const = 0;
 
-    /// The methods below throw Error(IsolationFailed) where the kernel refuses or no gate is there.
+    /// The methods below throw Error(IsolationFailed) if the kernel fails or no gate is present.
 
     [[nodiscard]] virtual GateMode mode() = 0;
     virtual void setMode(GateMode mode) = 0;
-    /// Whether a person has suspended isolation. The kernel keeps that until the machine starts
-    /// again; it is a mark, and setMode() is what opens the gate.
+    /// Returns whether a person has suspended isolation. The kernel stores this until the next
+    /// boot. It is only a mark; setMode() opens the gate.
     [[nodiscard]] virtual bool isSuspended() = 0;
     virtual void setSuspended(bool suspended) = 0;
-    /// Guards all nodes with this major number from now on, such as those of MIG instances, whose
-    /// number there is only once the driver is loaded. Returns whether they are guarded: a number
-    /// that cannot be of a GPU's driver is not.
+    /// Guards all nodes with this major number from now on, for example those of MIG instances,
+    /// whose number exists only once the driver is loaded. Returns whether they are guarded: a
+    /// number that cannot belong to a GPU driver is not.
     [[nodiscard]] virtual bool guard(std::uint32_t major) = 0;
-    /// All grants, but those of nodes that all drivers share (nvidiactl), which never change.
+    /// Returns all grants except those of nodes that all drivers share (nvidiactl), which never
+    /// change.
     [[nodiscard]] virtual std::vector<Grant> grants() = 0;
-    /// Takes effect before it returns. A grant that is there has no effect.
+    /// Adds a grant. It takes effect before this returns. An existing grant has no effect.
     virtual void grant(const Grant& grant) = 0;
-    /// Takes effect before it returns; whoever has the node open keeps it. A grant that is not
-    /// there has no effect.
+    /// Removes a grant. This takes effect before it returns; processes that have the node open keep
+    /// it. A missing grant has no effect.
     virtual void revoke(const Grant& grant) = 0;
     [[nodiscard]] virtual std::vector<Refusals> refusals() = 0;
 };

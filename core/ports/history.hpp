@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: what has happened, from wherever it was written down. Reading may take long and blocks
-// nobody.
+// Port: the history of events, independent of its storage. A read may take a long time; it does not
+// block the loop.
 #pragma once
 
 #include "core/error.hpp"
@@ -19,50 +19,51 @@
 
 namespace genv::core {
 
-/// Which events are wanted: those between two moments for which everything given holds.
+/// Selects events: those between two moments that match all given fields.
 struct HistoryQuery {
     static constexpr std::size_t mostRows = 10'000;
 
     WallTime since{};
     WallTime until{};
-    std::optional<Uid> uid;                 ///< this user's, or that it did; unset: everybody's
+    std::optional<Uid> uid; ///< concerning this user or caused by them; unset: all users
     std::optional<std::string> environment; ///< id
     std::optional<std::string> device;      ///< UUID
     std::vector<std::string> kinds;         ///< of History::kinds(); empty: all
-    std::size_t limit = mostRows;           ///< at most so many, the oldest
-    std::string after; ///< cursor of an event that was read before: only what came later
+    std::size_t limit = mostRows;           ///< maximum number of rows; the oldest are returned
+    std::string after; ///< cursor of an earlier event: only later events are returned
 
     friend bool operator==(const HistoryQuery&, const HistoryQuery&) = default;
 };
 
-/// One thing that an event tells.
+/// One field of an event.
 using HistoryValue = std::variant<bool, std::uint32_t, std::uint64_t, std::string,
                                   std::vector<std::uint32_t>, std::vector<std::string>>;
 
-/// An event. Texts are UTF-8 without NUL; they may hold what a user chose.
+/// An event. Texts are UTF-8 without NUL; they may contain text that a user chose.
 struct HistoryRow {
-    std::string cursor; ///< where it stands in the history
+    std::string cursor; ///< position in the history
     WallTime time;
     std::string_view kind;
-    std::string message;                                            ///< for people
-    std::vector<std::pair<std::string_view, HistoryValue>> details; ///< by the names of the bus
+    std::string message;                                            ///< for display
+    std::vector<std::pair<std::string_view, HistoryValue>> details; ///< by their names on the bus
 };
 
-/// What a read came to.
+/// The result of a read.
 struct HistoryPage {
-    std::vector<HistoryRow> rows; ///< oldest first; fewer than asked for is not yet the end
-    std::optional<Error> failure; ///< why there are none
+    std::vector<HistoryRow>
+        rows; ///< oldest first; fewer rows than the limit do not mean the end of the history
+    std::optional<Error> failure; ///< why there are no rows
 };
 
 class History {
   public:
     virtual ~History() = default;
 
-    /// The names of all kinds of events.
+    /// Returns the names of all kinds of events.
     [[nodiscard]] virtual std::vector<std::string_view> kinds() const = 0;
 
-    /// Reads for a user. Always answers, on the loop and never before this returns. Who reads much
-    /// does not keep others waiting.
+    /// Reads on behalf of a user. `answer` is always called, on the loop and never before this
+    /// returns. A user who reads a lot does not delay other users.
     virtual void read(Uid asking, HistoryQuery query, std::function<void(HistoryPage)> answer) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the control groups of Slurm's jobs. They are read off the loop and answered later.
+// Port: the cgroups of Slurm's jobs. They are read on a worker thread, and the reply comes later.
 #pragma once
 
 #include "core/ports/slurm.hpp"
@@ -9,10 +9,10 @@
 
 namespace genv::core {
 
-/// The control groups of jobs on this node.
+/// The cgroups of jobs on this node.
 struct JobCgroupList {
-    bool isRead = true;    ///< false: they could not be read, which says nothing of any job
-    bool hasSlurm = false; ///< Slurm keeps jobs in control groups on this machine
+    bool isRead = true;    ///< false: they could not be read, so the state of each job is unknown
+    bool hasSlurm = false; ///< Slurm puts jobs into cgroups on this machine
     std::set<SlurmJobId> jobs;
 };
 
@@ -20,7 +20,7 @@ class JobCgroups {
   public:
     virtual ~JobCgroups() = default;
 
-    /// Always answers, on the loop and never before this returns.
+    /// Lists the cgroups. `answer` is always called, on the loop and never before this returns.
     virtual void list(std::function<void(const JobCgroupList&)> answer) = 0;
 };
 

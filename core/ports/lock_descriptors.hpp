@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the descriptors that locks are. The client has one end and the service the other; when
-// every copy of the client's is closed, however that comes, the lock is released.
+// Port: the descriptors that represent locks. The client has one end and the service the other.
+// When every copy of the client's end is closed, for whatever reason, the lock is released.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace genv::core {
 
-/// The client's end, until it is handed over; closes it.
+/// The client's end, until it is handed over. Closes it on destruction.
 class LockEnd {
   public:
     LockEnd() = default;
@@ -21,23 +21,23 @@ class LockEnd {
     [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-/// Called on the loop's thread only.
+/// Creates and watches lock descriptors. Only the loop's thread calls it.
 class LockDescriptors {
   public:
     virtual ~LockDescriptors() = default;
 
-    /// Makes the two ends of the lock with this number and begins to watch the service's, which is
-    /// found again after a restart. Throws Error(LimitsExceeded) when there are no descriptors
+    /// Creates the two ends of the lock with this number and starts to watch the service's end,
+    /// which survives a restart of the service. Throws Error(LimitsExceeded) if no descriptors are
     /// left.
     virtual std::unique_ptr<LockEnd> open(std::uint64_t number) = 0;
-    /// Lets go of a lock; nobody is told.
+    /// Drops a lock without calling the listener.
     virtual void close(std::uint64_t number) = 0;
-    /// The locks from before the service started. Those that were released meanwhile are told of
-    /// soon.
+    /// Returns the locks from before the service started. Those that were released in the meantime
+    /// are reported soon.
     virtual std::set<std::uint64_t> found() = 0;
-    /// Whether every copy of the client's end of a lock that was found is closed.
+    /// Returns whether every copy of the client's end of a found lock is closed.
     [[nodiscard]] virtual bool isReleased(std::uint64_t number) const = 0;
-    /// Who hears of a release. Called from the loop.
+    /// Sets the listener for releases. It is called from the loop.
     virtual void onRelease(std::function<void(std::uint64_t number)> listener) = 0;
 };
 

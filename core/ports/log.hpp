@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the log, one line a record. Callers escape what is foreign (core/text.hpp); the adapter
+// Port: the log, one line per record. Callers escape foreign text (core/text.hpp). The adapter
 // never blocks the loop.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace genv::core {
 
-/// As syslog(3) counts them.
+/// Values are those of syslog(3).
 enum class Severity { Error = 3, Warning = 4, Notice = 5, Info = 6, Debug = 7 };
 
 class Log {

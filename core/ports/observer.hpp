@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: what goes on on the GPUs, with what is known of each compute process. An observation is
-// taken on a worker thread (driver and /proc may block) and handed to the loop as a value.
+// Port: the activity on the GPUs, with the known data of each compute process. An observation is
+// taken on a worker thread (driver and /proc may block) and passed to the loop as a value.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -16,44 +16,47 @@
 
 namespace genv::core {
 
-/// What a compute process uses of one device.
+/// The use of one device by a compute process.
 struct ComputeUse {
     DeviceUuid device;
     std::optional<Bytes> usedMemory;
     std::optional<std::uint32_t> utilizationPercent{};
 };
 
-/// What a process says of its environment by its variables; unverified.
+/// The environment that a process claims through its variables; not verified.
 struct EnvironmentHint {
     std::string id; ///< GENV_ENVIRONMENT_ID
-    /// GENV_ENVIRONMENT_CREATED, the stamp: an id names an environment only together with it, since
-    /// an id can be taken again. Unset: the process has none.
+    /// GENV_ENVIRONMENT_CREATED, the stamp. An id identifies an environment only together with it,
+    /// since ids can be reused. Unset: the process has no stamp.
     std::optional<WallTime> created;
 
     friend bool operator==(const EnvironmentHint&, const EnvironmentHint&) = default;
 };
 
-/// A process that the driver reports as using a GPU, with what its environment is decided by. One
-/// that cannot be read has neither ancestors nor claims, and is outside every environment.
+/// A process that uses a GPU according to the driver, with the data that determine its environment.
+/// A process that cannot be read has no ancestors and no hint, and belongs to no environment.
 struct ComputeProcess {
     ProcessFacts facts;
     std::vector<ProcessIdentity> ancestors; ///< parent first
     std::optional<EnvironmentHint> environmentHint;
-    std::optional<Uid> userNamespaceOwner; ///< whose it lives in; unset in the service's own
+    std::optional<Uid> userNamespaceOwner; ///< the owner of its user namespace; unset in the
+                                           ///< service's own namespace
     bool isMpsServer = false;              ///< the MPS server that root installed and started
-    /// The service did not come to read it, since too many of its user's processes cannot be read:
-    /// where it belongs is unknown, and no rule judges it.
+    /// The service skipped the process, since too many processes of its user cannot be read. Its
+    /// environment is unknown, and no rule judges it.
     bool isUnread = false;
     std::vector<ComputeUse> uses;
-    std::optional<SlurmCgroup> slurm = {}; ///< unset: it is in no job's control group
+    std::optional<SlurmCgroup> slurm = {}; ///< unset: it is not in the cgroup of a job
 
-    /// Whose it is where it is in no environment: its real uid, but in a user namespace the user
-    /// who made that, since uids in a rootless container are subordinate ones of that user, whom
-    /// the kernel lets end everything there. A process with a uid of root's is never another's.
+    /// Returns the user of a process outside environments. This is its real uid. In a user
+    /// namespace it is the creator of the namespace, since the uids in a rootless container are
+    /// subordinate uids of that user, whom the kernel allows to end all processes there. A process
+    /// with one of root's uids is never attributed to another user.
     [[nodiscard]] Uid user() const {
         return userNamespaceOwner && !facts.uids.hasRoot() ? *userNamespaceOwner : facts.uids.real;
     }
-    /// The same as somebody asks who may own it: theirs also where every uid is.
+    /// Returns the same from the view of `viewer`: the viewer also owns the process if all its uids
+    /// are the viewer's.
     [[nodiscard]] Uid ownerFor(Uid viewer) const {
         if (userNamespaceOwner && !facts.uids.hasRoot() && !facts.uids.areAll(viewer))
             return *userNamespaceOwner;
@@ -63,33 +66,33 @@ struct ComputeProcess {
 
 /// The GPUs and their processes at one moment.
 struct Observation {
-    BootTime started; ///< when taking it began: whatever happened before is in it
+    BootTime started; ///< when the observation began: it includes everything that happened before
     WallTime takenAt;
     std::vector<DeviceSample> devices;
-    std::vector<ComputeProcess> processes; ///< by pid
-    std::string noDriver; ///< why there is no driver on this machine; empty when one answered
-    std::string driverVersion{}; ///< empty where there is no driver, or it does not say
+    std::vector<ComputeProcess> processes; ///< by PID
+    std::string noDriver;        ///< why this machine has no driver; empty if one answered
+    std::string driverVersion{}; ///< empty if there is no driver, or it does not report a version
 };
 
-/// How old an observation may be for those who ask what is going on now, so that anybody may ask as
-/// often as they like.
+/// The maximum age of an observation for requests about the current activity, so that users may
+/// make such requests as often as they like.
 inline constexpr std::chrono::milliseconds freshSample{1000};
 
-/// Takes observations. Called on the loop's thread only.
+/// Takes observations. Only the loop's thread calls it.
 class Observer {
   public:
-    /// Either an observation, or nothing and why: the driver did not answer.
+    /// Called with an observation, or with null and the reason why the driver did not answer.
     using Answer =
         std::function<void(std::shared_ptr<const Observation>, const std::string& failure)>;
 
     virtual ~Observer() = default;
 
-    /// Hands over an observation that began at most `oldest` ago, at once where the last one is
-    /// that young, else when the next one is there. Always answers, and never before this returns.
-    /// Concurrent calls share one.
+    /// Returns an observation that began at most `oldest` ago: the last one if it is recent enough,
+    /// otherwise the next one. `answer` is always called, and never before this returns. Concurrent
+    /// calls share an observation.
     virtual void observe(std::chrono::milliseconds oldest, Answer answer) = 0;
 
-    /// The last observation, however old; null before the first.
+    /// Returns the last observation of any age; null before the first one.
     [[nodiscard]] virtual std::shared_ptr<const Observation> last() const = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the processes of this machine. Reading another user's process may block for as long as that
-// user likes, so no call here reads one while the loop waits: holding and signalling a process, and
-// comparing its uids, never wait; everything else is read off the loop and answered later.
+// Port: the processes of this machine. A user can block reads of their own process for any time, so
+// no call here reads another user's process while the loop waits. Holding and signalling a process,
+// and comparing its uids, never block. Everything else is read on a worker thread, and the reply
+// comes later.
 #pragma once
 
 #include "core/error.hpp"
@@ -17,13 +18,13 @@
 
 namespace genv::core {
 
-/// The two ways of ending a process.
+/// The two ways to end a process.
 enum class TerminationSignal {
     Terminate, ///< SIGTERM
     Kill,      ///< SIGKILL
 };
 
-/// Holds a process so that its pid cannot come to mean another one. No member waits.
+/// Holds a process, so that its PID cannot refer to another one. No member blocks.
 class ProcessHandle {
   public:
     ProcessHandle() = default;
@@ -31,37 +32,37 @@ class ProcessHandle {
     ProcessHandle& operator=(const ProcessHandle&) = delete;
     virtual ~ProcessHandle() = default;
 
-    /// Whether it has exited, reaped or not.
+    /// Returns whether the process has exited, reaped or not.
     [[nodiscard]] virtual bool hasExited() const = 0;
-    /// Whether these still are its uids, as far as the kernel tells without waiting: all four, or
-    /// the effective one on an older kernel.
+    /// Returns whether its uids are still these, as far as the kernel can report without blocking:
+    /// all four, or only the effective one on an older kernel.
     [[nodiscard]] virtual bool hasUids(const ProcessUids& uids) const = 0;
-    /// Signals this very process. Returns false when it has exited.
+    /// Signals exactly this process. Returns false if it has exited.
     virtual bool signal(TerminationSignal signal) const = 0;
 };
 
-/// A process whose exit is told while the pin lives.
+/// A process whose exit is reported while the pin exists.
 class ProcessPin : public ProcessHandle {
   public:
-    /// Which process is pinned.
+    /// Returns the identity of the pinned process.
     [[nodiscard]] virtual const ProcessIdentity& identity() const = 0;
 };
 
-/// A process and what it was right after it was pinned.
+/// A process with its properties right after it was pinned.
 struct PinnedProcess {
     std::shared_ptr<const ProcessPin> pin;
     ProcessFacts facts;
 };
 
-/// What came of reading a process off the loop: the value, or why there is none.
+/// The result of reading a process on a worker thread: the value, or an error.
 template <typename Value>
 class ProcessRead {
   public:
-    // Implicit, so that an answer is given either.
+    // Implicit, so that a reply can be given as either.
     ProcessRead(Value value) : outcome_(std::move(value)) {}
     ProcessRead(Error error) : outcome_(std::move(error)) {}
 
-    /// Throws the error.
+    /// Returns the value, or throws the error.
     [[nodiscard]] const Value& get() const {
         if (const Error* error = std::get_if<Error>(&outcome_))
             throw Error(*error);
@@ -72,7 +73,7 @@ class ProcessRead {
     std::variant<Value, Error> outcome_;
 };
 
-/// The processes of this machine. Called on the loop's thread only.
+/// Access to the processes of this machine. Only the loop's thread calls it.
 class Processes {
   public:
     using PinAnswer = std::function<void(const ProcessRead<PinnedProcess>&)>;
@@ -82,43 +83,42 @@ class Processes {
 
     virtual ~Processes() = default;
 
-    /// Holds a living process, without reading it. Throws Error(NoSuchProcess) when there is none,
-    /// Error(LimitsExceeded) when the service has no descriptor or memory left to find out.
+    /// Holds a living process without reading it. Throws Error(NoSuchProcess) if there is none, and
+    /// Error(LimitsExceeded) if the service has no descriptor or memory left to check.
     virtual std::shared_ptr<const ProcessHandle> hold(Pid pid) = 0;
 
-    /// Holds a process at once, throwing as hold() does, and answers once it was read. The answer
-    /// may be Error(NoSuchProcess), Error(Timeout) for a process that cannot be read, and
-    /// Error(LimitsExceeded). Nobody waits for more than one read of another `asker`. Its exit is
-    /// told through onExit() once the pin exists, never before the answer.
+    /// Holds a process immediately, with the errors of hold(), and calls back once it was read. The
+    /// reply may be Error(NoSuchProcess), Error(Timeout) for a process that cannot be read, or
+    /// Error(LimitsExceeded). A read waits for at most one read of each other `asker`. The exit is
+    /// reported through onExit() once the pin exists, never before the reply.
     virtual void pin(Pid pid, Uid asker, PinAnswer answer) = 0;
 
-    /// The same for the process that a descriptor from pidfd_open(2) refers to; the descriptor
-    /// stays the caller's. Throws Error(InvalidArgs) for another kind of descriptor, a thread's
-    /// among them.
+    /// Pins the process of a descriptor from pidfd_open(2); the caller keeps the descriptor. Throws
+    /// Error(InvalidArgs) for any other descriptor, including one of a thread.
     virtual void pinDescriptor(int pidfd, Uid asker, PinAnswer answer) = 0;
 
-    /// Pins processes that were known before, in their order; null for each that is gone. A process
-    /// that cannot be read in a moment is pinned as the one that it should be, and verified later:
-    /// onExit() tells of it if it is another one. For the start, before the loop turns. Throws
-    /// Error(LimitsExceeded) when the service has no descriptor or memory left to find out.
+    /// Pins previously known processes, in the same order; null for each that is gone. A process
+    /// that cannot be read immediately is assumed to be the expected one and verified later: if it
+    /// is another one, onExit() reports that. Used at start, before the loop runs. Throws
+    /// Error(LimitsExceeded) if the service has no descriptor or memory left to check.
     virtual std::vector<std::shared_ptr<const ProcessPin>>
     findAgain(const std::vector<ProcessIdentity>& processes) = 0;
 
-    /// Which living process with this pid is pinned already; nothing for none.
+    /// Returns the living process with this PID that is already pinned, if any.
     [[nodiscard]] virtual std::optional<ProcessIdentity> pinned(Pid pid) const = 0;
 
-    /// A process and its ancestors as they are now, of which only pinned ones are sure to have a
-    /// start time. May answer before this returns; the errors are those of pin().
+    /// Returns a process and its ancestors at present. Only pinned ones are guaranteed to have a
+    /// start time. May call back before this returns; the errors are those of pin().
     virtual void lineage(Pid pid, Uid asker, LineageAnswer answer) = 0;
 
-    /// In which Slurm job's control group a process is; the errors are those of pin().
+    /// Returns the Slurm job whose cgroup a process is in. The errors are those of pin().
     virtual void slurmCgroup(Pid pid, Uid asker, CgroupAnswer answer) = 0;
 
-    /// The user who logged in, in whose session a process is; unset where that is nobody. The
+    /// Returns the user who logged in to the session of a process; unset if there is none. The
     /// errors are those of pin().
     virtual void loginUser(Pid pid, Uid asker, LoginAnswer answer) = 0;
 
-    /// Who hears of the exit of pinned processes. Called from the loop.
+    /// Sets the listener for the exit of pinned processes. It is called from the loop.
     virtual void onExit(std::function<void(const ProcessIdentity&)> listener) = 0;
 };
 

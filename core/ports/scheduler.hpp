@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the loop, as far as others need it: to do something later on its thread.
+// Port: the part of the loop that runs functions later on its thread.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace genv::core {
 
-/// A thing that is scheduled; destroying it cancels.
+/// A scheduled call; destroying it cancels the call.
 class Scheduled {
   public:
     Scheduled() = default;
@@ -17,15 +17,15 @@ class Scheduled {
     virtual ~Scheduled() = default;
 };
 
-/// Runs functions on the loop's thread. Called on that thread only.
+/// Runs functions on the loop's thread. Only that thread calls it.
 class Scheduler {
   public:
     virtual ~Scheduler() = default;
 
-    /// Runs a function in the next turn of the loop, before anything that waits on a descriptor.
+    /// Runs a function in the next iteration of the loop, before it handles any descriptor.
     virtual void soon(std::function<void()> function) = 0;
 
-    /// Runs a function once after a time, by the monotonic clock.
+    /// Runs a function once after a delay, on the monotonic clock.
     [[nodiscard]] virtual std::unique_ptr<Scheduled> after(std::chrono::milliseconds delay,
                                                            std::function<void()> function) = 0;
 };

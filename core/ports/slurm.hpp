@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: what genv asks of Slurm on a node. Slurm's programs are slow, may hang, and need a sandbox
-// of their own, so the adapter talks to a helper process; every request is answered later, on the
-// loop's thread.
+// Port: genv's requests to Slurm on a node. Slurm's programs are slow, may hang, and need a sandbox
+// of their own, so the adapter talks to a helper process. Every reply comes later, on the loop's
+// thread.
 #pragma once
 
 #include "core/device.hpp"
@@ -19,27 +19,27 @@ namespace genv::core {
 /// The number of a Slurm job, which is never 0.
 using SlurmJobId = std::uint32_t;
 
-/// A GPU as this node's gres.conf lists it: Slurm counts these files, not the driver's indices.
+/// A GPU as this node's gres.conf lists it. Slurm counts these files, not the driver's indices.
 struct SlurmDevice {
-    std::uint32_t number = 0; ///< as SLURM_JOB_GPUS counts
-    DeviceNode node;          ///< the device node that gres.conf names
+    std::uint32_t number = 0; ///< the number used in SLURM_JOB_GPUS
+    DeviceNode node;          ///< the device node in gres.conf
 };
 
-/// The reason for which Slurm refused or did not answer, as a clause for a person.
+/// Why Slurm refused or did not answer, as a clause for display.
 struct SlurmFailure {
     std::string reason;
 };
 
 class Slurm {
   public:
-    /// Called once, on the loop's thread; without a failure Slurm did it.
+    /// Called once, on the loop's thread; without a failure if Slurm succeeded.
     using Done = std::function<void(const std::optional<SlurmFailure>&)>;
     using Devices =
         std::function<void(const std::variant<std::vector<SlurmDevice>, SlurmFailure>&)>;
 
     virtual ~Slurm() = default;
 
-    /// Asks which GPUs Slurm has on this node. Must not be asked from within a prolog.
+    /// Lists the GPUs that Slurm has on this node. Must not be called from within a prolog.
     virtual void listDevices(Devices devices) = 0;
     /// Sets when a job ends.
     virtual void setEnd(SlurmJobId job, WallTime end, Done done) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: where the state documents are kept, one per environment. A write is all or nothing at any
-// instant: after a crash a reader finds the old document or the new one.
+// Port: the storage of the state documents, one per environment. Writes are atomic: after a crash a
+// reader finds either the old document or the new one.
 #pragma once
 
 #include "core/environment.hpp"
@@ -12,7 +12,7 @@ namespace genv::core {
 
 class Store {
   public:
-    /// A document as found, and the name to set it aside under when it cannot be read.
+    /// A document from the store, with the name under which it can be set aside if it is invalid.
     struct Found {
         std::string name;
         std::string text;
@@ -20,21 +20,21 @@ class Store {
 
     virtual ~Store() = default;
 
-    /// Replaces or adds an environment's document. Throws Error(StorageFailed); the old one is then
-    /// in force.
+    /// Adds or replaces the document of an environment. Throws Error(StorageFailed); the old
+    /// document is then still in force.
     virtual void write(const EnvironmentId& id, const std::string& document) = 0;
 
-    /// Removes an environment's document; one that is not there is fine. Throws
+    /// Removes the document of an environment; a missing document is no error. Throws
     /// Error(StorageFailed).
     virtual void remove(const EnvironmentId& id) = 0;
 
-    /// Every document, in no order. What cannot be read is set aside by the adapter.
+    /// Returns every document, in no particular order. The adapter sets unreadable documents aside.
     virtual std::vector<Found> readAll() = 0;
 
-    /// The name that an environment's document has.
+    /// Returns the name of an environment's document.
     [[nodiscard]] virtual std::string nameOf(const EnvironmentId& id) const = 0;
 
-    /// Moves a document that makes no sense out of the way and keeps it for a person to look at.
+    /// Moves an invalid document out of the way, and keeps it for inspection by a person.
     virtual void setAside(const std::string& name, const std::string& why) = 0;
 };
 

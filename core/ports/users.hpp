@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the user database, which may be a server far away (LDAP, SSSD) and slow.
+// Port: the user database, which may be remote (LDAP, SSSD) and slow.
 #pragma once
 
 #include "core/limits.hpp"
@@ -17,23 +17,23 @@ class Users {
   public:
     virtual ~Users() = default;
 
-    /// Tells who a user is; the uid as text and no groups where the database does not know them.
-    /// Where it does not answer in time, what it said last; an unknown user where it said nothing.
-    /// Always answers; at once where they are known. Called on the loop's thread only.
+    /// Looks up a user. If the database does not know the user, the result has the uid as text and
+    /// no groups. If it does not answer in time, the result is its previous reply, or an unknown
+    /// user if there is none. `answer` is always called, and immediately if the user is cached.
+    /// Only the loop's thread calls this.
     virtual void describe(Uid uid, std::function<void(const UserInfo&)> answer) = 0;
 
-    /// The same for somebody who wants to know about another user: it never holds up what others
-    /// want to know.
+    /// Looks up another user on behalf of `asking`. Such lookups never delay those of other users.
     virtual void describeFor(Uid /*asking*/, Uid uid, std::function<void(const UserInfo&)> answer) {
         describe(uid, std::move(answer));
     }
 };
 
-/// Describes many users and answers once all are described.
+/// Looks up several users and calls back once all are known.
 void describeAll(Users& users, const std::set<Uid>& uids,
                  std::function<void(const std::map<Uid, UserInfo>&)> answer);
 
-/// The same for somebody who wants to know about other users.
+/// Looks up several users on behalf of `asking`.
 void describeAllFor(Users& users, Uid asking, const std::set<Uid>& uids,
                     std::function<void(const std::map<Uid, UserInfo>&)> answer);
 

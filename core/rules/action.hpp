@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What came of an enforcement, entry by entry, as people read it and as the bus carries it.
+// The results of an enforcement, entry by entry, for display and for the bus.
 #pragma once
 
 #include "core/device.hpp"
@@ -13,7 +13,7 @@
 
 namespace genv::core {
 
-/// One thing that was found, done, or would be.
+/// One finding, or one action that was or would be carried out.
 struct EnforcementAction {
     enum class Kind {
         Finding,   ///< a violation
@@ -22,10 +22,10 @@ struct EnforcementAction {
         End,       ///< an environment ended
         Cancel,    ///< Slurm cancelled a job
         Requeue,   ///< Slurm put a job back into its queue
-        Failed,    ///< what could not be done, or need not be done any more
+        Failed,    ///< an action that failed, or that is no longer needed
     };
     Kind kind = Kind::Finding;
-    std::string rule; ///< its name; empty for a report
+    std::string rule; ///< name of the rule; empty for a report
     std::string message;
     std::optional<Pid> pid;
     std::optional<EnvironmentId> environment;
@@ -33,14 +33,14 @@ struct EnforcementAction {
     std::vector<DeviceIndex> devices;
 };
 
-/// As the bus writes a kind: "finding", "terminate", "detach", "end", "cancel", "requeue",
+/// Returns a kind as on the bus: "finding", "terminate", "detach", "end", "cancel", "requeue",
 /// "failed".
 std::string_view nameOf(EnforcementAction::Kind kind);
 
-/// Whether a sentence says what is done, or what a dry run would do.
+/// Whether a sentence describes an action, or what a dry run would do.
 enum class Mood { Does, Would };
 
-/// The sentences of Terminate, Detach, End, Cancel and Requeue.
+/// Sentences for Terminate, Detach, End, Cancel and Requeue.
 std::string sayTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
                            const std::vector<DeviceIndex>& devices);
 std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,

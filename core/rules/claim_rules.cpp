@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rules about what people hold: environments, devices, and for how long.
+// The rules about what users hold: environments, devices, and for how long.
 #include "core/duration.hpp"
 #include "core/rules/working_state.hpp"
 
@@ -13,8 +13,8 @@ namespace genv::core {
 
 namespace {
 
-// The environments of each user that rules may end or detach from, oldest first: Slurm's jobs are
-// none of them, and children count with their parents.
+// Returns the environments of each user that rules may end or detach from, oldest first. Slurm's
+// jobs are not included, and children count with their parents.
 std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state) {
     std::map<Uid, std::vector<const Environment*>> owners;
     for (const auto& [sequence, environment] : state.situation.environments) {
@@ -24,8 +24,9 @@ std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state
     return owners;
 }
 
-// A job is idle if all of its devices are, since it chooses which of them it uses next. The rule
-// detaches nothing from a job: its owner is warned, or Slurm ends it, as IdleAction= says.
+// A job is idle if all of its devices are, since the job chooses which of them it uses next. The
+// rule detaches nothing from a job: its owner is warned, or Slurm ends it, according to
+// IdleAction=.
 void findIdleJobs(WorkingState& state, const RuleSet& rules) {
     for (const auto& [sequence, environment] : state.situation.environments) {
         if (!environment.job || environment.attachments.empty())
@@ -81,7 +82,7 @@ void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
             fmt::format(
                 "User {} has {} active environments which is {} more than the maximum allowed",
                 state.userName(user), environments.size(), surplus));
-        for (std::size_t i = 0; i < surplus; ++i) // the most recently activated go first
+        for (std::size_t i = 0; i < surplus; ++i) // the most recently started ones end first
             state.endEnvironment(*environments[environments.size() - 1 - i], consequences);
     }
 }
@@ -102,7 +103,8 @@ void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules) {
                 fmt::format("Environment {} is attached to {} devices which is {} more than "
                             "the maximum allowed",
                             environment->id, counted.size(), counted.size() - *limit));
-            for (std::size_t i = *limit; i < counted.size(); ++i) // they are oldest first
+            for (std::size_t i = *limit; i < counted.size();
+                 ++i) // attachments are sorted oldest first
                 state.detach(*environment, counted[i]->device.uuid, consequences);
         }
     }
@@ -137,7 +139,8 @@ void findMaxDevices(WorkingState& state, const RuleSet& rules) {
         std::vector<std::pair<std::uint64_t, DeviceUuid>> order;
         for (const auto& [device, hold] : holds)
             order.emplace_back(hold.since, device);
-        std::sort(order.rbegin(), order.rend()); // the most recently attached go first
+        std::sort(order.rbegin(),
+                  order.rend()); // the most recently attached devices are detached first
         order.resize(holds.size() - *limit);
         for (const auto& [since, device] : order) {
             for (const Environment* environment : holds.at(device).environments)

@@ -41,7 +41,7 @@ Reason reasonFor(const Decision& decision) {
     return byRule != nullptr ? reasonOf(byRule->rule) : Reason::admin();
 }
 
-// Who is named as the user of a process that ends.
+// Returns the user who is named in messages about a process that ends.
 Uid userOf(const Ending& ending, const Decision& decision) {
     const auto* byRule = std::get_if<RuleDecision>(&decision);
     return byRule != nullptr ? byRule->user : ending.user;
@@ -98,7 +98,8 @@ std::string sayRequeueing(Mood mood, SlurmJobId job, const std::string& user) {
                        mood == Mood::Does ? "Requeueing" : "Would requeue", job, user);
 }
 
-// A cycle that is being carried out: terminations answer one by one, and the last answer ends it.
+// A cycle that is being carried out. Terminations finish one by one, and the last one completes the
+// cycle.
 struct Enforcer::Round {
     EnforcementOptions options;
     std::map<Uid, UserInfo> users;
@@ -107,8 +108,8 @@ struct Enforcer::Round {
     std::vector<EnforcementAction> findings{};
     std::vector<EnforcementAction> terminations{};
     std::vector<EnforcementAction> detachments{};
-    std::vector<EnforcementAction> unmatched{}; ///< of a report
-    std::size_t unanswered = 1;                 ///< terminations on their way, and the round itself
+    std::vector<EnforcementAction> unmatched{}; ///< entries of a report that no longer apply
+    std::size_t unanswered = 1; ///< number of pending terminations, plus one for the round itself
 
     void answered() {
         if (--unanswered > 0)
@@ -142,7 +143,7 @@ void Enforcer::observe(std::chrono::milliseconds maxAge, const Answer& answer,
 }
 
 void Enforcer::run(const RuleSet& rules, const EnforcementOptions& options, const Answer& answer) {
-    // Anybody may ask for a dry run as often as they like.
+    // Any user may request a dry run, as often as they like.
     const bool isFree = options.dryRun && options.actor != 0;
     observe(isFree ? freshSample : std::chrono::milliseconds{0}, answer,
             [this, rules, options, answer, turn = takeTurn(options)](const auto& seen) {
@@ -180,7 +181,7 @@ void Enforcer::execute(EnforcementReport report, EnforcementOptions options, con
 void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
                      const Settings& settings) {
     if (running_)
-        return; // somebody's cycle is running; the next of ours is soon
+        return; // a requested cycle is running; the next own cycle follows soon
     const EnforcementOptions options{settings.dryRun, true, 0};
     const RuleSet rules{settings.rules, [limits = settings.limits](const UserInfo& u) {
                             return limits.enforcedOn(u);
@@ -189,8 +190,8 @@ void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
         observation, rules,
         [this, options, grace = settings.grace](std::vector<Finding> findings, const auto& users) {
             const auto due = dueFindings(std::move(findings), options, grace);
-            // No turn: somebody who enforces meanwhile is not kept waiting, and what both
-            // find ends once.
+            // Does not take the turn, so that a requested cycle can run at the same time. A process
+            // that both cycles find is ended only once.
             const Answer answer = [this, options](const auto* actions, const std::string&) {
                 for (const EnforcementAction& action : *actions) {
                     if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
@@ -231,7 +232,7 @@ std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
         const auto known = lasting_.find(finding.subject);
         const bool isOnlyWarnedOf =
             !finding.consequences.idleJobs.empty() && idleAction() == SlurmIdleAction::Warn;
-        // A configuration by which something follows from now on gives its grace from now on.
+        // If the configuration changed so that an action follows now, the grace period begins now.
         const bool isNew =
             known == lasting_.end() || (known->second.isOnlyWarnedOf && !isOnlyWarnedOf);
         Violation violation = isNew ? Violation{now} : known->second;
@@ -240,15 +241,15 @@ std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
         violation.due = now - violation.since >= grace;
         lasting[finding.subject] = violation;
         if (isNew && isOnlyWarnedOf)
-            warn(finding, std::chrono::milliseconds{0}); // and nothing follows
+            warn(finding, std::chrono::milliseconds{0}); // no action follows
         else if (isNew && !violation.due)
             warn(finding, grace);
         if (violation.due && !wasDue)
             parts_.log.notice("{}", finding.message);
-        if (violation.due && !(options.dryRun && wasDue)) // a dry run says it once
+        if (violation.due && !(options.dryRun && wasDue)) // a dry run reports it once
             due.push_back(std::move(finding));
     }
-    lasting_ = std::move(lasting); // a violation that ended and begins again is a new one
+    lasting_ = std::move(lasting); // a violation that ended and begins again is new
     return due;
 }
 
@@ -283,7 +284,7 @@ void Enforcer::carryOut(const Consequences& consequences, const Decision& decisi
         for (const Ending& ending : consequences.endings)
             end(ending, decision, round);
     }
-    // A rule has listed the processes that end with its detachments; a report need not have.
+    // A rule lists the processes that end with its detachments; a report may not.
     const bool endsProcesses =
         std::holds_alternative<ReportDecision>(decision) && round->options.terminate;
     const Cause cause{reasonFor(decision), round->options.actor, endsProcesses};
@@ -364,7 +365,7 @@ SlurmIdleAction Enforcer::idleAction() const {
                                                         : SlurmIdleAction::Warn;
 }
 
-// A job that Slurm was asked about may take minutes to be gone.
+// After a request to Slurm, it may take minutes until the job is gone.
 void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
                           const std::shared_ptr<Round>& round) {
     const SlurmIdleAction what = idleAction();

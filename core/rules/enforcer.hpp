@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Carries out what rules find: the service's own cycles, which warn before they act, cycles that
-// somebody asks for, and reports that were decided elsewhere. Findings become detachments and
-// terminations here, and both become messages here, nowhere else.
+// Carries out the findings of rules: in the service's own cycles, which warn before they act, in
+// cycles that a user requests, and in reports that were decided elsewhere. Only this class turns
+// findings into detachments and terminations, and both into messages.
 #pragma once
 
 #include "core/idleness.hpp"
@@ -27,30 +27,30 @@
 
 namespace genv::core {
 
-/// How a cycle is run.
+/// The options of a cycle.
 struct EnforcementOptions {
     bool dryRun = false;
-    bool terminate = true; ///< false: environments are detached and no process is signalled
+    bool terminate = true; ///< false: environments are detached, but no process is signalled
     Actor actor = {};
 
     [[nodiscard]] Mood mood() const { return dryRun ? Mood::Would : Mood::Does; }
 };
 
-/// A rule found a violation. Actions and reasons name the rule.
+/// A rule found a violation. Actions and reasons contain the name of the rule.
 struct RuleDecision {
     Rule rule;
-    Uid user = 0; ///< whose violation it is
+    Uid user = 0; ///< the user who violates the rule
 };
 
-/// A report asks for it. Why was decided elsewhere.
+/// A report requests the action. The reason was decided elsewhere.
 struct ReportDecision {};
 
-/// Who decided what is carried out.
+/// The origin of the decision that is carried out.
 using Decision = std::variant<RuleDecision, ReportDecision>;
 
 class Enforcer {
   public:
-    /// What was done, or no list and why: the driver did not answer.
+    /// Called with the actions, or with null and the reason why the driver did not answer.
     using Answer =
         std::function<void(const std::vector<EnforcementAction>*, const std::string& failure)>;
 
@@ -63,33 +63,33 @@ class Enforcer {
         const Clock& clock;
         const EventHub& events;
         Log& log;
-        /// Does something about idle jobs; null: nothing is.
+        /// Cancels or requeues idle jobs; null: nothing does.
         Slurm* slurm = nullptr;
         /// The action on an idle job. If empty, its owner is warned.
         std::function<SlurmIdleAction()> idleAction = {};
     };
 
-    /// All parts outlive this, and so does the loop's last turn.
+    /// All parts must outlive this object, which must outlive the last iteration of the loop.
     explicit Enforcer(const Parts& parts) : parts_(parts) {}
 
-    /// Runs one cycle of these rules now. Throws Error(Busy) while another is running, except for a
-    /// dry run, which disturbs nobody.
+    /// Runs one cycle of these rules now. Throws Error(Busy) while another cycle is running, except
+    /// for a dry run, which has no side effects.
     void run(const RuleSet& rules, const EnforcementOptions& options, const Answer& answer);
 
-    /// Carries out a report, each entry matched against a fresh observation by pid, device and
+    /// Carries out a report. Each entry is matched against a new observation by PID, device and
     /// environment. Throws Error(Busy) as run() does.
     void execute(EnforcementReport report, EnforcementOptions options, const Answer& answer);
 
-    /// The service's own cycle on an observation: warns those whose violation is new, and acts on
-    /// the violations that have lasted for the grace.
+    /// Runs the service's own cycle on an observation: warns the users whose violations are new,
+    /// and acts on violations that have lasted for the grace period.
     void watch(const std::shared_ptr<const Observation>& observation, const Settings& settings);
 
   private:
     struct Round;
     struct Violation {
         BootTime since;
-        bool due = false;            ///< it has lasted for the grace before
-        bool isOnlyWarnedOf = false; ///< nothing was to follow the warning, IdleAction=warn
+        bool due = false;            ///< it had already lasted for the grace period before
+        bool isOnlyWarnedOf = false; ///< no action was to follow the warning (IdleAction=warn)
     };
     /// Held while a cycle is carried out; null for a dry run.
     using Turn = std::shared_ptr<void>;
@@ -118,8 +118,9 @@ class Enforcer {
 
     const Parts parts_;
     bool running_ = false;
-    std::map<std::string, Violation> lasting_; ///< what the service's own cycles found, by subject
-    std::map<SlurmJobId, BootTime> asked_;     ///< when Slurm was asked to end an idle job
+    std::map<std::string, Violation>
+        lasting_; ///< violations found by the service's own cycles, by subject
+    std::map<SlurmJobId, BootTime> asked_; ///< when Slurm was asked to end an idle job
 };
 
 } // namespace genv::core

@@ -11,8 +11,8 @@ namespace genv::core {
 
 namespace {
 
-// The processes that still run, by what they are counted under. Those of Slurm's jobs are counted
-// by Slurm.
+// Groups the processes that still run by the key under which they count. Slurm counts the processes
+// of its jobs itself.
 template <typename Key>
 std::map<Key, std::vector<RunningProcess*>>
 group(WorkingState& state, const std::function<std::optional<Key>(const RunningProcess&)>& key) {
@@ -39,8 +39,8 @@ Bytes sum(const std::vector<RunningProcess*>& processes,
     return total;
 }
 
-// Whether a process is in a job's control group and uses nothing but devices of Slurm's: genv has
-// yet to hear of the job, or the process runs as somebody else than its owner.
+// Returns whether a process is in a job's cgroup and uses only devices of Slurm. Either genv does
+// not know the job yet, or the process runs as a user other than the job's owner.
 bool isSlurmsToJudge(const WorkingState& state, const RunningProcess& process) {
     const std::vector<ComputeUse>& uses = process.process->uses;
     return process.process->slurm && !uses.empty() &&
@@ -74,8 +74,8 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
             continue;
         std::vector<DeviceUuid> foreign;
         for (const ComputeUse& use : process.process->uses) {
-            // Which of its devices a job may use is Slurm's to say. A process elsewhere only claims
-            // to be of the job.
+            // Slurm decides which of its devices a job may use. A process outside the cgroup only
+            // claims to belong to the job.
             if (process.environment->attachmentTo(use.device) == nullptr &&
                 !(process.environment->job && process.process->slurm && state.isSlurms(use.device)))
                 foreign.push_back(use.device);
@@ -114,7 +114,7 @@ void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
         const auto& [environment, processes] = group;
         const Attachment* attachment = environment->attachmentTo(key.second);
         if (attachment == nullptr || !attachment->share)
-            continue; // a whole device has no capacity to exceed
+            continue; // a whole device has no share to exceed
         const auto size = [&device = key.second](const RunningProcess& process) {
             return process.ends ? Bytes{0} : process.memoryOn(device).value_or(Bytes{0});
         };
@@ -142,7 +142,7 @@ void findMaxProcesses(WorkingState& state, const RuleSet& rules) {
             fmt::format(
                 "User {} is running {} compute processes which is {} more than the maximum allowed",
                 state.userName(user), processes.size(), surplus));
-        // The most recently started go first.
+        // The most recently started processes end first.
         std::sort(processes.begin(), processes.end(),
                   [](const RunningProcess* a, const RunningProcess* b) {
                       return std::pair(a->process->facts.identity.startTime,

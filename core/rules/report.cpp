@@ -48,7 +48,7 @@ EnforcementReport::Process parseProcess(const json& value) {
     return process;
 }
 
-// The list in a collection's object, such as {"envs": [...]}.
+// Returns the list in a collection object, such as {"envs": [...]}.
 const json& list(const json& collection, const char* name) {
     if (!collection.is_object() || !collection.contains(name) || !collection[name].is_array())
         refuse("a collection has no list");
@@ -78,7 +78,7 @@ EnforcementAction failed(std::string message) {
     return action;
 }
 
-// A report at work, entry by entry.
+// Matches a report entry by entry.
 class Matching {
   public:
     Matching(const Observation& observation, const Ledger& ledger,
@@ -98,7 +98,7 @@ class Matching {
         } else {
             result_.consequences.endings.push_back(
                 {process->facts, process->user(), devicesOf(*process), wanted.environment});
-            running_.erase(found); // named twice, it is gone the second time
+            running_.erase(found); // a process that is named twice is only matched once
         }
     }
 
@@ -121,7 +121,7 @@ class Matching {
     [[nodiscard]] MatchedReport result() && { return std::move(result_); }
 
   private:
-    // Whether a process is still where the report saw it.
+    // Returns whether a process is still where the report saw it.
     [[nodiscard]] bool isMeant(const ComputeProcess& process,
                                const EnforcementReport::Process& wanted) const {
         const Environment* environment = environmentOf(lookup_, process);

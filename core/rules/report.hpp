@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A report: what somebody decided elsewhere, from a snapshot, that is to be ended and detached
-// here. It is old by the time it arrives, so each entry is matched against what is so now.
+// A report: processes to end and devices to detach that were selected elsewhere, from a snapshot.
+// The report is outdated when it arrives, so each entry is matched against the current state.
 #pragma once
 
 #include "core/rules/action.hpp"
@@ -14,11 +14,11 @@
 
 namespace genv::core {
 
-/// The longest report that is read, in bytes. A caller is refused for it before they are asked who
-/// they are; all else about a report is found out by parsing it, which is for those who may.
+/// The maximum length of a report, in bytes. It is checked before the caller is authorised. All
+/// other properties are only known after parsing, which is done only for authorised callers.
 inline constexpr std::size_t longestReport = std::size_t{4} << 20;
 
-/// Throws Error(InvalidArgs) for a report that is longer than that.
+/// Throws Error(InvalidArgs) for a report that exceeds this length.
 void requireReportLength(std::string_view json);
 
 struct EnforcementReport {
@@ -29,21 +29,22 @@ struct EnforcementReport {
     };
     std::vector<Process> terminate;
     std::map<DeviceIndex, std::vector<EnvironmentId>> detach;
-    bool terminateProcesses = true; ///< false: no process is signalled, also not by a detachment
+    bool terminateProcesses =
+        true; ///< false: no process is signalled, not even because of a detachment
 };
 
-/// Reads `{"terminate": {"processes": [...]}, "detach": {"0": {"envs": [...]}}}` with the entities
+/// Parses `{"terminate": {"processes": [...]}, "detach": {"0": {"envs": [...]}}}` with the entities
 /// of a snapshot, and an optional "terminate_processes": false. Throws Error(InvalidArgs).
 EnforcementReport parseReport(std::string_view json);
 
-/// What of a report is still so, and why the rest is not done.
+/// The entries of a report that still apply, and the reasons why the others are skipped.
 struct MatchedReport {
     Consequences consequences;
     std::vector<EnforcementAction> unmatched;
 };
 
-/// Matches a report with what is so now: processes by pid, environment and one of their devices,
-/// attachments by device and environment.
+/// Matches a report against the current state: processes by PID, environment and one of their
+/// devices, attachments by device and environment.
 MatchedReport matchReport(const EnforcementReport& report, const Observation& observation,
                           const Ledger& ledger,
                           const std::function<bool(const ComputeProcess&)>& isProtected);

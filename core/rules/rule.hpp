@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What rules are: what they look at, what they find, and in which order. A rule is a pure function
-// of a situation; it ends nothing and detaches nothing itself.
+// The input, output and evaluation order of rules. A rule is a pure function of a situation; it
+// does not end or detach anything itself.
 #pragma once
 
 #include "core/device_table.hpp"
@@ -21,79 +21,80 @@ namespace genv::core {
 
 class Ledger;
 
-/// Which rules are evaluated, and with which limits.
+/// The rules to evaluate, and their limits.
 struct RuleSet {
     RuleSwitches switches;
-    std::function<Limits(const UserInfo&)> limitsOf; ///< unset limits are rules that find nothing
+    std::function<Limits(const UserInfo&)> limitsOf; ///< rules whose limit is unset find nothing
 };
 
 /// A compute process that rules may end.
 struct RunningProcess {
     const ComputeProcess* process = nullptr;
     const Environment* environment = nullptr; ///< null for none
-    const Environment* parent = nullptr;      ///< the environment's, or null
-    Uid user = 0;                             ///< the environment's owner, else the process's own
-    bool ends = false;                        ///< a rule has found it
+    const Environment* parent = nullptr;      ///< the parent of the environment, or null
+    Uid user = 0;      ///< the owner of the environment, or else of the process
+    bool ends = false; ///< a rule has already found it
 
-    /// What it uses of a device; empty where it does not use it or the driver does not know.
+    /// Returns its memory on a device; empty if it does not use the device or the driver does not
+    /// report it.
     [[nodiscard]] std::optional<Bytes> memoryOn(const DeviceUuid& device) const;
     [[nodiscard]] bool uses(const DeviceUuid& device) const;
-    /// Whether its environment is a Slurm job's, or within one that is.
+    /// Returns whether its environment belongs to a Slurm job, or is a child of one that does.
     [[nodiscard]] bool isOfJob() const;
 };
 
-/// Returns the compute processes that rules may end, with their environments: all that were
-/// observed but for those that are protected or could not be read. Ledger and observation outlive
-/// the result.
+/// Returns the compute processes that rules may end, with their environments: all observed
+/// processes except for those that are protected or could not be read. Ledger and observation must
+/// outlive the result.
 std::vector<RunningProcess>
 runningProcesses(const Ledger& ledger, const Observation& observation,
                  const std::function<bool(const ComputeProcess&)>& isProtected);
 
-/// What rules look at, at one moment.
+/// The input of rules, at one moment.
 struct Situation {
     const std::map<std::uint64_t, Environment>& environments; ///< oldest first
     const DeviceTable& devices;
-    std::vector<RunningProcess> processes; ///< by pid
+    std::vector<RunningProcess> processes; ///< by PID
     const Idleness& idleness;
-    const std::map<Uid, UserInfo>& users; ///< every owner and every user of a compute process
+    const std::map<Uid, UserInfo>& users; ///< every owner, and every user of a compute process
     BootTime bootNow;
 };
 
-/// A compute process that must end.
+/// A compute process to end.
 struct Ending {
     ProcessFacts process;
-    Uid user = 0;                    ///< whose it is
-    std::vector<DeviceUuid> devices; ///< all it uses
+    Uid user = 0;                    ///< the user of the process
+    std::vector<DeviceUuid> devices; ///< all devices that it uses
     std::optional<EnvironmentId> environment;
 };
 
-/// An attachment that must go.
+/// An attachment to detach.
 struct Detachment {
     EnvironmentId environment;
     DeviceUuid device;
 };
 
-/// What must end and what must go.
+/// The processes, attachments and environments to end.
 struct Consequences {
     std::vector<Ending> endings;
     std::vector<Detachment> detachments;
-    std::vector<EnvironmentId> ended;   ///< environments that must end, their attachments with them
-    std::vector<SlurmJobId> idleJobs{}; ///< that Slurm is to do something about
+    std::vector<EnvironmentId> ended;   ///< environments to end, including their attachments
+    std::vector<SlurmJobId> idleJobs{}; ///< the jobs that Slurm is to cancel or requeue
 };
 
-/// One violation of a rule, with all that follows from it.
+/// One violation of a rule, with all its consequences.
 struct Finding {
     Rule rule;
-    Uid user = 0;                             ///< whose it is, and who is warned
-    std::optional<EnvironmentId> environment; ///< that it is about, when it is about one
-    std::string subject; ///< names the violation, the same for as long as it lasts
-    std::string message; ///< the sentence people read
+    Uid user = 0;                             ///< the user who violates the rule, and is warned
+    std::optional<EnvironmentId> environment; ///< the environment that violates the rule, if any
+    std::string subject; ///< identifies the violation; constant as long as it lasts
+    std::string message; ///< a sentence for display
     Consequences consequences{};
 };
 
-/// Evaluates the rules of a set. What one rule ends, later ones do not count again; what was
-/// granted over a limit is spared by that limit's rules, and root's own processes and environments
-/// by every limit's.
+/// Evaluates the rules of a set. Processes and attachments that one rule ends are not counted by
+/// later rules. Grants above a limit are skipped by the rule of that limit, and root's own
+/// processes and environments by the rules of all limits.
 std::vector<Finding> evaluate(const Situation& situation, const RuleSet& rules);
 
 } // namespace genv::core

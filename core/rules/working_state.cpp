@@ -12,7 +12,7 @@ namespace genv::core {
 
 WorkingState::WorkingState(const Situation& seen) : situation(seen), processes(seen.processes) {
     for (std::size_t i = 0; i < processes.size(); ++i) {
-        // A device that a parent loses is lost to its children as well.
+        // If a parent loses a device, its children lose it as well.
         for (const Environment* environment : {processes[i].environment, processes[i].parent}) {
             if (environment != nullptr)
                 members_[environment].push_back(i);
@@ -85,7 +85,7 @@ void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes ex
                              const std::function<Bytes(const RunningProcess&)>& size,
                              Consequences& consequences) {
     struct Candidate {
-        Bytes size; // taken once, since it may count only what does not end yet
+        Bytes size; // computed once, since it may count only processes that do not end yet
         RunningProcess* process = nullptr;
     };
     std::vector<Candidate> candidates;
@@ -105,7 +105,7 @@ void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes ex
             excess = excess - next->size;
             continue;
         }
-        // One more is enough: of the smallest that are, the one that started last.
+        // One more process suffices: among the smallest sufficient ones, the one that started last.
         const auto tooSmall = std::find_if(next, candidates.end(),
                                            [&](const Candidate& c) { return c.size < excess; });
         const Bytes smallest = std::prev(tooSmall)->size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The situation as rules work through it: who runs what, less what the rules before have found
-// already.
+// The situation during the evaluation of rules: the running processes, without those that earlier
+// rules have already found.
 #pragma once
 
 #include "core/rules/rule.hpp"
@@ -16,17 +16,17 @@ class WorkingState {
     explicit WorkingState(const Situation& situation);
 
     const Situation& situation;
-    std::vector<RunningProcess> processes; ///< by pid
+    std::vector<RunningProcess> processes; ///< by PID
     std::vector<Finding> findings;
 
-    /// Adds a finding. Returns its consequences, for the rule to add to until the next finding.
+    /// Adds a finding. Returns its consequences; the rule may add to them until the next finding.
     Consequences& find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
                        std::string subject, std::string message);
 
-    // What is done already is not added to any consequences again.
+    // An action that is already a consequence is not added again.
 
     void end(RunningProcess& process, Consequences& consequences);
-    /// Detaches, and ends the environment's processes on the device.
+    /// Detaches a device, and ends the environment's processes on it.
     void detach(const Environment& environment, const DeviceUuid& device,
                 Consequences& consequences);
     /// Ends an environment, its attachments and its processes on them.
@@ -41,18 +41,20 @@ class WorkingState {
     [[nodiscard]] bool isSlurms(const DeviceUuid& device) const;
     [[nodiscard]] std::string userName(Uid uid) const;
     [[nodiscard]] Limits limitsOf(Uid uid, const RuleSet& rules) const;
-    /// Indices of devices, ascending, as messages list them: "0,1".
+    /// Formats the indices of devices for messages, ascending: "0,1".
     [[nodiscard]] std::string indices(const std::vector<DeviceUuid>& devices) const;
     [[nodiscard]] std::string index(const DeviceUuid& device) const { return indices({device}); }
 
-    /// Ends the fewest of these processes that bring a sum down by `excess`: the largest first, and
-    /// for the last place the smallest that suffices; among equals the one that started last.
+    /// Ends the smallest number of these processes that reduces a sum by `excess`: the largest
+    /// first, and as the last one the smallest that suffices; among equal ones the one that started
+    /// last.
     void endFewest(const std::vector<RunningProcess*>& among, Bytes excess,
                    const std::function<Bytes(const RunningProcess&)>& size,
                    Consequences& consequences);
 
   private:
-    std::unordered_map<const Environment*, std::vector<std::size_t>> members_; ///< of processes
+    std::unordered_map<const Environment*, std::vector<std::size_t>>
+        members_; ///< indices into `processes`
     std::set<std::pair<EnvironmentId, DeviceUuid>> detached_;
     std::set<EnvironmentId> ended_;
 };
