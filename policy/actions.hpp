@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The one table of what may be done by whom: every method of the bus interface, what it requires,
-// and what polkit calls it. dbus/method_coverage.cpp checks at build time that each method of the
-// XML has exactly one row; data/polkit declares the actions, and a test holds the two against each
-// other.
+// The table of permissions: every method of the bus interface, its requirement, and the polkit
+// actions. dbus/method_coverage.cpp checks at build time that each method of the XML has exactly
+// one row. data/polkit declares the actions, and a test compares them with this table.
 #pragma once
 
 #include <array>
@@ -25,7 +24,7 @@ enum class Action {
     ExtendJob,
 };
 
-/// Every action with the id that polkit knows it by.
+/// Maps each action to its polkit id.
 struct ActionId {
     Action action;
     std::string_view id;
@@ -45,7 +44,7 @@ inline constexpr std::array actionIds{
     ActionId{Action::ExtendJob, "dev.genv.manager.extend-job"},
 };
 
-/// The id of an action.
+/// Returns the id of an action.
 constexpr std::string_view idOf(Action action) {
     for (const ActionId& row : actionIds) {
         if (row.action == action)
@@ -54,24 +53,24 @@ constexpr std::string_view idOf(Action action) {
     return {};
 }
 
-/// What a method requires of its caller; questionFor() turns it into a question.
+/// The requirement for the caller of a method; questionFor() turns it into a question.
 enum class Requirement {
-    Free, ///< reading: who holds what is what people share a machine by
-    /// The first that applies of manage-others (also for what another user's environment has),
+    Free, ///< read-only: users who share a machine need to know who holds which device
+    /// The first applicable one of manage-others (also for devices of another user's environment),
     /// over-subscribe, attach, activate.
     GiveDevices,
-    /// manage-own or manage-others, by the environment's owner; extend-job for the lifetime of
-    /// one's own Slurm job
+    /// manage-own or manage-others, depending on the environment's owner; extend-job for the
+    /// lifetime of the caller's own Slurm job
     ManageEnvironment,
     ManageDevice,     ///< manage-others
-    TerminateProcess, ///< manage-own or terminate-others, by the process's uids
+    TerminateProcess, ///< manage-own or terminate-others, depending on the process's uids
     Enforce,          ///< enforce; a dry run is free
     Configure,        ///< configure
-    ReadHistory,      ///< read-history, but free where the target is the caller
+    ReadHistory,      ///< read-history; free if the target is the caller
 };
 
-/// What a method requires, and what it does to its target, for the person who is asked for a
-/// password.
+/// The requirement of a method, and its effect on the target, which is shown in the password
+/// prompt.
 struct MethodRow {
     std::string_view interface;
     std::string_view member;
@@ -122,8 +121,8 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Device", "Detach", Requirement::ManageDevice, "detach"},
 };
 
-/// Whether a call requires nothing, as one of no method of genv's does. An empty interface may be
-/// any.
+/// Returns whether a call needs no authorisation. Calls of methods that are not genv's need none.
+/// An empty interface matches every interface.
 constexpr bool isFree(std::string_view interface, std::string_view member) {
     for (const MethodRow& row : methodTable) {
         if (row.member == member && (interface.empty() || row.interface == interface) &&
@@ -133,7 +132,7 @@ constexpr bool isFree(std::string_view interface, std::string_view member) {
     return true;
 }
 
-/// How many rows a method has: one, for every method that may be called.
+/// Returns the number of rows of a method: one for every method that may be called.
 constexpr int countRows(std::string_view interface, std::string_view member) {
     int count = 0;
     for (const MethodRow& row : methodTable)
@@ -141,14 +140,14 @@ constexpr int countRows(std::string_view interface, std::string_view member) {
     return count;
 }
 
-/// The row of a method, in a constant expression: there, a method without one does not compile.
+/// Returns the row of a method. In a constant expression, a method without a row does not compile.
 constexpr const MethodRow& rowOf(std::string_view interface, std::string_view member) {
     for (const MethodRow& row : methodTable) {
         if (row.interface == interface && row.member == member)
             return row;
     }
-    throw "this method has no row in the authorisation table"; // not a constant expression: a build
-                                                               // error
+    throw "this method has no row in the authorisation table"; // not a constant expression, so the
+                                                               // build fails
 }
 
 } // namespace genv::policy

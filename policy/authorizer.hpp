@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who may do it: the interface behind which polkit answers. The answer comes later, and may never
-// come: whoever asks keeps the Check, and what is to be changed is looked up again when the answer
-// is there.
+// The interface to authorisation, implemented with polkit. The reply comes later, and may never
+// come. The caller keeps the Check, and looks up the object to change again when the reply arrives.
 #pragma once
 
 #include "policy/question.hpp"
@@ -12,16 +11,16 @@
 
 namespace genv::policy {
 
-/// The answer. Everything but Authorized is a no.
+/// The reply. Every value except Authorized means no.
 enum class Verdict {
     Authorized,
     Denied,
-    InteractionRequired, ///< a password would help, and the call did not allow asking for one
-    Unavailable,         ///< polkit is not there or failed
-    TimedOut,            ///< nobody answered in time
+    InteractionRequired, ///< a password would help, but the call did not allow a prompt
+    Unavailable,         ///< polkit is not running or failed
+    TimedOut,            ///< no reply in time
 };
 
-/// A question that is being asked; destroying it cancels, and the answer is then never told.
+/// A pending question. Destroying it cancels the question, and its callback is then never called.
 class Check {
   public:
     Check() = default;
@@ -30,15 +29,15 @@ class Check {
     virtual ~Check() = default;
 };
 
-/// Asks. Used on the loop's thread only.
+/// Asks for authorisation. Used on the loop's thread only.
 class Authorizer {
   public:
     using Answer = std::function<void(Verdict)>;
 
     virtual ~Authorizer() = default;
 
-    /// Asks whether the sender of this unique bus name may do something. With `interactive` the
-    /// person may be asked for a password. The answer comes once, and never before this returns.
+    /// Asks whether the sender with this unique bus name is authorised. With `interactive`, polkit
+    /// may prompt for a password. `answer` is called at most once, and never before this returns.
     [[nodiscard]] virtual std::unique_ptr<Check>
     ask(const std::string& busName, const Question& question, bool interactive, Answer answer) = 0;
 };

@@ -25,17 +25,17 @@ struct FreeError {
 };
 using ErrorPtr = std::unique_ptr<GError, FreeError>;
 
-// One question on its way. libpolkit's callback and the Check both hold it; whoever is first to
-// answer or to cancel takes the answer out, so that it is told once or not at all.
+// A pending question. The callback of libpolkit and the Check share it. The first of them to reply
+// or to cancel takes the callback out, so that it is called at most once.
 struct Pending {
     Question question{};
     std::string busName;
     bool interactive = false;
     Authorizer::Answer answer;
     ObjectPtr<GCancellable> cancellable{g_cancellable_new()};
-    ObjectPtr<PolkitAuthority> authority; ///< who is asked, from then on
-    guint timer = 0;                      ///< ends it without an answer
-    guint pause = 0;                      ///< before it is asked again
+    ObjectPtr<PolkitAuthority> authority; ///< set once the question was sent
+    guint timer = 0;                      ///< the timeout of the question
+    guint pause = 0;                      ///< the delay before a retry
     std::size_t repeats = 0;
 
     Pending() = default;
@@ -65,10 +65,11 @@ namespace {
 using namespace polkit;
 using namespace std::chrono_literals;
 
-// What is waited for before a question is asked again; then it has no answer.
+// The delays before the retries. After the last one the question fails.
 constexpr std::array<std::chrono::milliseconds, 3> pauses{50ms, 200ms, 800ms};
 
-// C callbacks carry a shared_ptr through a pointer that the last of them takes back.
+// Passes a shared_ptr through the user data pointer of C callbacks. The last callback takes it
+// back.
 template <typename T>
 gpointer giveAway(std::shared_ptr<T> shared) {
     return std::make_unique<std::shared_ptr<T>>(std::move(shared)).release();
@@ -86,7 +87,8 @@ Verdict verdictOf(PolkitAuthorizationResult* result) {
                                                                 : Verdict::Denied;
 }
 
-// Whether polkitd is gone, or on its way down or up: the bus starts the next one when it is asked.
+// Returns whether polkitd is not running, or is stopping or starting. The bus starts it again on
+// the next request.
 bool isBetweenTwo(const GError& error) {
     constexpr std::array codes{G_DBUS_ERROR_NO_REPLY, G_DBUS_ERROR_SERVICE_UNKNOWN,
                                G_DBUS_ERROR_NAME_HAS_NO_OWNER, G_DBUS_ERROR_SPAWN_CHILD_EXITED,
@@ -128,7 +130,7 @@ void check(const PendingPtr& pending) {
 
 gboolean onPauseOver(gpointer data) {
     const PendingPtr pending = *static_cast<PendingPtr*>(data);
-    pending->pause = 0; // returning G_SOURCE_REMOVE ends it
+    pending->pause = 0; // returning G_SOURCE_REMOVE removes the source
     check(pending);
     return G_SOURCE_REMOVE;
 }
@@ -142,7 +144,7 @@ void checkAfterAPause(const PendingPtr& pending) {
 
 gboolean onTimeout(gpointer data) {
     const PendingPtr pending = *static_cast<PendingPtr*>(data);
-    pending->timer = 0; // returning G_SOURCE_REMOVE ends it
+    pending->timer = 0; // returning G_SOURCE_REMOVE removes the source
     g_cancellable_cancel(pending->cancellable.get());
     pending->tell(Verdict::TimedOut);
     return G_SOURCE_REMOVE;
@@ -156,7 +158,7 @@ class PolkitCheck : public Check {
     ~PolkitCheck() override {
         const bool waiting = std::exchange(pending_->answer, nullptr) != nullptr;
         pending_->stopTimers();
-        if (waiting) // makes libpolkit tell polkitd, which takes the password prompt away
+        if (waiting) // libpolkit then tells polkitd to close the password prompt
             g_cancellable_cancel(pending_->cancellable.get());
     }
 
@@ -166,13 +168,13 @@ class PolkitCheck : public Check {
 
 } // namespace
 
-// libpolkit's handle, made once and kept. Making it waits for polkitd in a thread of libpolkit's
-// that holds a lock, so a second polkit_authority_get_async() meanwhile would block the loop for as
-// long as polkitd does not answer.
+// The handle of libpolkit, which is created once and kept. Creating it waits for polkitd in a
+// thread of libpolkit that holds a lock. A second polkit_authority_get_async() in the meantime
+// would block the loop until polkitd replies.
 struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
-    // The connection that libpolkit shares, held so that it stays the one that was told not to end
-    // the process: a bus that goes away is the main loop's to report, and GDBus's SIGTERM looks
-    // like somebody stopped the service.
+    // The shared connection of libpolkit. It is held so that libpolkit keeps using this one, for
+    // which exit-on-close is disabled. The main loop reports a closed bus; the SIGTERM of GDBus
+    // would look as if somebody had stopped the service.
     polkit::ObjectPtr<GDBusConnection> connection;
     polkit::ObjectPtr<PolkitAuthority> object;
     bool getting = false;

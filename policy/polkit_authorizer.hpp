@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The Authorizer that asks polkit, over libpolkit-gobject on the calling thread's GLib context. The
-// subject is always the sender's bus name, so that a process cannot turn into another one while it
-// waits. Nothing is cached: an administrator's new rule holds for the next call.
+// The Authorizer that asks polkit, with libpolkit-gobject on the GLib context of the calling
+// thread. The subject is always the bus name of the sender, so that another process cannot take its
+// place while the question is pending. Nothing is cached: a new rule of the administrator applies
+// to the next call.
 #pragma once
 
 #include "policy/authorizer.hpp"
@@ -13,7 +14,7 @@ namespace genv::policy {
 
 class PolkitAuthorizer : public Authorizer {
   public:
-    /// How long a question may take; an interactive one waits for a person.
+    /// The timeouts of a question; an interactive one waits for a person.
     static constexpr std::chrono::seconds deadline{10};
     static constexpr std::chrono::seconds interactiveDeadline{120};
 

@@ -8,7 +8,7 @@ namespace genv::policy {
 
 namespace {
 
-// Of a job; Configure does nothing else to one.
+// For a job, whose lifetime is all that Configure can change.
 constexpr std::string_view extensionDeed = "extend the Slurm job of";
 
 Action actionFor(Requirement requirement, core::Uid caller, const Target& target) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a call to the question that polkit is asked about it. Pure: who asks and what it is about go
-// in, one question or none comes out.
+// Turns a call into the question for polkit. The functions are pure: they take the caller and the
+// target, and return one question or none.
 #pragma once
 
 #include "core/process.hpp"
@@ -14,42 +14,42 @@
 
 namespace genv::policy {
 
-/// What a call is about, as far as it is known; empty where it does not apply.
+/// The target of a call, as far as it is known. Fields that do not apply are empty.
 struct Target {
-    std::optional<std::string> environment; ///< its id
-    std::optional<core::Uid> owner;         ///< the environment's owner, or the process's uid
+    std::optional<std::string> environment; ///< id of the environment
+    std::optional<core::Uid> owner;         ///< owner of the environment, or uid of the process
     std::string ownerName;
-    std::optional<std::string> parent;    ///< the environment that it takes devices from, by its id
-    std::optional<core::Uid> parentOwner; ///< whose that is
+    std::optional<std::string> parent;    ///< id of the environment whose devices are shared
+    std::optional<core::Uid> parentOwner; ///< owner of that environment
     std::string parentOwnerName;
-    std::vector<std::uint32_t> devices; ///< indices that would change hands
-    std::optional<std::uint32_t> gpus;  ///< how many devices are claimed
-    bool overSubscribes = false;        ///< over-subscription was asked for
+    std::vector<std::uint32_t> devices; ///< indices of the devices that would change hands
+    std::optional<std::uint32_t> gpus;  ///< number of requested devices
+    bool overSubscribes = false;        ///< over-subscription was requested
     std::optional<core::Pid> pid;
-    bool dryRun = false;     ///< nothing would be done
+    bool dryRun = false;     ///< nothing would change
     bool extendsJob = false; ///< Slurm would be asked to end a job later
 
     friend bool operator==(const Target&, const Target&) = default;
 };
 
-/// What polkit is asked.
+/// A question for polkit.
 struct Question {
     Action action;
-    std::map<std::string, std::string> details; ///< for an administrator's rules
-    std::string deed; ///< what would be done, as in "not authorised to <deed>"
+    std::map<std::string, std::string> details; ///< for the rules of an administrator
+    std::string deed;                           ///< the action, as in "not authorised to <deed>"
 
-    /// For the person who is asked for a password.
+    /// Returns the text of the password prompt.
     [[nodiscard]] std::string message() const { return "Authentication is required to " + deed; }
 
     friend bool operator==(const Question&, const Question&) = default;
 };
 
-/// The question for a call by `caller`, or nothing where none is asked: reading is free, one's own
-/// history too, and root is not asked.
+/// Returns the question for a call by `caller`, or nothing if none is needed: for read-only calls,
+/// for the caller's own history, and for root.
 std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
                                     const Target& target);
 
-/// The second question for a call that would go over a limit; nothing for root.
+/// Returns the second question, for a call that would exceed a limit; nothing for root.
 std::optional<Question> quotaQuestionFor(const MethodRow& method, core::Uid caller,
                                          const Target& target);
 
