@@ -19,7 +19,7 @@ namespace genv::dbus {
 
 namespace {
 
-// What a call asks for.
+// The options of a call.
 struct Wanted {
     std::optional<core::EnvironmentId> id;
     core::Configuration configuration;
@@ -91,7 +91,7 @@ Wanted readWanted(VariantMap values, core::Uid caller) {
     return wanted;
 }
 
-// One call of Activate on its way; kept alive by the functions that wait for the next step.
+// A pending call of Activate. The functions that wait for the next step keep it alive.
 class Activation : public Operation<Activation, ActivateReply> {
   public:
     Activation(const Context& context, ActivateReply reply, Wanted wanted)
@@ -104,7 +104,8 @@ class Activation : public Operation<Activation, ActivateReply> {
             core::requireMayHaveChildren(parent);
             parentSequence_ = parent.sequence;
         }
-        // Whether it is joined or a new one starts is known once its end is decided.
+        // It is only known whether to join or to start an environment once a pending end is
+        // decided.
         if (joined() != nullptr && joined()->pendingEnd &&
             context_.sharing.lingering.isSettling() && !std::exchange(hasSettled_, true)) {
             context_.sharing.lingering.whenSettled(later(&Activation::start));
@@ -131,8 +132,8 @@ class Activation : public Operation<Activation, ActivateReply> {
                        existing->user);
     }
 
-    // The environment that it starts within, or null. One that ended and came again under its id
-    // is another.
+    // Returns the parent of the environment to start, or null. If the parent ended and its id was
+    // used again, it is a different one.
     [[nodiscard]] const core::Environment* parent() const {
         return wanted_.within
                    ? &sameEnvironment(context_.sharing.ledger, *wanted_.within, parentSequence_)
@@ -178,7 +179,7 @@ class Activation : public Operation<Activation, ActivateReply> {
 
     void takeProcess(const core::ProcessRead<core::PinnedProcess>& read) {
         process_ = read.get();
-        // Refused before anybody is asked.
+        // Refuses the call before polkit is asked.
         static_cast<void>(core::adopt(process_, wanted_.owner, actor()));
         learnOwner();
     }
@@ -194,8 +195,8 @@ class Activation : public Operation<Activation, ActivateReply> {
         carryOutRequest();
     }
 
-    // A service that was started again is asked again; what waited under an id that the service
-    // chose goes on under it.
+    // Resumes a wait after a restart of the service, when the client calls again. A request that
+    // waited under an id that the service chose continues under this id.
     void resume() {
         if (wanted_.waiting.wait)
             context_.sharing.queue.requireNotDismissed(rootIdentity(), actor());
@@ -209,7 +210,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         resumeKernel();
     }
 
-    // A kernel that is restarted goes on in its environment, with its devices.
+    // A restarted kernel continues in its environment, with its devices.
     void resumeKernel() {
         if (!kernel_ || wanted_.id)
             return;
@@ -229,7 +230,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         }
     }
 
-    // The environment that is joined, or null when a new one starts.
+    // Returns the environment to join, or null if a new one is started.
     [[nodiscard]] const core::Environment* joined() const {
         return wanted_.id ? context_.sharing.ledger.find(*wanted_.id) : nullptr;
     }
@@ -242,8 +243,8 @@ class Activation : public Operation<Activation, ActivateReply> {
         return kernel_ ? kernel_->process.identity : process_.facts.identity;
     }
 
-    // What it asks for is worked out as if its process had left the environment that lingers for
-    // it. It leaves only when everything is allowed and given.
+    // Computes the request as if its process had already left the environment that lingers for it.
+    // The process leaves only when the request is authorised and granted.
     template <typename Function>
     auto asIfLeft(Function function) const {
         const core::Supposition supposition(
@@ -316,7 +317,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         return target;
     }
 
-    // The parent of what is started or joined, or null.
+    // Returns the parent of the environment to start or join, or null.
     [[nodiscard]] const core::Environment* parentOfResult() const {
         const core::Environment* environment = joined();
         return environment != nullptr ? context_.sharing.ledger.parentOf(*environment) : parent();
@@ -324,7 +325,7 @@ class Activation : public Operation<Activation, ActivateReply> {
 
     [[nodiscard]] core::QuotaViolation quota(const std::optional<core::Plan>& plan) const {
         if (parentOfResult() != nullptr)
-            return std::nullopt; // what it takes is its parent's, and counted there
+            return std::nullopt; // its devices belong to the parent, and are counted there
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         const core::Environment* environment = joined();
         const auto kept = keptFor(context_, wanted_.owner, environment, plan);
@@ -351,7 +352,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         const auto abandoned = wait != nullptr && joined() != nullptr
                                    ? context_.sharing.queue.abandoned(id, wait->request)
                                    : std::nullopt;
-        // What was asked about was worked out for the lifetime in the plan.
+        // The plan in the question was computed for the lifetime in the plan.
         const auto planned = plan ? core::placementOf(*plan).lifetime : std::nullopt;
         if (joined() == nullptr)
             ledger.activate(newEnvironment(id, exempt, planned ? planned : lifetime()), plan,
@@ -371,7 +372,7 @@ class Activation : public Operation<Activation, ActivateReply> {
                      });
     }
 
-    // A limit is also the lifetime of those who name none.
+    // The limit is also the default lifetime.
     [[nodiscard]] std::optional<std::chrono::seconds> lifetime() const {
         if (wanted_.waiting.lifetime || wanted_.within)
             return wanted_.waiting.lifetime;
@@ -416,11 +417,11 @@ class Activation : public Operation<Activation, ActivateReply> {
     core::PinnedProcess process_;
     core::ProcessIdentity kernelProcess_;
     std::optional<core::Kernel> kernel_;
-    bool restarts_ = false; ///< the kernel of an environment that is there
+    bool restarts_ = false; ///< it is a restarted kernel of an existing environment
     core::UserInfo owner_;
     bool hasSettled_ = false;
-    std::uint64_t parentSequence_ = 0; ///< of the environment that it starts within
-    std::shared_ptr<void> reading_;    ///< counted while its process is read
+    std::uint64_t parentSequence_ = 0; ///< of the parent
+    std::shared_ptr<void> reading_;    ///< counts the call while its process is read
     std::shared_ptr<void> waits_;
 };
 

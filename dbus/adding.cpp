@@ -13,7 +13,7 @@ namespace genv::dbus {
 
 namespace {
 
-// One call of AddProcess on its way.
+// A pending call of AddProcess.
 class AddingProcess : public Operation<AddingProcess, Reply<>> {
   public:
     AddingProcess(const Context& context, const Reply<>& reply,
@@ -34,7 +34,7 @@ class AddingProcess : public Operation<AddingProcess, Reply<>> {
     void ask(const core::ProcessRead<core::PinnedProcess>& read) {
         process_ = read.get();
         reading_.reset();
-        static_cast<void>(adopted()); // refused before anybody is asked
+        static_cast<void>(adopted()); // refuses the call before polkit is asked
         calls_.gate.pass(reply_, targetOf(environment()), later(&AddingProcess::add));
     }
 
@@ -54,10 +54,10 @@ class AddingProcess : public Operation<AddingProcess, Reply<>> {
     const std::uint64_t sequence_;
     const core::Pid pid_;
     core::PinnedProcess process_;
-    std::shared_ptr<void> reading_; ///< counted while the process is read
+    std::shared_ptr<void> reading_; ///< counts the call while the process is read
 };
 
-// One call of AddKernel on its way.
+// A pending call of AddKernel.
 class AddingKernel : public Operation<AddingKernel, Reply<>> {
   public:
     AddingKernel(const Context& context, const Reply<>& reply, const core::Environment& environment,
@@ -66,8 +66,8 @@ class AddingKernel : public Operation<AddingKernel, Reply<>> {
           calls_(context.calls), id_(environment.id), sequence_(environment.sequence),
           kernel_(std::move(kernel)) {}
 
-    // It is found once the caller may add it at all, so that nobody makes the service search for
-    // nothing.
+    // The search starts only once the caller is authorised to add a kernel, so that nobody can
+    // trigger useless searches.
     void start() {
         core::requireIdentifier(kernel_, "kernel");
         calls_.gate.pass(reply_, targetOf(environment()), later(&AddingKernel::find));
@@ -105,7 +105,7 @@ class AddingKernel : public Operation<AddingKernel, Reply<>> {
     const std::uint64_t sequence_;
     const std::string kernel_;
     core::ProcessIdentity process_;
-    std::shared_ptr<void> searching_; ///< counted until it is added
+    std::shared_ptr<void> searching_; ///< counts the call until the kernel is added
 };
 
 } // namespace

@@ -14,7 +14,7 @@ namespace genv::dbus {
 
 namespace {
 
-// One call of Attach on its way; kept alive by the functions that wait for the next step.
+// A pending call of Attach. The functions that wait for the next step keep it alive.
 class Attaching : public Operation<Attaching, AttachReply> {
   public:
     Attaching(const Context& context, AttachReply reply, const core::Environment& environment,
@@ -69,7 +69,7 @@ class Attaching : public Operation<Attaching, AttachReply> {
 
     [[nodiscard]] core::QuotaViolation quota(const core::Plan& plan) const {
         if (environment().parent)
-            return std::nullopt; // what it takes is its parent's, and counted there
+            return std::nullopt; // its devices belong to the parent, and are counted there
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         if (auto violation =
                 core::admitAttachment(context_.sharing.ledger, environment(), limits, plan,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The call Attach: reads what is wanted, asks whether the caller may have it, and gives it, now or
-// when its turn comes.
+// The call Attach: reads the request, checks that the caller is authorised, and grants the devices,
+// either now or after a wait in the queue.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -13,8 +13,8 @@ namespace genv::dbus {
 
 using AttachReply = Reply<std::vector<std::uint32_t>>;
 
-/// Carries out a call of Attach on an environment that exists. Throws core::Error for what is wrong
-/// at once.
+/// Carries out a call of Attach on an existing environment. Throws core::Error for errors that are
+/// detected immediately.
 void attach(const Context& context, const AttachReply& reply, const core::Environment& environment,
             VariantMap options);
 

@@ -7,8 +7,8 @@ namespace genv::dbus {
 
 namespace {
 
-// A client that sends nothing but calls must not make the table grow: connections that are gone are
-// forgotten, and more than this many living ones are asked for again.
+// The maximum size of the cache, so that clients cannot make it grow without bound. Closed
+// connections are removed. If there are more living ones, the bus is asked for them again.
 constexpr std::size_t mostKnown = 4096;
 
 } // namespace
@@ -58,7 +58,7 @@ void Callers::learnLogin(const std::string& busName, std::optional<core::Uid> lo
     if (found == known_.end())
         return;
     found->second.isLookedUp = true;
-    if (login != found->second.credentials.uid) // who logged in as root is nobody else
+    if (login != found->second.credentials.uid) // a login user root is the same as no login user
         found->second.login = login;
 }
 

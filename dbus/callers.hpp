@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who calls. The bus itself says who is behind a unique name, and never /proc, which can be raced;
-// a unique name is one connection for ever, so what the bus said is kept until the connection goes.
+// The callers on the bus. The bus daemon reports who owns a unique name; /proc is not used for
+// this, since it is subject to races. A unique name always refers to the same connection, so the
+// credentials are cached until the connection closes.
 #pragma once
 
 #include "core/process.hpp"
@@ -15,11 +16,11 @@ namespace genv::dbus {
 
 /// The sender of a call.
 struct Caller {
-    std::string busName;      ///< unique, such as :1.42
+    std::string busName;      ///< unique name, such as :1.42
     core::Uid uid = 0;        ///< effective uid when it connected
-    core::Pid pid = 0;        ///< pid when it connected; 0 when the bus does not know
-    bool interactive = false; ///< the call allows asking for a password
-    /// Who logged in before acting as root; known only of a call that changes something.
+    core::Pid pid = 0;        ///< PID when it connected; 0 if the bus does not know it
+    bool interactive = false; ///< the call allows a password prompt
+    /// The user who logged in before acting as root; known only for calls that change something.
     std::optional<core::Uid> login = {};
 
     [[nodiscard]] core::Actor actor() const { return {uid, login}; }
@@ -27,28 +28,29 @@ struct Caller {
 
 class Callers {
   public:
-    /// The sender of a call. Throws core::Error(AccessDenied) when the sender is gone.
+    /// Returns the sender of a call. Throws core::Error(AccessDenied) if the sender has
+    /// disconnected.
     Caller of(const raw::Message& call);
 
-    /// Who a connection is, where that is known already.
+    /// Returns the uid of a connection, if it is cached.
     [[nodiscard]] std::optional<core::Uid> known(const std::string& busName) const;
-    /// Keeps what the bus said of a connection. Throws core::Error(AccessDenied) when it said
-    /// nothing.
+    /// Caches the credentials that the bus reported for a connection. Throws
+    /// core::Error(AccessDenied) if it reported none.
     core::Uid learn(const std::string& busName, const std::optional<raw::Credentials>& credentials);
 
-    /// The pid of a connection of root's of which nobody has said who logged in.
+    /// Returns the PID of a connection of root whose login user was not looked up yet.
     [[nodiscard]] std::optional<core::Pid> pidToLookUp(const std::string& busName) const;
-    /// Keeps who logged in, in whose session a connection of root's is.
+    /// Caches the login user of the session in which a connection of root is.
     void learnLogin(const std::string& busName, std::optional<core::Uid> login);
 
-    /// Forgets a connection that is gone.
+    /// Forgets a closed connection.
     void left(const std::string& busName) { known_.erase(busName); }
 
   private:
     struct Known {
         raw::Credentials credentials;
         std::optional<core::Uid> login = {};
-        bool isLookedUp = false; ///< who logged in
+        bool isLookedUp = false; ///< the login user was looked up
     };
     const Known& keep(const std::string& busName,
                       const std::optional<raw::Credentials>& credentials);

@@ -13,7 +13,7 @@ namespace genv::dbus {
 
 namespace {
 
-// One call of Configure on its way.
+// A pending call of Configure.
 class Configuring : public Operation<Configuring, Reply<>> {
   public:
     Configuring(const Context& context, const Reply<>& reply, const core::Environment& environment,
@@ -23,7 +23,7 @@ class Configuring : public Operation<Configuring, Reply<>> {
 
     void start() {
         if (change_.lifetime && *change_.lifetime)
-            core::requireLease(environment()); // refused before anybody is asked
+            core::requireLease(environment()); // refuses the call before polkit is asked
         context_.calls.gate.pass(reply_, targetOf(environment()), later(&Configuring::learnOwner));
     }
 
@@ -46,7 +46,7 @@ class Configuring : public Operation<Configuring, Reply<>> {
 
     [[nodiscard]] core::QuotaViolation violationOf(const core::UserInfo& owner) const {
         if (environment().parent)
-            return std::nullopt; // its parent is held to them
+            return std::nullopt; // the limits apply to its parent
         const core::Limits limits = context_.settings.current().limits.of(owner);
         auto violation = core::admitConfiguration(limits, change_);
         if (!violation && change_.lifetime)

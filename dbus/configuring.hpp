@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The call Configure: changes an environment's configuration within its owner's limits, or over
-// them with consent.
+// The call Configure: changes the configuration of an environment within its owner's limits, or
+// above them if approved.
 #pragma once
 
 #include "dbus/context.hpp"
 
 namespace genv::dbus {
 
-/// Carries out a call of Configure on an environment that exists. Throws core::Error for what is
-/// wrong at once.
+/// Carries out a call of Configure on an existing environment. Throws core::Error for errors that
+/// are detected immediately.
 void configure(const Context& context, const Reply<>& reply, const core::Environment& environment,
                const core::ConfigurationChange& change);
 

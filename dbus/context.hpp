@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The assemblies that method handlers work with. Each handler takes the ones that it uses. They own
-// nothing: the parts of service/service.hpp do, and these outlive every handler.
+// Groups of references for method handlers. Each handler takes the groups that it uses. They own
+// nothing: the parts of service/service.hpp own the objects, which outlive every handler.
 #pragma once
 
 #include "core/idleness.hpp"
@@ -35,7 +35,7 @@
 
 namespace genv::dbus {
 
-/// How GPUs are shared: the environments that hold them, and the requests that wait.
+/// The sharing of GPUs: environments that hold them, and requests that wait for them.
 struct Sharing {
     core::Ledger& ledger;
     core::Queue& queue;
@@ -46,7 +46,7 @@ struct Sharing {
     const core::ReadingRing& readings;
 };
 
-/// The machine outside of the service. It is asked, and answers later, on the loop.
+/// The machine outside the service. Its replies come later, on the loop.
 struct Machine {
     core::Observer& observer;
     core::Processes& processes;
@@ -56,29 +56,29 @@ struct Machine {
     core::Slurm& slurm;
 };
 
-/// Ends processes and takes GPUs away, for rules and on request.
+/// Ends processes and detaches GPUs, for rules and on request.
 struct Policing {
     core::Enforcer& enforcer;
     core::Terminator& terminator;
 };
 
-/// Keeps users from devices that they do not hold, in the kernel.
+/// Kernel isolation, which prevents users from opening devices that they do not hold.
 struct Isolating {
     core::Isolation& isolation;
     const core::RefusalWatch& refusals;
 };
 
-/// Identifies, counts, authorises and remembers each call on its way to an answer.
+/// Identifies, counts, authorises and tracks each call until its reply.
 struct Calls {
     Callers& callers;
     Gate& gate;
     Refusals& refusals;
     ListCalls& listCalls;
     WaitingCalls& waitingCalls;
-    const bool& isEnding; ///< once the service ends: calls on their way are answered no more
+    const bool& isEnding; ///< true once the service stops: pending calls then get no reply
 };
 
-/// The clock, later turns of the loop, and the log.
+/// The clock, later iterations of the loop, and the log.
 struct Runtime {
     const core::Clock& clock;
     core::Scheduler& scheduler;
@@ -88,11 +88,12 @@ struct Runtime {
 /// The settings in force, which a reload replaces.
 struct LiveSettings {
     std::function<const core::Settings&()> current;
-    /// Reads them again for somebody. Throws core::Error(InvalidArgs) that names file and line.
+    /// Reloads the settings on behalf of a user. Throws core::Error(InvalidArgs) with the file and
+    /// line of an error.
     std::function<void(const core::Actor& actor)> reload;
 };
 
-/// All assemblies, for the objects on the bus, which pass each handler the ones that it uses.
+/// All groups, for the objects on the bus, which pass each handler the ones that it uses.
 struct Context {
     Sharing sharing;
     Machine machine;

@@ -14,8 +14,9 @@ namespace genv::dbus {
 
 namespace {
 
-// Boot and wall time are read one after the other, so the sum of two varies by microseconds. The
-// kernel tells the start by the hundredth of a second, so that much is told here.
+// Boot time and wall time are read one after the other, so their sum varies by microseconds. The
+// kernel reports the start with a precision of a hundredth of a second, so the result has the same
+// precision.
 std::uint64_t startOf(const core::ProcessIdentity& process, const core::Clock& clock) {
     if (process.startTime >= core::ProcessIdentity::unreadStart)
         return std::numeric_limits<std::uint64_t>::max();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// DescribeProcesses: a fresh sample, then the names of the processes' users.
+// DescribeProcesses: takes a new sample, then looks up the names of the processes' users.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -7,11 +7,11 @@
 
 namespace genv::dbus {
 
-/// The compute processes of a sample, without the names of their users.
+/// Returns the compute processes of a sample, without the names of their users.
 DescriptionRows describe(const core::Observation& observation, const core::Ledger& ledger,
                          const core::Clock& clock);
 
-/// Describes the compute processes of a fresh sample. Throws core::Error(LimitsExceeded).
+/// Replies with the compute processes of a new sample. Throws core::Error(LimitsExceeded).
 void describeProcesses(const Context& context, const Reply<DescriptionRows>& reply);
 
 } // namespace genv::dbus

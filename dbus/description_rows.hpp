@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The processes of an answer to DescribeProcesses. They go onto the bus as aa{sv} in the same way
-// as the events of dbus/event_rows.hpp, since there may be ten thousand.
+// The processes in a reply to DescribeProcesses. They are written as aa{sv} in the same way as the
+// events of dbus/event_rows.hpp, since there may be ten thousand of them.
 #pragma once
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -12,7 +12,7 @@
 
 namespace genv::dbus {
 
-/// A compute process, in the types of the bus.
+/// A compute process, in D-Bus types.
 struct DescriptionRow {
     std::uint32_t pid = 0;
     std::uint32_t uid = 0;

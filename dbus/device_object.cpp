@@ -65,8 +65,8 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
                 for (const core::Holder& holder : self().holders)
                     core::requireNoJob(ledger_.get(holder.environment));
             }
-            // The index may mean another device, and the id another environment, by the time of the
-            // answer.
+            // When the reply arrives, the index may belong to another device, and the id to another
+            // environment.
             calls_.gate.pass(reply, target,
                              [&ledger = ledger_, reply, index = index_, wanted, sequence,
                               uuid = self().facts.uuid] {

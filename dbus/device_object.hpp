@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dev.genv.Device on the bus: a view of one device in the ledger, under its index. Made and
-// destroyed by the Publisher, never within one of its own handlers.
+// dev.genv.Device on the bus: a view of one device in the ledger, identified by its index. The
+// Publisher creates and destroys it, but never from within one of its own handlers.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -19,7 +19,7 @@ class DeviceObject
     : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
-    /// All outlive this.
+    /// All referenced objects must outlive this one.
     DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger,
                  const core::RefusalWatch& refusals, const Calls& calls, core::DeviceIndex index);
     virtual ~DeviceObject();
@@ -29,7 +29,8 @@ class DeviceObject
     /// Writes the object with all its properties.
     void write(ManagedObjectsWriter& writer);
 
-    /// Tells that the object is there, that it goes, or that these of its properties changed.
+    /// Emit the signals that the object was added, that it is removed, or that these properties
+    /// changed.
     void emitAdded();
     void emitRemoved();
     void emitChanged(const std::vector<std::string>& properties);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A request for devices: work out which, ask whether the caller may have them, and give exactly
-// those. When the devices changed hands while polkit was thinking, the new outcome is asked about
-// anew; when a person was asked for a password, the call is refused instead, since they agreed to
-// something else. What would go over a limit takes a second consent, and is marked as given so.
+// A request for devices: selects the devices, asks whether the caller may have them, and grants
+// exactly those. If the devices changed hands while polkit processed the question, a new question
+// is asked for the new devices. But if a person was prompted for a password, the call is refused
+// instead, since they approved something else. A request above a limit needs a second approval, and
+// its grant is marked as exempt.
 #pragma once
 
 #include "core/admission.hpp"
@@ -14,24 +15,26 @@
 
 namespace genv::dbus {
 
-/// What differs between Activate and Attach. Every function looks its environment up anew and may
-/// throw core::Error.
+/// The differences between Activate and Attach. Every function looks up its environment again and
+/// may throw core::Error.
 struct DeviceRequest {
-    std::function<std::optional<core::Plan>()> plan; ///< nothing when no devices are wanted
+    std::function<std::optional<core::Plan>()>
+        plan; ///< returns nothing if no devices are requested
     std::function<policy::Target(const std::optional<core::Plan>&)> target;
     std::function<bool(const core::Plan&)> stillHolds;
     std::function<core::QuotaViolation(const std::optional<core::Plan>&)> quota;
-    /// `exempt`: it goes over a limit, with consent.
+    /// `exempt`: the grant exceeds a limit and was approved.
     std::function<void(const std::optional<core::Plan>&, bool exempt)> apply;
 };
 
-/// The wait of a plan, or null.
+/// Returns the wait of a plan, or null.
 inline const core::PlannedWait* waitIn(const std::optional<core::Plan>& plan) {
     return plan ? std::get_if<core::PlannedWait>(&*plan) : nullptr;
 }
 
-/// What of a user's is kept for them and counts with what they ask for; not what is kept for this
-/// very request, which waited before the service was started again.
+/// Returns the devices that are kept for a user and count together with the request. Devices that
+/// are kept for this very request, which already waited before a restart of the service, are
+/// excluded.
 inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
                                  const core::Environment* environment,
                                  const std::optional<core::Plan>& plan) {
@@ -42,9 +45,9 @@ inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
     return context.sharing.queue.keptFor(owner, abandoned);
 }
 
-/// What comes of a request. A request that waited before the service was started again goes on
-/// waiting in its place. `parent`: of an environment that does not exist yet. Throws as
-/// core::Queue::place() and core::Queue::requireRoom() do.
+/// Returns the plan of a request. A request that waited before a restart of the service keeps its
+/// position in the queue. `parent`: the parent of an environment that does not exist yet. Throws
+/// the same errors as core::Queue::place() and core::Queue::requireRoom().
 inline core::Plan planFor(const Context& context, const core::AttachRequest& request,
                           const core::Environment* environment,
                           std::optional<std::chrono::seconds> lifetime, bool mayWait,
@@ -60,18 +63,19 @@ inline core::Plan planFor(const Context& context, const core::AttachRequest& req
     return plan;
 }
 
-/// How often a request is asked about anew before it is refused.
+/// How often a question is repeated for changed devices before the request is refused.
 inline constexpr int maxRequestAttempts = 8;
 
-/// Throws core::Error(DeviceUnavailable) unless the devices are as they were asked about.
+/// Throws core::Error(DeviceUnavailable) unless the devices are the same as in the question.
 inline void requireUnchanged(const DeviceRequest& request, const std::optional<core::Plan>& plan) {
     if (plan && !request.stillHolds(*plan))
         core::fail(core::ErrorCode::DeviceUnavailable,
                    "the devices changed hands while authorisation was given; try again");
 }
 
-/// Gives what a request was allowed, once the limits allow it, too. What an environment has that
-/// ends just now may be the caller's again in a moment, so that is waited for.
+/// Grants an authorised request, once the limits allow it, too. If it exceeds a limit while
+/// environments are just ending, waits for their ends first, since the devices of such an
+/// environment may still count for the caller.
 template <typename... Values>
 void give(const Context& context, const Reply<Values...>& reply, const DeviceRequest& request,
           const std::optional<core::Plan>& plan, bool mayWait = true) {
@@ -92,13 +96,14 @@ void give(const Context& context, const Reply<Values...>& reply, const DeviceReq
             requireUnchanged(request, plan);
             const core::QuotaViolation now = request.quota(plan);
             if (now && now != violation)
-                core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // not what was asked about
+                core::fail(core::ErrorCode::QuotaExceeded, "{}",
+                           *now); // differs from the violation in the question
             request.apply(plan, now.has_value());
         });
 }
 
-/// What a request gets; nothing, and the request begins anew, where devices are missing that may be
-/// free in a moment, since environments that hold some end just now.
+/// Returns the plan of a request. Returns nothing if devices are missing that may become free in a
+/// moment, since environments are just ending; the caller then starts the request again later.
 inline std::optional<std::optional<core::Plan>> planUnlessSettling(const Context& context,
                                                                    const DeviceRequest& request) {
     if (!context.sharing.lingering.isSettling())
@@ -115,8 +120,8 @@ inline std::optional<std::optional<core::Plan>> planUnlessSettling(const Context
     }
 }
 
-/// Whether a device was in use by a process of none of its environments when the GPUs were sampled
-/// last. That process may be gone.
+/// Returns whether, in the last sample, a process from outside its environments used one of the
+/// devices. That process may be gone by now.
 inline bool hasOccupied(const std::optional<core::Plan>& plan) {
     if (!plan)
         return false;
@@ -149,15 +154,15 @@ void carryOut(const Context& context, const Reply<Values...>& reply, const Devic
                                     give(context, reply, request, plan);
                                     return;
                                 }
-                                request.plan(); // says what is in the way, when something is
+                                request.plan(); // throws if the devices are not available
                                 if (reply.caller().interactive || attempts <= 1)
                                     requireUnchanged(request, plan);
                                 carryOut(context, reply, request, attempts - 1, true);
                             });
 }
 
-/// Answers a request that waited for its devices: where another's process uses one of them, after
-/// its owner is warned, which takes a sample.
+/// Replies to a request that waited for its devices. If another user's process uses one of them,
+/// the owner is warned first, which takes a sample.
 template <typename... Values, typename Answer>
 void answerOnceWarned(const Context& context, const Reply<Values...>& reply,
                       const core::EnvironmentId& id, Answer answer) {

@@ -127,8 +127,8 @@ void Enforcement::begin(const EnforcementReply& reply, const Wanted& wanted) {
 
 void Enforcement::execute(const EnforcementReply& reply, const std::string& report) const {
     core::requireReportLength(report);
-    // Parsing takes the loop's time, so it is for those who may enforce; its targets are matched
-    // against a fresh sample then.
+    // Parsing blocks the loop, so only authorised callers may cause it. The targets of the report
+    // are then matched against a new sample.
     calls_.gate.pass(reply, {}, [&enforcer = enforcer_, reply, report] {
         core::EnforcementOptions options;
         options.actor = reply.caller().actor();
@@ -158,7 +158,7 @@ Enforcement::Ticket Enforcement::remember(const Caller& caller, const Wanted& wa
 void Enforcement::schedule(Ticket ticket) {
     const auto found = repetitions_.find(ticket);
     if (found == repetitions_.end())
-        return; // asked for once, or the caller left
+        return; // not repeated, or the caller has disconnected
     found->second.timer =
         runtime_.scheduler.after(found->second.wanted.interval, [this, ticket] { repeat(ticket); });
 }
@@ -179,7 +179,7 @@ void Enforcement::repeat(Ticket ticket) {
 void Enforcement::tell(Ticket ticket, const Actions& actions) {
     const auto found = repetitions_.find(ticket);
     if (found == repetitions_.end())
-        return; // the caller left
+        return; // the caller has disconnected
     try {
         sdbus::Signal signal = manager_.createSignal(compat::InterfaceName{"dev.genv.Manager"},
                                                      compat::MemberName{"Enforced"});

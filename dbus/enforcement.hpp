@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Enforce and Execute: reads what is wanted, asks once whether the caller may, and lets the core do
-// it. An enforcement with an interval is repeated for as long as its caller stays connected.
+// Enforce and Execute: read the request, ask once whether the caller is authorised, and call the
+// core. An enforcement with an interval is repeated as long as its caller stays connected.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -22,23 +22,24 @@ using EnforcementReply = Reply<Actions>;
 
 class Enforcement {
   public:
-    /// `manager` sends the signals; all outlive this, and so does the loop's last turn.
+    /// `manager` sends the signals. All referenced objects must outlive this one, which must
+    /// outlive the last iteration of the loop.
     Enforcement(core::Enforcer& enforcer, const Calls& calls, const Runtime& runtime,
                 sdbus::IObject& manager)
         : enforcer_(enforcer), calls_(calls), runtime_(runtime), manager_(manager) {}
 
-    /// Carries out a call of Enforce. Throws core::Error for what is wrong at once.
+    /// Carries out a call of Enforce. Throws core::Error for errors that are detected immediately.
     void enforce(const EnforcementReply& reply, VariantMap options);
-    /// Carries out a call of Execute. Throws core::Error for what is wrong at once.
+    /// Carries out a call of Execute. Throws core::Error for errors that are detected immediately.
     void execute(const EnforcementReply& reply, const std::string& report) const;
-    /// A connection is gone, and what is repeated for it ends.
+    /// Ends the repetitions of a closed connection.
     void left(const std::string& busName);
 
   private:
     struct Wanted {
         core::RuleSet rules;
         core::EnforcementOptions options;
-        std::chrono::milliseconds interval{0}; ///< zero: once
+        std::chrono::milliseconds interval{0}; ///< zero: run only once
     };
     struct Repetition {
         std::string busName;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr Literal environmentInterface{"dev.genv.Environment"};
 
-// Answers once it is known whether an environment that may have just lost its last process has
-// ended, so that its devices are free for what the caller does next.
+// Sends the reply once it is decided whether the environment, which may just have lost its last
+// process, has ended. Its devices are then free for the caller's next request.
 void sendWhenSettled(const Sharing& sharing, const Reply<>& reply, const core::EnvironmentId& id) {
     const core::Environment* environment = sharing.ledger.find(id);
     if (environment != nullptr && environment->pendingEnd)
@@ -31,8 +31,8 @@ void sendWhenSettled(const Sharing& sharing, const Reply<>& reply, const core::E
         reply.send();
 }
 
-/// Sends the caller its end of a lock. sdbus-c++ duplicates the descriptor twice; where it cannot,
-/// it throws an error of its own, or of the system in version 2.
+/// Sends the caller its end of a lock. sdbus-c++ duplicates the descriptor twice. If that fails, it
+/// throws its own error, or in version 2 a system error.
 void sendLock(const Reply<sdbus::UnixFd>& reply, const core::LockEnd& lock) {
     try {
         reply.send(sdbus::UnixFd(lock.descriptor()));
@@ -45,7 +45,7 @@ void sendLock(const Reply<sdbus::UnixFd>& reply, const core::LockEnd& lock) {
 
 void awaitLock(const Sharing& sharing, const Calls& calls, const Reply<sdbus::UnixFd>& reply,
                const core::Environment& environment) {
-    // The ticket is known only after the answer was given away.
+    // The ticket is known only after the callback was passed on.
     const auto ticket = std::make_shared<core::Locks::Ticket>();
     const auto remembered = calls.waitingCalls.remember(
         reply, [&locks = sharing.locks, ticket] { locks.cancel(*ticket); });
@@ -135,7 +135,7 @@ void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                     indices](const core::Environment& environment) {
                        const core::EnvironmentId id = environment.id;
                        ledger.detach(id, indices, reply.caller().actor());
-                       // One that only lingered ends with its last device.
+                       // A lingering environment ends with its last device.
                        const core::Environment* left = ledger.find(id);
                        reply.send(left != nullptr ? left->deviceIndices()
                                                   : std::vector<core::DeviceIndex>{});
@@ -204,7 +204,7 @@ void EnvironmentObject::RemoveKernel(sdbus::Result<>&& result, std::string kerne
 void EnvironmentObject::Deactivate(sdbus::Result<>&& result) {
     handle<environmentInterface, "Deactivate">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            if (reply.caller().uid != 0) // root is who runs Slurm's epilog
+            if (reply.caller().uid != 0) // Slurm's epilog runs as root
                 core::requireNoJob(self());
             manage(reply, self().deviceIndices(),
                    [&sharing = context_.sharing, reply](const core::Environment& environment) {
@@ -288,7 +288,7 @@ uint64_t EnvironmentObject::Expires() {
     });
 }
 
-// The end of a lease by the clock that people set.
+// Returns the end of a lease on the wall clock.
 uint64_t EnvironmentObject::microsecondsOf(core::BootTime leaseEnd) const {
     const core::Clock& clock = context_.runtime.clock;
     return core::toMicroseconds(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dev.genv.Environment on the bus: a view of one environment in the ledger, under its id. Made and
-// destroyed by the Publisher, never within one of its own handlers.
+// dev.genv.Environment on the bus: a view of one environment in the ledger, identified by its id.
+// The Publisher creates and destroys it, but never from within one of its own handlers.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -21,24 +21,26 @@ class EnvironmentObject
     : public sdbus::AdaptorInterfaces<dev::genv::Environment_adaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
-    /// Of an environment that the ledger has. Whoever makes it calls retire() when it ends.
+    /// Creates the object of an environment in the ledger. The creator must call retire() when the
+    /// environment ends.
     EnvironmentObject(sdbus::IConnection& connection, const Context& context,
                       core::EnvironmentId id);
     virtual ~EnvironmentObject();
     EnvironmentObject(const EnvironmentObject&) = delete;
     EnvironmentObject& operator=(const EnvironmentObject&) = delete;
 
-    /// The environment has ended, and was this. What asks for properties before the object is gone
-    /// gets those.
+    /// Handles the end of the environment. Properties have the values of `former` until the object
+    /// is removed.
     void retire(const core::Environment& former);
 
-    /// Registers the object with sd-bus, unless it is.
+    /// Registers the object with sd-bus, unless it is already registered.
     void ensureRegistered();
 
     /// Writes the object with all its properties.
     void write(ManagedObjectsWriter& writer);
 
-    /// Tells that the object is there, that it goes, or that these of its properties changed.
+    /// Emit the signals that the object was added, that it is removed, or that these properties
+    /// changed.
     void emitAdded();
     void emitRemoved();
     void emitChanged(const std::vector<std::string>& properties);
@@ -78,12 +80,13 @@ class EnvironmentObject
 
     [[nodiscard]] const core::Environment& self() const { return context_.sharing.ledger.get(id_); }
 
-    // The environment, which people change. Throws core::Error(NotSupported) for a Slurm job's.
+    // Returns the environment if users may change it. Throws core::Error(NotSupported) for a Slurm
+    // job's environment.
     [[nodiscard]] const core::Environment& manageable() const;
 
     [[nodiscard]] uint64_t microsecondsOf(core::BootTime leaseEnd) const;
 
-    // What the properties tell.
+    // Returns the environment that the properties show.
     [[nodiscard]] const core::Environment& seen() const { return *seen_; }
 
     // Asks whether the caller may manage this environment, then acts on it if it still is the same
@@ -95,7 +98,7 @@ class EnvironmentObject
     const core::EnvironmentId id_;
     std::optional<core::Environment> former_;
     bool isRegistered_ = false;
-    const core::Environment* seen_; ///< the ledger's, then former_
+    const core::Environment* seen_; ///< points into the ledger, later to former_
 };
 
 } // namespace genv::dbus

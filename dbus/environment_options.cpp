@@ -11,13 +11,13 @@ namespace genv::dbus {
 
 namespace {
 
-// A count of 0 is how the bus says "unset".
+// On the bus a count of 0 means "unset".
 std::optional<std::uint32_t> orUnset(std::uint32_t count) {
     return count == 0 ? std::nullopt : std::optional(count);
 }
 
-// In the order in which they were given. A request is kept while it waits, so it must not be
-// longer than the machine has devices.
+// Removes duplicates and keeps the order. A waiting request is stored, so it must not be longer
+// than the number of devices.
 template <typename Value>
 std::vector<Value> once(const std::vector<Value>& values) {
     std::set<Value> seen;
@@ -68,7 +68,7 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
     request.model = options.takeName("model");
     request.overSubscribe = options.takeFlag("over-subscribe");
     const bool exact = options.takeFlag("exact");
-    // How older clients ask for what a count means without it.
+    // Older clients send this; it requests the default meaning of a count.
     static_cast<void>(options.takeFlag("at-least"));
     request.share = environment.configuration.gpuMemory;
     wanted.waiting = takeWaitOptions(options);
@@ -155,7 +155,7 @@ void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscri
     target.overSubscribes = overSubscribe;
     target.gpus = static_cast<std::uint32_t>(placement.attach.size());
     if (std::holds_alternative<core::PlannedWait>(plan))
-        return; // which ones it will be is not known
+        return; // the devices are not known yet
     for (const core::Placement::Device& device : placement.attach)
         target.devices.push_back(device.facts.index);
 }

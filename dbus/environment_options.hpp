@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What calls about environments carry, turned into what the core understands.
+// Converts the arguments of calls about environments to the types of the core.
 #pragma once
 
 #include "core/environment.hpp"
@@ -15,26 +15,26 @@
 
 namespace genv::dbus {
 
-/// Whether a request may wait, and how long what it gets lasts.
+/// Whether a request may wait, and the lifetime of its grant.
 struct WaitOptions {
     bool wait = false;
-    std::optional<std::chrono::seconds> timeout; ///< of the wait
+    std::optional<std::chrono::seconds> timeout; ///< timeout of the wait
     std::optional<std::chrono::seconds> lifetime;
 };
 
 /// Takes the options that Activate and Attach share. Throws core::Error(InvalidArgs).
 WaitOptions takeWaitOptions(Options& options);
 
-/// Devices that a call names.
+/// The devices that a call names.
 using NamedDevices = std::variant<core::IndicesWanted, core::UuidsWanted>;
 
-/// Takes the options that name devices, each device once. Throws core::Error(InvalidArgs).
+/// Takes the options that name devices, without duplicates. Throws core::Error(InvalidArgs).
 std::optional<NamedDevices> takeNamedDevices(Options& options);
 
-/// What a request for them wants.
+/// Returns the request for these devices.
 decltype(core::AttachRequest::wanted) wantedOf(const NamedDevices& named);
 
-/// What a call of Attach asks for.
+/// The options of Attach.
 struct AttachOptions {
     core::AttachRequest request;
     WaitOptions waiting;
@@ -43,35 +43,35 @@ struct AttachOptions {
 /// Reads the options of Attach for this environment. Throws core::Error(InvalidArgs).
 AttachOptions readAttachOptions(VariantMap options, const core::Environment& environment);
 
-/// The environment that a call was about; one that ended and came again under the same id is
-/// another. Throws core::Error(NoSuchEnvironment).
+/// Returns the environment of a call. An environment that ended and was created again with the same
+/// id is a different one. Throws core::Error(NoSuchEnvironment).
 const core::Environment& sameEnvironment(const core::Ledger& ledger, const core::EnvironmentId& id,
                                          std::uint64_t sequence);
 
-/// Adds to a target the environment whose devices it takes.
+/// Adds the environment whose devices are shared to a target.
 void addParent(policy::Target& target, const core::Environment& parent);
 
-/// What a call about an environment is asked about.
+/// Returns the target of a call about an environment.
 policy::Target targetOf(const core::Environment& environment);
 
 /// Reads the arguments of Configure. Throws core::Error(InvalidArgs).
 core::ConfigurationChange readConfigurationChange(VariantMap set,
                                                   const std::vector<std::string>& unset);
 
-/// Adds to a target what devices a plan gives.
+/// Adds the devices of a plan to a target.
 void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe);
 
-/// The process that was found for a kernel. Throws core::Error(NoSuchProcess) when none was, or
-/// more than one.
+/// Returns the process that was found for a kernel. Throws core::Error(NoSuchProcess) if there is
+/// none, or more than one.
 core::ProcessIdentity foundKernel(const std::string& kernel, const core::Kernels::Found& found);
 
-/// The kernel that runs in the process that was found, now that it is pinned. Throws
-/// core::Error(NoSuchProcess) when its pid is another's by now, and what core::adopt() throws.
+/// Returns the kernel in a process that was found and pinned. Throws core::Error(NoSuchProcess) if
+/// its PID belongs to another process by now, and the errors of core::adopt().
 core::Kernel adoptKernel(core::Processes& processes, const std::string& kernel,
                          const core::ProcessIdentity& found, const core::PinnedProcess& process,
                          core::Uid owner);
 
-/// The pids of the root processes.
+/// Returns the PIDs of the root processes.
 std::vector<core::Pid> rootPids(const core::Environment& environment);
 
 } // namespace genv::dbus

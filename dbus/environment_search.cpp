@@ -14,7 +14,7 @@ namespace genv::dbus {
 
 namespace {
 
-// One call on its way.
+// A pending call.
 class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::ObjectPath>> {
   public:
     EnvironmentSearch(const Context& context, const Reply<sdbus::ObjectPath>& reply, core::Pid pid)
@@ -22,7 +22,7 @@ class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::Objec
           calls_(context.calls), pid_(pid) {}
 
     void start() {
-        // A root process is known by its pidfd.
+        // A root process is identified by its pidfd.
         const auto root = processes_.pinned(pid_);
         if (const core::Environment* own = root ? ledger_.environmentOfRoot(*root) : nullptr) {
             reply_.send(environmentPath(own->id));
@@ -64,7 +64,7 @@ class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::Objec
     const Calls& calls_;
     const core::Pid pid_;
     core::ProcessFacts facts_;
-    std::shared_ptr<void> place_; ///< counted while the process is read
+    std::shared_ptr<void> place_; ///< counts the call while the process is read
 };
 
 } // namespace

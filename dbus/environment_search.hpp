@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The call GetEnvironmentByPID: by a root process and its descendants, else by the control group of
-// a Slurm job.
+// The call GetEnvironmentByPID: finds an environment by its root process or a descendant of it, or
+// else by the cgroup of a Slurm job.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -9,7 +9,7 @@
 
 namespace genv::dbus {
 
-/// Carries out a call. Throws core::Error for what is wrong at once.
+/// Carries out a call. Throws core::Error for errors that are detected immediately.
 void findEnvironment(const Context& context, const Reply<sdbus::ObjectPath>& reply, core::Pid pid);
 
 } // namespace genv::dbus

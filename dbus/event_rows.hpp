@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The events of an answer to ListEvents. They go onto the bus as aa{sv} without a variant's object
-// for each value, since there may be a hundred thousand. sdbus-c++ takes such a type like its own;
-// sdbus-c++-xml2cpp does not know it, so the build puts it into the adaptor (dbus/CMakeLists.txt).
+// The events in a reply to ListEvents. They are written as aa{sv} without a variant object for each
+// value, since there may be a hundred thousand of them. sdbus-c++ accepts such a type like its own.
+// sdbus-c++-xml2cpp does not know it, so the build inserts it into the adaptor
+// (dbus/CMakeLists.txt).
 #pragma once
 
 #include "core/ports/history.hpp"

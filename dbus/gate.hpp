@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The gate between a validated call and the change it asks for: nothing that needs authorisation
-// happens but behind it.
+// The gate between a validated call and its change: every change that needs authorisation passes
+// through it.
 //
-// A question belongs to its caller: it is cancelled when the caller leaves, and one user has only
-// so many at a time. The caller's part runs in the loop when the answer is there, long after the
-// handler returned, so it looks its target up again.
+// A question belongs to its caller: it is cancelled when the caller disconnects, and the number of
+// questions per user is limited. The continuation runs in the loop when the reply arrives, long
+// after the handler returned, so it looks up its target again.
 #pragma once
 
 #include "core/error.hpp"
@@ -24,9 +24,9 @@ class Gate {
   public:
     explicit Gate(policy::Authorizer& authorizer) : authorizer_(authorizer) {}
 
-    /// Asks whether the caller may do this to the target, then proceeds: at once where no question
-    /// is asked, else when the answer is yes. Everything else refuses the call. Throws
-    /// core::Error(LimitsExceeded) before asking.
+    /// Asks whether the caller is authorised for this target, then calls `proceed`: immediately if
+    /// no question is needed, otherwise if the reply is yes. In all other cases the call is
+    /// refused. Throws core::Error(LimitsExceeded) before asking.
     template <typename... Values, typename Proceed>
     void pass(const Reply<Values...>& reply, const policy::Target& target, Proceed proceed) {
         reply.about(target);
@@ -46,8 +46,9 @@ class Gate {
             }));
     }
 
-    /// The second question, for what would go over a limit: a no is core::Error(QuotaExceeded) with
-    /// the sentence that says which, unless a password would make it a yes.
+    /// Asks the second question, for a request that would exceed a limit. If the reply is no, the
+    /// error is core::Error(QuotaExceeded) with the sentence that describes the violation, unless a
+    /// password would help.
     template <typename... Values, typename Proceed>
     void passQuota(const Reply<Values...>& reply, const policy::Target& target,
                    const std::string& violation, Proceed proceed) {
@@ -69,10 +70,10 @@ class Gate {
             }));
     }
 
-    /// A connection is gone: its questions are cancelled and its calls dropped.
+    /// Cancels the questions and drops the calls of a closed connection.
     void left(const std::string& busName);
 
-    /// How many questions are being asked now.
+    /// Returns the number of pending questions.
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
 
   private:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Generates from the interface XML what sdbus-c++-xml2cpp does not: the list of methods that the authorisation table is
-checked against; each interface's properties, for who reads all of them; and the reference: a page to read in a browser,
+"""Generates files from the interface XML that sdbus-c++-xml2cpp does not generate: the list of methods against which the
+authorisation table is checked; the properties of each interface, for code that reads all of them; the reference page;
 and the manual page dev.genv.Manager(5).
 
 Refuses writable properties: a property setter is answered at once, so no question to polkit could guard it.
@@ -60,7 +60,7 @@ The service owns `dev.genv.Manager` on the system bus. Its objects are `/dev/gen
 
 
 def parse(path):
-    """The interface of a file, with each element's comment as its `doc`."""
+    """Returns the interface of a file, with the comment of each element as its `doc`."""
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
     root = ElementTree.parse(path, parser).getroot()
     document(root)
@@ -175,7 +175,7 @@ Besides those of D\-Bus itself:
 
 
 def roff(text):
-    """Text as roff prints it as it is: no escape, no hyphen, no request at the start of a line."""
+    """Escapes text so that roff prints it unchanged: escapes, hyphens, and requests at the start of a line."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", "")
     escaped = escaped.replace("µ", r"\(mc").replace("→", r"\(->")
     sentences = re.sub(r"(?<=[.:;]) (?=[A-Z])", "\n", escaped)

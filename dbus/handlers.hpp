@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a method handler begins. The row of its method in the authorisation table is found at compile
-// time, so a method without one does not build; the caller is known before anything else; whatever
-// is thrown becomes the refusal.
+// How a method handler begins. The row of its method in the authorisation table is looked up at
+// compile time, so a method without a row does not build. The caller is identified first. Every
+// exception becomes an error reply.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -21,7 +21,7 @@ namespace genv::dbus {
 template <std::size_t size>
 struct Literal {
     char text[size]{};
-    // Implicit, so that handle<"...", "..."> reads as it does.
+    // Implicit, so that handle<"...", "..."> can be written directly.
     consteval Literal(const char (&literal)[size]) {
         for (std::size_t i = 0; i < size; ++i)
             text[i] = literal[i];
@@ -29,7 +29,7 @@ struct Literal {
     [[nodiscard]] constexpr std::string_view view() const { return {text, size - 1}; }
 };
 
-/// Begins the handler of a method that is answered through a Reply.
+/// Begins the handler of a method that replies through a Reply.
 template <Literal interface, Literal member, typename... Values, typename Function>
 void handle(const Calls& calls, const sdbus::IObject& object, sdbus::Result<Values...>&& result,
             Function&& function) {
@@ -54,7 +54,8 @@ void handle(const Calls& calls, const sdbus::IObject& object, sdbus::Result<Valu
         reply.guarded([&] { std::forward<Function>(function)(reply); });
 }
 
-/// Answers a method that requires nothing at once; a method that must pass the gate does not build.
+/// Replies immediately to a method without requirements. A method that must pass the gate does not
+/// build.
 template <Literal interface, Literal member, typename Function>
 auto answer(const Calls& calls, const sdbus::IObject& object, Function&& function) {
     static constexpr const policy::MethodRow& row = policy::rowOf(interface.view(), member.view());
@@ -64,15 +65,16 @@ auto answer(const Calls& calls, const sdbus::IObject& object, Function&& functio
     } catch (...) {
         std::string fault;
         const core::Error error = currentRefusal(fault);
-        // Reading asks the bus for nobody's uid, so only the connection is known here.
+        // Read-only methods do not ask the bus for the caller's uid, so only the connection is
+        // known here.
         const raw::Message call = raw::Message::beingProcessed(object);
         calls.refusals.refused(describeRefusal(row, std::string(call.sender()), error, fault));
         throw toBusError(error);
     }
 }
 
-/// Reads a property. What is thrown becomes the one error that a property can have: its object is
-/// gone.
+/// Reads a property. Every exception becomes the only error that a property can have: that its
+/// object is gone.
 template <typename Function>
 auto readProperty(Function&& function) {
     try {

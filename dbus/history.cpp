@@ -44,7 +44,7 @@ std::string requireUuid(std::string uuid) {
     return uuid;
 }
 
-// Whose history is wanted stands in `uid`, and everybody's is none.
+// `uid` selects the user of the history; it is unset for the history of all users.
 core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
                               const std::vector<std::string_view>& kinds) {
     Options options(std::move(values));
@@ -94,7 +94,8 @@ void Histories::list(const Reply<EventRows>& reply, std::uint64_t since, std::ui
     pass(reply, asked, std::move(query));
 }
 
-// Where a read goes on that was allowed, and to what was now when it was.
+// Returns the end of the time range if the request continues an authorised read: the time at which
+// that read was authorised.
 std::optional<core::WallTime> Histories::allowedUntil(const std::string& busName,
                                                       const core::HistoryQuery& asked) const {
     const auto found = allowed_.find(busName);
@@ -119,7 +120,7 @@ void Histories::pass(const Reply<EventRows>& reply, const core::HistoryQuery& as
         ask(reply, target, asked, query);
         return;
     }
-    // A question names whose history it is.
+    // The question names the user whose history is requested.
     const auto place = calls_.listCalls.enter(reply.caller().uid);
     machine_.users.describeFor(
         reply.caller().uid, *asked.uid,
@@ -138,7 +139,7 @@ void Histories::ask(const Reply<EventRows>& reply, const policy::Target& target,
 void Histories::read(const Reply<EventRows>& reply, const core::HistoryQuery& asked,
                      core::HistoryQuery query) {
     const auto place = calls_.listCalls.enter(reply.caller().uid);
-    // What comes for a caller that has left reaches nobody.
+    // If the caller disconnects, the result is dropped.
     const auto remembered = calls_.waitingCalls.remember(reply);
     const core::WallTime until = query.until;
     machine_.history.read(

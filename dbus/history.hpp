@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// ListEvents: what is asked for, and who may ask for it.
+// ListEvents: its filter and its authorisation.
 //
-// A history may take many calls to read. Whoever was allowed to read somebody else's goes on
-// reading that one, from where the last answer ended, without being asked for a password each
-// time: an authorisation is for a read, of which these are the parts.
+// Reading a history may take many calls. A caller who was authorised to read another user's history
+// may continue that read, from the end of the last reply, without a new password prompt: one
+// authorisation covers all parts of a read.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -20,20 +20,20 @@ namespace genv::dbus {
 
 class Histories {
   public:
-    /// All outlive this.
+    /// All referenced objects must outlive this one.
     Histories(const Machine& machine, const Calls& calls, const core::Clock& clock)
         : machine_(machine), calls_(calls), clock_(clock) {}
 
-    /// Answers ListEvents. Throws core::Error for what cannot be asked for.
+    /// Replies to ListEvents. Throws core::Error for invalid arguments.
     void list(const Reply<EventRows>& reply, std::uint64_t since, std::uint64_t until,
               VariantMap filter);
 
-    /// A connection is gone, and so is what it was allowed to go on with.
+    /// Forgets the authorised reads of a closed connection.
     void left(const std::string& busName) { allowed_.erase(busName); }
 
   private:
-    /// A read of somebody else's history, as it was asked for, how far it may go, and where it
-    /// ended so far.
+    /// An authorised read of another user's history: the original request, the end of its time
+    /// range, and the position that it has reached.
     struct Allowed {
         core::HistoryQuery asked;
         core::WallTime until;

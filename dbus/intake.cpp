@@ -23,35 +23,36 @@ namespace {
 
 namespace caps = core::caps;
 
-// The bus hands a service's messages on in the order in which they were sent, so what is not sent
-// yet may still be overtaken by an answer for somebody else. The kernel keeps this much that the
-// bus has not read; sd-bus would have 8 MiB.
+// The size of the kernel's send buffer; sd-bus would set 8 MiB. The bus forwards the service's
+// messages in the order in which they were sent. Messages that are not sent yet can still be
+// overtaken by a reply to another user.
 constexpr int bytesUnread = 32 << 10;
 
-// While no more wait, they are begun in the order in which they came.
+// Up to this number of waiting calls, they are started in the order of arrival.
 constexpr std::size_t callsInOrder = 16;
 
-// Refusals wait for their user's turn as calls do, and so many go out along with a call.
+// Refusals are queued for each user like calls. This number of them is sent along with a call.
 constexpr int refusalsPerTurn = 2;
 
-// How much of the time between a user's calls may be saved up, for many at once.
+// The minimum time between two calls of a user, and the maximum time that can be saved up for a
+// burst.
 constexpr core::BootTime::duration pause =
     core::BootTime::duration{std::chrono::seconds{1}} / caps::callsPerUserEachSecond;
 static_assert(pause.count() > 0);
 constexpr core::BootTime::duration mostSaved = caps::callsPerUser * pause;
 
-// dbus-daemon drops its own answers, too, while it has 127 MiB that the service has not read: it is
-// asked again after this.
+// The timeout for a reply of the bus, after which it is asked again. dbus-daemon drops even its own
+// replies while the service has 127 MiB of unread messages.
 constexpr std::chrono::seconds longestQuestion{1};
 
-// How often a user's flood is written to the log at most.
+// The minimum time between two log messages about a flood by the same user.
 constexpr std::chrono::minutes floodNews{1};
 
-// More than any method could want is refused.
+// Calls larger than this are refused. No method needs more.
 constexpr raw::CallSize mostOfCall{caps::valuesPerCall, caps::bytesPerCall};
 
-// Of the bus itself, or of sd-bus, which says that the bus is gone; nobody else can have these
-// names.
+// Returns whether a message comes from the bus itself, or from sd-bus, which reports a closed
+// connection. Nobody else can have these names.
 bool isOfTheBus(std::string_view sender) {
     return sender == contract::busDriver || sender == "org.freedesktop.DBus.Local";
 }
@@ -73,7 +74,7 @@ Intake::~Intake() {
 
 bool Intake::take(raw::Message message) {
     if (message.isSignal())
-        return !isOfTheBus(message.sender()); // genvd listens to nobody else
+        return !isOfTheBus(message.sender()); // genvd subscribes to no other signals
     if (!message.isCall())
         return false;
     if (served_ == message) {
@@ -102,14 +103,15 @@ bool Intake::take(raw::Message message) {
     return true;
 }
 
-// Whether it is a call of root's that changes something, and nobody has said who logged in.
+// Returns whether this is a call by root that changes something, and the login user is not known
+// yet.
 bool Intake::needsLogin(const Held& held) const {
     return callers_.pidToLookUp(held.sender) &&
            !policy::isFree(held.call.interface(), held.call.member());
 }
 
-// Never waits for the bus: its answer comes after all that it has handed over before, which would
-// be read into memory meanwhile.
+// Never blocks on the bus: its reply comes after all messages that it has already passed on, which
+// would have to be read into memory in the meantime.
 void Intake::takeOfStranger(Held held) {
     const std::string name = held.sender;
     const auto [found, isNew] = strangers_.try_emplace(name);
@@ -131,7 +133,7 @@ void Intake::takeOfStranger(Held held) {
         stranger.account.calls.push_back(std::move(held));
     }
     if (isNew && isKnown)
-        lookUpLogin(name); // may be answered at once
+        lookUpLogin(name); // may call back immediately
 }
 
 bool Intake::ask(Stranger& stranger, const std::string& name) {
@@ -166,12 +168,12 @@ void Intake::learn(const std::string& name, const std::optional<raw::Credentials
     }
 }
 
-// A process that cannot be read is one of nobody's session; its calls wait for that no longer than
-// for any other read of /proc.
+// If the process cannot be read, its login user counts as unknown. Its calls wait for this read no
+// longer than for any other read of /proc.
 void Intake::lookUpLogin(const std::string& name) {
     const auto take = [this, alive = alive_, name](const auto& login) {
         if (!*alive || !strangers_.contains(name))
-            return; // it left
+            return; // it has disconnected
         try {
             callers_.learnLogin(name, login.get());
         } catch (const core::Error&) {
@@ -199,7 +201,8 @@ void Intake::forget(const Account& stranger) {
         bytesOfStrangers_ -= held.bytes;
 }
 
-// Who has nothing here and may call as often as anybody needs no account.
+// Returns the account of a user. Other users' accounts are removed if they have no pending calls
+// and the full burst allowance.
 Intake::Account& Intake::accountOf(core::Uid uid) {
     const auto [user, isNew] = users_.try_emplace(uid);
     if (isNew) {
@@ -227,7 +230,7 @@ void Intake::takeOfUser(core::Uid uid, Held held) {
                             account.calls.size()));
 }
 
-// Keeps the answer and not the call itself, which may be large.
+// Stores the error reply and not the call itself, which may be large.
 void Intake::refuseLater(Account& account, const raw::Message& call, const std::string& text) {
     if (call.expectsReply())
         account.refusals.push_back(call.refusal(contract::error::limitsExceeded, text));
@@ -268,7 +271,7 @@ void Intake::serveNext() {
     serve(account);
 }
 
-// Whose call or refusal it is.
+// Returns the user whose call or refusal is next.
 Intake::Users::iterator Intake::next() {
     const auto isReady = [now = clock_.bootNow()](const auto& user) {
         return !user.second.isEmpty() && user.second.mayGoOn <= now;
@@ -277,7 +280,7 @@ Intake::Users::iterator Intake::next() {
         return sum + user.second.calls.size();
     };
     if (std::accumulate(users_.begin(), users_.end(), std::size_t{0}, addCalls) <= callsInOrder) {
-        const auto first = [&](const auto& user) { // what has no call to begin comes last
+        const auto first = [&](const auto& user) { // users without a call to start come last
             return !isReady(user) || user.second.calls.empty() ? UINT64_MAX
                                                                : user.second.calls.front().number;
         };

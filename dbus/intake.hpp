@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What comes in first meets this. It keeps accounts: a user has so many calls, of so many bytes,
-// that came in and are not begun; one too many is refused (LimitsExceeded). The service reads
-// before it works, so that a call is counted when it comes and not when it would be begun.
-// - The bus is asked, once, who a new connection is. Until it has said so the connection's calls
-//   count for all such connections together.
-// - Calls are begun one at a time: in the order in which they came while few wait, else one of each
-//   user in turn. Of one user only so many are begun in a second. The bus is slower than the
-//   service: a user who was answered at any rate would keep it busy with nothing else, since it
-//   hands all calls over in one queue.
-// - Arguments that no method could want are refused before anything is made of them.
-// - Before a call of root's that changes something is begun, /proc is asked who logged in: such a
-//   call is told as theirs, too. That is asked once for each connection.
-// Root's calls are not counted. Replies and the bus's own signals pass at once, and others' signals
-// are dropped. What a connection left behind when it went is dropped, too.
+// The first stage for received messages. It keeps an account for each user: the number and bytes of
+// calls that were received and not yet started. Calls above the limit are refused (LimitsExceeded).
+// The service reads all messages before it processes them, so a call is counted when it arrives and
+// not when it would start.
+// - The bus is asked once for the owner of a new connection. Until the reply arrives, the calls of
+//   all such connections share one account.
+// - Calls are started one at a time: in the order of arrival while few are waiting, otherwise one
+//   of each user in turn. The number of calls per user and second is limited. The bus is slower
+//   than the service and passes on all calls through one queue. Without the limit, a single user
+//   could keep the bus busy.
+// - Arguments that are too large for any method are refused before they are parsed.
+// - Before a call of root that changes something is started, the login user is looked up in /proc,
+//   so that the call is also attributed to that user. There is one look-up for each connection.
+// Root's calls are not counted. Replies and the bus's own signals pass immediately; other signals
+// are dropped. The calls of a connection are dropped when it closes.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -33,27 +34,30 @@ namespace genv::dbus {
 
 class Intake {
   public:
-    /// From now on every message of the connection is met. All outlive this.
+    /// Handles every message of the connection from now on. All referenced objects must outlive
+    /// this one.
     Intake(sdbus::IConnection& connection, Callers& callers, core::Processes& processes,
            const core::Clock& clock, core::Log& log);
     ~Intake();
     Intake(const Intake&) = delete;
     Intake& operator=(const Intake&) = delete;
 
-    /// A message is about to be processed.
+    /// Call this before a message is processed.
     void begin() { tookLast_ = false; }
-    /// Whether the last message is waiting, refused or dropped, so that nothing was done yet.
+    /// Returns whether the last message was queued, refused or dropped, so that nothing else was
+    /// done with it.
     [[nodiscard]] bool tookLast() const { return tookLast_; }
 
-    /// How long until a call may go on; zero where one may now. Nothing where none waits, and
-    /// while the bus does not read what it was sent: the connection says when it does again.
+    /// Returns the time until the next call may start; zero if one may start now. Returns nothing
+    /// if no call is waiting, and while the bus does not read the service's messages: the
+    /// connection reports when it does again.
     [[nodiscard]] std::optional<core::BootTime::duration> untilNext() const;
-    /// Lets the next call go on, where one may: the connection processes it next.
+    /// Starts the next call, if one may start: the connection processes it next.
     void serveNext();
-    /// Whether the connection has yet to process the call that went on last.
+    /// Returns whether the connection has not yet processed the call that was started last.
     [[nodiscard]] bool isServing() const { return served_.has_value(); }
 
-    /// A connection is gone, and what it left here with it.
+    /// Drops the calls of a closed connection.
     void left(const std::string& busName);
 
   private:
@@ -61,14 +65,14 @@ class Intake {
         raw::Message call;
         std::string sender;
         std::size_t bytes = 0;
-        std::uint64_t number = 0; ///< in the order in which calls came
+        std::uint64_t number = 0; ///< order of arrival
     };
-    /// Calls that came in and are not begun, and answers to those that were too many.
+    /// The received calls that were not started, and the error replies to refused ones.
     struct Account {
         std::deque<Held> calls;
         std::size_t bytes = 0;
         std::deque<raw::Message> refusals;
-        core::BootTime mayGoOn{}; ///< from when on the next call may be begun
+        core::BootTime mayGoOn{}; ///< earliest start of the next call
 
         [[nodiscard]] bool isEmpty() const { return calls.empty() && refusals.empty(); }
     };
@@ -78,7 +82,7 @@ class Intake {
         raw::Slot question;
     };
 
-    /// Whether the message goes no further.
+    /// Returns whether the message is not to be processed further now.
     bool take(raw::Message message);
     void takeOfStranger(Held held);
     void takeOfUser(core::Uid uid, Held held);
@@ -105,11 +109,11 @@ class Intake {
     std::map<std::string, Stranger> strangers_; ///< by connection
     std::size_t callsOfStrangers_ = 0;
     std::size_t bytesOfStrangers_ = 0;
-    std::optional<raw::Message> served_; ///< waits no more and comes back through here
+    std::optional<raw::Message> served_; ///< no longer waiting; it passes through take() again
     bool tookLast_ = false;
     std::map<core::Uid, core::BootTime> toldOf_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< false once this is gone
-    raw::Slot slot_; ///< last: nothing comes in once it is gone
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< false once this object is gone
+    raw::Slot slot_; ///< declared last, so that no message arrives after it is destroyed
 };
 
 } // namespace genv::dbus

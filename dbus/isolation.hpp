@@ -14,7 +14,7 @@
 
 namespace genv::dbus {
 
-/// The reply to DescribeIsolation.
+/// Returns the reply to DescribeIsolation.
 VariantMap describe(const core::IsolationReport& report);
 
 /// Uid, device, node, count, last, pid, command.
@@ -26,7 +26,7 @@ using RefusedOpenRows =
 /// with those of all users.
 void listRefusedOpens(const Isolating& isolating, const Calls& calls,
                       const Reply<RefusedOpenRows>& reply, VariantMap filter);
-/// Suspends isolation, or lifts that, once the caller is authorised.
+/// Suspends or resumes isolation, once the caller is authorised.
 void suspendIsolation(const Isolating& isolating, const Calls& calls, const Reply<>& reply,
                       bool suspended);
 

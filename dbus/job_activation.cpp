@@ -20,7 +20,7 @@ constexpr const char* jobOption = "job";
 constexpr const char* evictOption = "evict";
 constexpr const char* endsOption = "ends";
 
-// The year 9999, in microseconds since the epoch.
+// End of the year 9999, in microseconds since the epoch.
 constexpr std::uint64_t latestEnd = 253'402'300'799'000'000;
 
 struct WantedJob {
@@ -71,7 +71,7 @@ WantedJob readWantedJob(VariantMap values) {
     return wanted;
 }
 
-// One call on its way.
+// A pending call.
 class JobActivation : public Operation<JobActivation, ActivateReply> {
   public:
     JobActivation(const Context& context, ActivateReply reply, WantedJob wanted)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Activate for a Slurm job: what the prolog asks for. It has no process of its own to wait for, and
-// its devices are given already, so it is another call than anybody else's Activate.
+// Activate for a Slurm job, which the prolog calls. A job has no process to wait for, and its
+// devices are already chosen, so the steps differ from those of a normal Activate.
 #pragma once
 
 #include "dbus/activation.hpp"
 
 namespace genv::dbus {
 
-/// Whether a call of Activate is about a job.
+/// Returns whether a call of Activate is about a job.
 bool asksForJob(const VariantMap& options);
 
-/// Carries out a call of Activate for a job. Throws core::Error for what is wrong at once: anybody
-/// but root asks, or an option is none of a job's.
+/// Carries out a call of Activate for a job. Throws core::Error for errors that are detected
+/// immediately: if the caller is not root, or an option is not valid for jobs.
 void activateJob(const Context& context, const ActivateReply& reply, VariantMap options);
 
 } // namespace genv::dbus

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t maxReason = 512;
 
-// One call on its way.
+// A pending call.
 class JobExtension : public Operation<JobExtension, Reply<>> {
   public:
     JobExtension(const Context& context, const Reply<>& reply, const core::Environment& environment,
@@ -39,10 +39,11 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
         context_.machine.users.describe(environment().uid, later(&JobExtension::ask));
     }
 
-    // MaxLifetime holds for everybody but root: nothing but it bounds who may extend jobs.
+    // MaxLifetime applies to everybody except root, since it is the only limit for users who may
+    // extend jobs.
     void ask(const core::UserInfo& owner) {
         const core::Environment& job = environment();
-        if (job.job->isInferred) // by what its processes showed, of which the user is a guess
+        if (job.job->isInferred) // the job was found by its processes, and its user is a guess
             core::fail(core::ErrorCode::NotSupported,
                        "no prolog told genv of Slurm job {}, so genv cannot extend it", job_);
         const auto violation =
@@ -51,7 +52,7 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
         if (violation && caller().uid != 0)
             core::fail(core::ErrorCode::QuotaExceeded, "{}", *violation);
         end_ = context_.runtime.clock.wallNow() + lifetime_;
-        if (job.jobEnd() && *job.jobEnd() >= end_) { // an extension never ends anything sooner
+        if (job.jobEnd() && *job.jobEnd() >= end_) { // an extension never shortens a lifetime
             reply_.send();
             return;
         }
@@ -74,7 +75,7 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
     const core::SlurmJobId job_;
     const std::chrono::seconds lifetime_;
     core::WallTime end_{};
-    std::shared_ptr<void> place_; ///< counted while Slurm is asked
+    std::shared_ptr<void> place_; ///< counts the call while it waits for Slurm
 };
 
 } // namespace

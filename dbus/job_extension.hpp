@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Configure for a Slurm job: only its lifetime may be configured, and Slurm sets it.
+// Configure for a Slurm job: only its lifetime can be changed, and Slurm sets it.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -7,8 +7,8 @@
 
 namespace genv::dbus {
 
-/// Carries out a call of Configure on a job's environment. It is answered once Slurm has set the
-/// end. Throws core::Error(NotSupported) for anything but a lifetime.
+/// Carries out a call of Configure on a job's environment. The reply is sent once Slurm has set the
+/// end. Throws core::Error(NotSupported) for any setting except a lifetime.
 void extendJob(const Context& context, const Reply<>& reply, const core::Environment& environment,
                const core::ConfigurationChange& change);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Calls that make the service work: those that wait for a sample, for processes or for the history.
+// Counts expensive calls: those that wait for a sample, for processes or for the history.
 #pragma once
 
 #include "core/process.hpp"
@@ -10,11 +10,11 @@
 
 namespace genv::dbus {
 
-/// Counts the calls of each user that wait for a sample, a search of all processes or the history,
-/// and refuses one too many.
+/// Counts, per user, the calls that wait for a sample, a search of all processes or the history,
+/// and refuses calls above the limit.
 class ListCalls {
   public:
-    /// Counts a call for as long as the result lives. Throws core::Error(LimitsExceeded).
+    /// Counts a call for the lifetime of the result. Throws core::Error(LimitsExceeded).
     [[nodiscard]] std::shared_ptr<void> enter(core::Uid uid);
 
   private:

@@ -11,7 +11,7 @@ namespace {
 
 bool answer(const raw::Message& call, const ManagedObjects::WriteAll& writeAll) {
     if (!call.calls("org.freedesktop.DBus.ObjectManager", "GetManagedObjects", ""))
-        return false; // left to sd-bus
+        return false; // handled by sd-bus
     if (call.expectsReply())
         call.reply([&](raw::Writer& reply) {
             reply.array("{oa{sa{sv}}}", [&] {

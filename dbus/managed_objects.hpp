@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Answers GetManagedObjects of org.freedesktop.DBus.ObjectManager. sd-bus answers it as well, but
-// takes twice as long where there are thousands: it looks every object up by its path and each of
-// its properties by name, and lists the three standard interfaces of each. Everything else of an
-// object manager is left to sd-bus.
+// Replies to GetManagedObjects of org.freedesktop.DBus.ObjectManager. sd-bus implements it as well,
+// but takes twice as long with thousands of objects: it looks up every object by path and each
+// property by name, and lists the three standard interfaces of each object. All other parts of the
+// object manager are left to sd-bus.
 #pragma once
 
 #include "dbus/contract/raw_bus.hpp"
@@ -11,13 +11,14 @@
 
 namespace genv::dbus {
 
-/// Writes the objects into an answer. Throws sdbus::Error when it finds no memory.
+/// Writes the objects into a reply. Throws sdbus::Error if memory runs out.
 class ManagedObjectsWriter {
   public:
-    /// The answer outlives this.
+    /// The reply must outlive this object.
     explicit ManagedObjectsWriter(raw::Writer& answer) : answer_(answer) {}
 
-    /// An object with its one interface, whose properties `Properties` (dbus/properties.hpp) reads.
+    /// Writes an object with its one interface; `Properties` (dbus/properties.hpp) reads the
+    /// properties.
     template <typename Properties, typename Object>
     void write(const char* interface, Object& object) {
         answer_.entry("oa{sa{sv}}", [&] {
@@ -47,8 +48,8 @@ class ManagedObjects {
   public:
     using WriteAll = std::function<void(ManagedObjectsWriter&)>;
 
-    /// From now on the calls of the connection's object manager are answered with what `writeAll`
-    /// writes. The connection outlives this.
+    /// Replies to the calls of the connection's object manager with the output of `writeAll` from
+    /// now on. The connection must outlive this object.
     ManagedObjects(sdbus::IConnection& connection, WriteAll writeAll);
 
   private:

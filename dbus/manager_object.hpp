@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dev.genv.Manager on the bus: lists, look-ups and the calls that are about no object of their own.
-// A call of several steps is in a file of its own: dbus/activation.cpp,
-// dbus/environment_search.cpp, dbus/termination.cpp, dbus/enforcement.cpp and dbus/history.cpp.
-// Lives as long as the service.
+// dev.genv.Manager on the bus: lists, look-ups and calls that do not belong to another object. A
+// call with several steps has a file of its own: dbus/activation.cpp, dbus/environment_search.cpp,
+// dbus/termination.cpp, dbus/enforcement.cpp and dbus/history.cpp. The object exists as long as the
+// service.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -25,19 +25,19 @@ class ManagerObject
     : public sdbus::AdaptorInterfaces<dev::genv::Manager_adaptor, sdbus::ObjectManager_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
-    /// `version` is the service's, for the property.
+    /// `version` is the version of the service, for the property.
     ManagerObject(sdbus::IConnection& connection, const Context& context, std::string version);
     virtual ~ManagerObject();
     ManagerObject(const ManagerObject&) = delete;
     ManagerObject& operator=(const ManagerObject&) = delete;
 
-    /// Tells that these properties changed.
+    /// Emits the signal that these properties changed.
     void emitChanged(const std::vector<std::string>& properties);
 
-    /// The configuration is another one.
+    /// Handles a change of the configuration.
     void forgetPolicy() { policy_.reset(); }
 
-    /// A connection is gone.
+    /// Handles a closed connection.
     void left(const std::string& busName) {
         enforcement_.left(busName);
         histories_.left(busName);
@@ -83,7 +83,8 @@ class ManagerObject
     const std::string version_;
     Enforcement enforcement_;
     Histories histories_;
-    std::optional<VariantMap> policy_; ///< once somebody asked; a variant is dear to make
+    std::optional<VariantMap>
+        policy_; ///< cached after the first read, since variants are expensive to create
 };
 
 } // namespace genv::dbus

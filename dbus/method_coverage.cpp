@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fails to build when a method of the interface XML has no row, or two, in the authorisation table,
-// or a row has no method.
+// Fails to build if a method of the interface XML has no row or two rows in the authorisation
+// table, or if a row has no method.
 #include "dbus/members.hpp"
 #include "policy/actions.hpp"
 

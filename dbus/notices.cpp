@@ -20,13 +20,13 @@ std::uint64_t wholeSeconds(std::chrono::microseconds time) {
     return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
-// What Slurm does with a job of its own is no news to whoever submitted it.
+// The owner of a job is not notified of Slurm's own actions on it.
 bool isNews(const core::Cause& cause, const core::Environment* environment) {
     const bool isJobs = environment != nullptr && environment->job;
     return cause.isNews() && !(isJobs && cause.reason == core::Reason::job());
 }
 
-// Whether there is a process with this pid; also where that cannot be found out now.
+// Returns whether a process with this PID exists, or if that cannot be determined now.
 bool isAlive(core::Processes& processes, core::Pid pid) {
     try {
         return !processes.hold(pid)->hasExited();
@@ -51,7 +51,7 @@ void Notices::on(const core::Attached& event) {
         return;
     if (device->occupied && !event.attachment.overSubscribed)
         warnOfOccupant(event);
-    // Jobs share devices as they were submitted to.
+    // Jobs share devices as they were submitted.
     if (!event.attachment.overSubscribed || (environment != nullptr && environment->job))
         return;
     for (const core::Holder& holder : device->holders) {
@@ -170,7 +170,7 @@ void Notices::on(const core::RuleWarning& event) {
           {"left", sdbus::Variant{wholeSeconds(event.left)}}});
 }
 
-// Where isolation only watches, the administrator is the one to hear of it.
+// If isolation only watches, the refusals concern the administrator and not the user.
 void Notices::on(const core::AccessRefused& event) {
     if (!event.isRefused)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The Notice signal: what the owner of an environment should hear, because somebody else, a rule or
-// a fault did it, or because a request could not be met as well as it should. What people do to
-// their own environments is no news to them.
+// The Notice signal. It tells the owner of an environment about changes by other users, rules or
+// faults, and about requests that could not be met completely. Owners get no notices about their
+// own changes.
 #pragma once
 
 #include "core/events.hpp"
@@ -16,13 +16,14 @@ namespace genv::dbus {
 
 class Notices {
   public:
-    /// `manager` sends the signals; all outlive this.
+    /// `manager` sends the signals. All referenced objects must outlive this one.
     Notices(const Sharing& sharing, const Machine& machine, const Runtime& runtime,
             ManagerObject& manager)
         : sharing_(sharing), machine_(machine), runtime_(runtime), manager_(manager) {}
 
-    /// Hears an event of the ledger and tells at once, so that the notices about a request come
-    /// before its reply; but of a process that may be gone only after a fresh sample.
+    /// Handles an event of the ledger. Notices are sent immediately, so that notices about a
+    /// request come before its reply. A notice about a process that may be gone is only sent after
+    /// a new sample.
     void onEvent(const core::Event& event);
 
   private:

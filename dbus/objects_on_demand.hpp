@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Objects that are registered with sd-bus only once somebody calls them. There may be thousands,
-// and to register them all would be most of a start.
+// Objects that are registered with sd-bus when they are first called. There may be thousands, and
+// registering all of them would take most of the start-up time.
 #pragma once
 
 #include "dbus/contract/raw_bus.hpp"
@@ -13,12 +13,12 @@ namespace genv::dbus {
 
 class ObjectsOnDemand {
   public:
-    /// Registers the object with a path, unless it is; false when there is none.
+    /// Registers the object with a path, unless it is registered; returns false if there is none.
     using Register = std::function<bool(const std::string& path)>;
-    /// The paths of all objects, for who introspects what is below the prefix.
+    /// Returns the paths of all objects, for introspection below the prefix.
     using List = std::function<std::vector<std::string>()>;
 
-    /// The objects below a prefix of paths. The connection outlives this.
+    /// Handles the objects below a path prefix. The connection must outlive this object.
     ObjectsOnDemand(sdbus::IConnection& connection, const char* prefix, Register registerObject,
                     List list);
 

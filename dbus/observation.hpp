@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Calls that are answered with what a sample of the GPUs shows.
+// Calls that reply with data from a sample of the GPUs.
 #pragma once
 
 #include "core/error.hpp"
@@ -11,9 +11,9 @@
 
 namespace genv::dbus {
 
-/// Goes on with an observation that is fresh, and with the place among the caller's list calls that
-/// the call has for as long as somebody keeps it. A driver that does not answer is the call's
-/// refusal. Throws core::Error(LimitsExceeded).
+/// Calls `use` with a recent observation, and with the call's slot among the caller's list calls,
+/// which is held as long as somebody keeps it. If the driver does not answer, the call is refused.
+/// Throws core::Error(LimitsExceeded).
 template <typename... Values, typename Use>
 void withObservationAndPlace(core::Observer& observer, const Calls& calls,
                              const Reply<Values...>& reply, Use use) {
@@ -28,7 +28,7 @@ void withObservationAndPlace(core::Observer& observer, const Calls& calls,
         }));
 }
 
-/// The same for a call that is answered at once then.
+/// The same for a call that replies immediately after that.
 template <typename... Values, typename Use>
 void withObservation(core::Observer& observer, const Calls& calls, const Reply<Values...>& reply,
                      Use use) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A call that takes several steps. Each is a member function of a class of its own, so that the
-// call reads from top to bottom; it lives for as long as something will take the next step.
+// A call with several steps. Each call has a class of its own, whose member functions are the
+// steps, so that it can be read from top to bottom. The object exists as long as a next step is
+// pending.
 #pragma once
 
 #include "dbus/reply.hpp"
@@ -11,7 +12,8 @@
 
 namespace genv::dbus {
 
-/// The base of `Steps`, whose member functions are the steps. It is made by std::make_shared().
+/// The base class of `Steps`, whose member functions are the steps. Create it with
+/// std::make_shared().
 template <typename Steps, typename Answer>
 class Operation : public std::enable_shared_from_this<Steps> {
   protected:
@@ -19,7 +21,8 @@ class Operation : public std::enable_shared_from_this<Steps> {
 
     [[nodiscard]] const Caller& caller() const { return reply_.caller(); }
 
-    /// A step that comes later: what it throws becomes the refusal, and this lives until then.
+    /// Returns a function that runs a later step. It keeps this object alive. An exception becomes
+    /// the error reply.
     template <typename Step>
     [[nodiscard]] auto later(Step step) {
         return reply_.later([self = this->shared_from_this(), step](auto&&... arguments) {

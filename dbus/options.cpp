@@ -40,8 +40,8 @@ std::optional<std::string> Options::takeName(const std::string& name) {
     return value;
 }
 
-// sdbus-c++ duplicates it. Where it cannot, version 1 gives one that is invalid, and 2 throws what
-// the system says.
+// sdbus-c++ duplicates the descriptor. If that fails, version 1 returns an invalid one, and version
+// 2 throws a system error.
 std::optional<sdbus::UnixFd> Options::takeDescriptor(const std::string& name) {
     std::optional<sdbus::UnixFd> value;
     try {

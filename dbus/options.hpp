@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads an a{sv} of options strictly: an unknown option, a wrong type and an impossible value are
-// refused with a sentence that says what would be right, so that a misspelt option never does
-// nothing.
+// Reads an a{sv} of options strictly: an unknown option, a wrong type or an invalid value is
+// refused with a sentence that says what was expected, so that a misspelt option is never ignored
+// silently.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -19,7 +19,7 @@ namespace genv::dbus {
 
 using VariantMap = std::map<std::string, sdbus::Variant>;
 
-/// The options of one call. Take every option that the call knows, then finish().
+/// The options of one call. Take every option that the call supports, then call finish().
 class Options {
   public:
     explicit Options(VariantMap values) : values_(std::move(values)) {}
@@ -35,7 +35,7 @@ class Options {
         return value->get<Value>();
     }
 
-    /// Takes a flag; false when it is not given.
+    /// Takes a flag; the default is false.
     bool takeFlag(const std::string& name) { return take<bool>(name).value_or(false); }
 
     /// Takes an amount of memory, as text such as "4g" (s) or in bytes (t).
@@ -44,13 +44,14 @@ class Options {
     /// Takes a name that requireName() accepts.
     std::optional<std::string> takeName(const std::string& name);
 
-    /// Takes a descriptor (h). Throws core::Error(LimitsExceeded) when none is left for it.
+    /// Takes a descriptor (h). Throws core::Error(LimitsExceeded) if the service has no descriptor
+    /// left for it.
     std::optional<sdbus::UnixFd> takeDescriptor(const std::string& name);
 
     /// Takes a time in seconds (t), at least one and at most a hundred years.
     std::optional<std::chrono::seconds> takeSeconds(const std::string& name);
 
-    /// Throws core::Error(InvalidArgs) when an option is left that nobody took.
+    /// Throws core::Error(InvalidArgs) if there is an option that was not taken.
     void finish() const;
 
   private:

@@ -11,13 +11,13 @@
 
 namespace genv::dbus {
 
-/// The path of an environment's object: the id escaped as raw::encodePath() does.
+/// Returns the path of an environment's object: the id, escaped as by raw::encodePath().
 sdbus::ObjectPath environmentPath(const core::EnvironmentId& id);
 
-/// The id of the environment whose object has a path; nothing for any other path.
+/// Returns the id of the environment whose object has this path; nothing for any other path.
 std::optional<core::EnvironmentId> environmentIdOf(const std::string& path);
 
-/// The path of a device's object.
+/// Returns the path of a device's object.
 sdbus::ObjectPath devicePath(core::DeviceIndex index);
 
 } // namespace genv::dbus

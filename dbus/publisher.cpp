@@ -57,7 +57,7 @@ Publisher::Publisher(sdbus::IConnection& connection, const Context& context, Man
 
 bool Publisher::registerEnvironment(const std::string& path) {
     const auto id = environmentIdOf(path);
-    // An id may be written as a path in several ways, of which one is right.
+    // An id can be escaped as a path in several ways, but only one of them is the object's path.
     if (!id || environmentPath(*id) != path)
         return false;
     const auto object = environments_.find(*id);
@@ -111,8 +111,9 @@ void Publisher::addDevice(core::DeviceIndex index) {
 }
 
 void Publisher::on(const core::EnvironmentAdded& event) {
-    // An environment that ended in this turn may come again under its id; its old object leaves the
-    // path first. No handler of it can be running: an environment is added from the manager's.
+    // An environment that ended in this iteration may be created again with the same id. Its old
+    // object must leave the path first. None of the old object's handlers can be running, since an
+    // environment is added from a handler of the manager.
     flush();
     addEnvironment(event.environment);
     managerProperties_.insert("EnvironmentCount");
@@ -130,7 +131,7 @@ void Publisher::on(const core::EnvironmentRemoved& event) {
     environmentProperties_.erase(event.environment);
     managerProperties_.insert("EnvironmentCount");
     const std::shared_ptr<EnvironmentObject> object = std::move(node.mapped());
-    // It stays on its path until the end of this turn, and has values until then.
+    // The object stays on its path with its last values until the end of this iteration.
     object->retire(*event.former);
     retired_.push_back(object);
     later([this, object, id = event.environment] {
@@ -156,7 +157,7 @@ void Publisher::on(const core::Detached& event) {
 }
 
 void Publisher::on(const core::DeviceAdded& event) {
-    flush(); // as for environments: indices move within one turn
+    flush(); // as for environments: indices can move within one iteration
     addDevice(event.index);
     managerProperties_.insert("DeviceCount");
     later([this, index = event.index] {
@@ -246,7 +247,7 @@ void Publisher::flush() {
                 emitChanged(*object->second, names);
         }
     } catch (const sdbus::Error& error) {
-        // The bus is gone; the loop ends the service when it reads from it.
+        // The bus is gone; the loop ends the service on its next read.
         context_.runtime.log.error("a change could not be told on the bus: {}",
                                    core::escaped(error.getName()));
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells the bus what the ledger tells: makes and destroys the objects, and emits signals. What
-// happens in one turn of the loop is told together at its end, after the replies and with one
-// PropertiesChanged per object.
+// Publishes the ledger's events on the bus: creates and destroys the objects, and emits signals.
+// The changes of one iteration of the loop are published together at its end, after the replies and
+// with one PropertiesChanged per object.
 //
-// An object is there at once, so that a path in a reply works, but it is destroyed only at the end
-// of the turn: it may be the one whose handler is running. An environment's is registered with
-// sd-bus when it is first called or told of.
+// An object exists immediately, so that a path in a reply is valid. It is destroyed only at the end
+// of the iteration, since one of its handlers may be running. The object of an environment is
+// registered with sd-bus when it is first called or published.
 #pragma once
 
 #include "core/events.hpp"
@@ -29,16 +29,16 @@ namespace genv::dbus {
 
 class Publisher {
   public:
-    /// Makes an object for whatever the ledger has already.
+    /// Creates objects for the current contents of the ledger.
     Publisher(sdbus::IConnection& connection, const Context& context, ManagerObject& manager);
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const core::Event& event);
 
-    /// There is another driver.
+    /// Handles a change of the driver version.
     void driverChanged();
 
-    /// The configuration changed.
+    /// Handles a change of the configuration.
     void policyChanged();
 
   private:
@@ -54,7 +54,7 @@ class Publisher {
     void on(const core::ProcessTerminated& event);
     void on(const core::QueueChanged& event);
     template <typename NoticeOnly>
-    void on(const NoticeOnly& /*event*/) {} // told to one person
+    void on(const NoticeOnly& /*event*/) {} // sent to one user, by Notices
 
     bool registerEnvironment(const std::string& path);
     [[nodiscard]] std::vector<std::string> environmentPaths() const;
@@ -71,7 +71,7 @@ class Publisher {
     std::unordered_map<core::EnvironmentId, std::unique_ptr<EnvironmentObject>> environments_;
     std::map<core::DeviceIndex, std::unique_ptr<DeviceObject>> devices_;
 
-    // What this turn has to tell, in order; and the objects that go when it is told.
+    // The pending signals of this iteration, in order, and the objects to destroy after them.
     bool scheduled_ = false;
     bool queueChanged_ = false;
     std::vector<std::function<void()>> signals_;
@@ -80,7 +80,7 @@ class Publisher {
     std::map<core::DeviceIndex, std::set<std::string>> deviceProperties_;
     std::vector<std::shared_ptr<void>> retired_;
 
-    // Last, since they show the others.
+    // Declared last, since they refer to the other members.
     ObjectsOnDemand environmentsOnDemand_;
     ManagedObjects managedObjects_;
 };

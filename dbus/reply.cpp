@@ -7,7 +7,7 @@ namespace genv::dbus {
 
 Refusal describeRefusal(const policy::MethodRow& method, const std::string& connection,
                         const core::Error& error, const std::string& fault) {
-    // Refusals quote foreign text escaped already; what a fault says may be anything.
+    // Refusals contain only escaped foreign text, but the text of a fault may be anything.
     return {method,
             connection,
             std::nullopt,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The answer to a call that may come later. Whatever happens to the work in between, the caller
-// gets exactly one answer: the value, a refusal, or, when everybody let go of the call, an error
-// that says so; but for the end of the service, which nobody is answered in. Every handler runs
-// inside guarded(), so that no foreign exception reaches sdbus-c++.
+// The reply to a call, which may be sent later. The caller always gets exactly one reply: the
+// value, an error or, if the handler abandoned the call, an error that says so. The only exception
+// is the end of the service, during which no replies are sent. Every handler runs inside guarded(),
+// so that no foreign exception reaches sdbus-c++.
 #pragma once
 
 #include "dbus/callers.hpp"
@@ -19,24 +19,24 @@
 
 namespace genv::dbus {
 
-/// A call that was received: which method, and from whom.
+/// A received call: its method and its caller.
 struct Call {
     const policy::MethodRow& method;
     Caller caller;
     Refusals& refusals;
-    const bool& isEnding;                    ///< of the service
-    policy::Target target{};                 ///< what it is about, as far as that is known
-    std::optional<policy::Action> missing{}; ///< the authorisation that was not given
+    const bool& isEnding;                    ///< the service is ending
+    policy::Target target{};                 ///< target of the call, as far as it is known
+    std::optional<policy::Action> missing{}; ///< the missing authorisation
 };
 
-/// A refused call for whoever hears of it; `fault` is what an internal error said.
+/// Describes a refused call for the listener. `fault` is the text of an internal error.
 Refusal describeRefusal(const policy::MethodRow& method, const std::string& connection,
                         const core::Error& error, const std::string& fault);
 
-/// The same of a call whose caller and target may be known.
+/// Describes a refused call whose caller and target may be known.
 Refusal describeRefusal(const Call& call, const core::Error& error, const std::string& fault);
 
-/// The answer to a call; copies share it.
+/// The reply to a call; copies share it.
 template <typename... Values>
 class Reply {
   public:
@@ -46,9 +46,9 @@ class Reply {
     [[nodiscard]] const Call& call() const { return state_->call; }
     [[nodiscard]] const Caller& caller() const { return state_->call.caller; }
 
-    /// What the call turned out to be about, for whoever hears of its refusal.
+    /// Sets the target of the call, for the listener of refusals.
     void about(const policy::Target& target) const { state_->call.target = target; }
-    /// The authorisation that was not given.
+    /// Sets the missing authorisation.
     void misses(policy::Action action) const { state_->call.missing = action; }
 
     void send(const Values&... values) const {
@@ -57,8 +57,8 @@ class Reply {
         try {
             state_->result.returnResults(values...);
         } catch (...) {
-            // It did not go out, for want of memory or descriptors: then the caller is told that
-            // something failed.
+            // The reply was not sent, for lack of memory or descriptors. The caller then gets an
+            // error.
             state_->answered = false;
             throw;
         }
@@ -68,14 +68,13 @@ class Reply {
         state_->refuse(error, fault);
     }
 
-    /// Gives the call up: its caller is gone, and nobody is there to be answered. No part of its
-    /// handler runs any more.
+    /// Abandons the call, since its caller has disconnected. No part of its handler runs any more.
     void drop() const {
         state_->answered = true;
         state_->dropped = true;
     }
 
-    /// Runs a part of the handler; what it throws becomes the refusal.
+    /// Runs a part of the handler; an exception becomes the error reply.
     template <typename Function>
     void guarded(Function&& function) const {
         if (state_->dropped)
@@ -89,7 +88,7 @@ class Reply {
         }
     }
 
-    /// A part of the handler that runs later, guarded.
+    /// Returns a function that runs a part of the handler later, guarded.
     template <typename Function>
     [[nodiscard]] auto later(Function function) const {
         return [reply = *this, function = std::move(function)](auto&&... arguments) {
@@ -104,7 +103,7 @@ class Reply {
         State(const State&) = delete;
         State& operator=(const State&) = delete;
         ~State() {
-            // A service that ends leaves its callers to the bus, which says that there is no reply.
+            // When the service ends, the bus tells the callers that there is no reply.
             if (call.isEnding)
                 return;
             refuse({core::ErrorCode::Internal, "the call was given up"},

@@ -18,10 +18,10 @@ namespace genv::dbus {
 
 namespace {
 
-// What is not known, or not limited.
+// Represents an unknown or unlimited number.
 constexpr std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max();
 
-// How many rows an answer has at most.
+// The maximum number of rows in a reply.
 constexpr std::size_t maxReadings = 8192;
 
 } // namespace

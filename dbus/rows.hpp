@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What dev.genv.Manager lists, in the types of the bus.
+// The lists of dev.genv.Manager, in D-Bus types.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -29,34 +29,34 @@ using DeviceRows = std::vector<
     sdbus::Struct<std::uint32_t, std::string, std::string, std::uint64_t, sdbus::ObjectPath>>;
 DeviceRows deviceRows(const core::Ledger& ledger);
 
-/// Device, environment, its name, share of the memory (0: all), since when.
+/// Device, environment, its name, share of the memory (0: all), start.
 using AttachmentRows = std::vector<
     sdbus::Struct<std::uint32_t, std::string, std::string, std::uint64_t, std::uint64_t>>;
 AttachmentRows attachmentRows(const core::Ledger& ledger);
 
-/// Pid, uid, environment (empty: none), and the memory that is used of each device.
+/// PID, uid, environment (empty: none), and the used memory of each device.
 using ProcessRows =
     std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string,
                               std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>>>>;
 ProcessRows processRows(const core::Ledger& ledger, const core::Observation& observation);
 
-/// Device, when, used memory, utilisation, temperature, power.
+/// Device, time, used memory, utilisation, temperature, power.
 using ReadingRows = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std::uint64_t,
                                               std::uint32_t, std::int32_t, std::uint32_t>>;
-/// A page of the readings after `since`, in microseconds since the epoch.
+/// Returns a page of the readings after `since`, in microseconds since the epoch.
 ReadingRows readingRows(const core::ReadingRing& readings, std::uint64_t since,
                         const core::DeviceTable& devices);
 
-/// Ticket, environment, uid, devices that are missing, since when; first come first.
+/// Ticket, environment, uid, number of missing devices, start; in the order of the queue.
 using QueueRows = std::vector<
     sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
 QueueRows queueRows(const core::Ledger& ledger);
 
-/// Name of the limit: what is allowed, and what is used.
+/// Name of the limit: allowed and used amount.
 using LimitRows = std::map<std::string, sdbus::Struct<std::uint64_t, std::uint64_t>>;
 LimitRows limitRows(const std::vector<core::LimitUse>& uses);
 
-/// The property Policy: settings by their keys in genvd.conf.
+/// Returns the value of the property Policy: settings by their keys in genvd.conf.
 VariantMap policyOf(const core::Settings& settings);
 
 } // namespace genv::dbus

@@ -60,7 +60,7 @@ void requireSignalled(core::TerminationOutcome outcome, core::Pid pid) {
         pid);
 }
 
-// One call of TerminateProcess on its way.
+// A pending call of TerminateProcess.
 class Termination : public Operation<Termination, Reply<>> {
   public:
     Termination(const Context& context, const Reply<>& reply, core::Pid pid)

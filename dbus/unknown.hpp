@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the bus carries a number that is not known: as the largest of its type, since 0 would be a
+// Unknown numbers on the bus are represented by the maximum of their type, since 0 could be a
 // reading.
 #pragma once
 

@@ -11,8 +11,8 @@ namespace genv::dbus {
 
 namespace {
 
-// One call of CancelWait on its way. A ticket is given once, so that it means the same wait all the
-// while.
+// A pending call of CancelWait. Tickets are never reused, so the ticket always refers to the same
+// wait.
 class WaitCancelling : public Operation<WaitCancelling, Reply<>> {
   public:
     WaitCancelling(const Context& context, const Reply<>& reply, core::Queue::Ticket ticket)
@@ -34,7 +34,7 @@ class WaitCancelling : public Operation<WaitCancelling, Reply<>> {
         return ledger_.get(ledger_.waits().at(ticket_));
     }
 
-    // The name is for the waiting caller, who knows their own.
+    // The name is shown to the waiting caller, who knows their own.
     void learnWho() {
         static_cast<void>(waiting());
         if (ledger_.wait(ticket_).actor == caller().uid)

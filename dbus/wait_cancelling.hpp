@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// CancelWait: somebody ends a wait of the queue, maybe another user's.
+// CancelWait: ends a wait in the queue, possibly another user's.
 #pragma once
 
 #include "core/queue.hpp"
@@ -7,7 +7,8 @@
 
 namespace genv::dbus {
 
-/// Throws core::Error(NoSuchWait). `context` outlives the reply.
+/// Carries out a call of CancelWait. Throws core::Error(NoSuchWait). `context` must outlive the
+/// reply.
 void cancelWait(const Context& context, const Reply<>& reply, core::Queue::Ticket ticket);
 
 } // namespace genv::dbus

@@ -13,7 +13,7 @@ std::shared_ptr<void> WaitingCalls::remember(Waiting call) {
 }
 
 void WaitingCalls::left(const std::string& busName) {
-    // What is cancelled forgets itself here.
+    // Cancelled calls remove themselves from waiting_.
     std::vector<Waiting> calls;
     for (const auto& [number, waiting] : waiting_) {
         if (waiting.busName == busName)

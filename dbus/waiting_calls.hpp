@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Calls that wait for their turn: for devices, or for a lock. A call belongs to its connection, and
-// leaves the line when that goes; when the service ends it keeps its place.
+// Calls that wait for devices or for a lock. A call belongs to its connection, and leaves the queue
+// when the connection closes. When the service ends, the call keeps its position.
 #pragma once
 
 #include "core/queue.hpp"
@@ -19,26 +19,27 @@ namespace genv::dbus {
 
 class WaitingCalls {
   public:
-    /// Remembers a call until the result goes, which is to be when the call is answered or nobody
-    /// works on it any more. When its connection leaves the call is given up, and `cancel` takes it
-    /// out of its line where it stands in one.
+    /// Tracks a call until the result is destroyed, which must happen when the call gets its reply
+    /// or is no longer processed. If its connection closes, the call is abandoned, and `cancel`
+    /// removes it from its queue, if any.
     template <typename... Values>
     [[nodiscard]] std::shared_ptr<void> remember(const Reply<Values...>& reply,
                                                  std::function<void()> cancel = {}) {
         return remember({reply.caller().busName, [reply] { reply.drop(); }, std::move(cancel)});
     }
 
-    /// A connection is gone, and what it waits for is cancelled.
+    /// Cancels the waiting calls of a closed connection.
     void left(const std::string& busName);
 
-    /// The service ends. Nobody is answered, and who stands in a line stays there.
+    /// Handles the end of the service. No replies are sent, and the calls keep their positions in
+    /// the queue.
     void giveUp();
 
   private:
     struct Waiting {
         std::string busName;
         std::function<void()> drop;
-        std::function<void()> cancel; ///< empty where there is nothing to cancel
+        std::function<void()> cancel; ///< empty if there is nothing to cancel
     };
     std::shared_ptr<void> remember(Waiting call);
 
@@ -46,8 +47,8 @@ class WaitingCalls {
     std::uint64_t last_ = 0;
 };
 
-/// Waits for the devices of a request that the ledger has, then calls `granted`; a refusal becomes
-/// the reply's.
+/// Waits until a request in the ledger gets its devices, then calls `granted`. An error becomes the
+/// error reply.
 template <typename... Values, typename Granted>
 void awaitDevices(core::Queue& queue, WaitingCalls& calls, const Reply<Values...>& reply,
                   core::Queue::Ticket ticket, const core::UserInfo& owner,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The names both sides of the bus use. Interface and member names come from the XML.
+// The names that both sides of the bus use. Interface and member names come from the XML.
 #pragma once
 
 namespace genv::dbus::contract {
@@ -9,12 +9,12 @@ inline constexpr const char* managerPath = "/dev/genv/Manager";
 inline constexpr const char* environmentPathPrefix = "/dev/genv/Manager/environment";
 inline constexpr const char* devicePathPrefix = "/dev/genv/Manager/device";
 
-/// The bus itself, and its interface, which has the same name.
+/// The name of the bus driver, which is also the name of its interface.
 inline constexpr const char* busDriver = "org.freedesktop.DBus";
 inline constexpr const char* busDriverPath = "/org/freedesktop/DBus";
 
-/// Error names: dev.genv.Error.* are genv's own, the others D-Bus's. The reference says what each
-/// means.
+/// Error names: dev.genv.Error.* are genv's own, the others are standard D-Bus errors. The
+/// reference page explains each of them.
 namespace error {
 inline constexpr const char* noSuchEnvironment = "dev.genv.Error.NoSuchEnvironment";
 inline constexpr const char* noSuchDevice = "dev.genv.Error.NoSuchDevice";

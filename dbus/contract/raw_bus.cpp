@@ -19,14 +19,14 @@ namespace {
 
 using Text = std::unique_ptr<char, decltype([](char* text) { std::free(text); })>;
 
-// Names the protected member of its base.
+// Accesses the protected member of its base class.
 struct Opened : sdbus::Message {
     static sd_bus_message* get(const sdbus::Message& message) {
         return static_cast<sd_bus_message*>(message.*(&Opened::msg_));
     }
 };
 
-// A connection has to make a message, which is never sent.
+// Gets the sd_bus of a connection through a message that is created for this and never sent.
 sd_bus* busOf(sdbus::IConnection& connection) {
     const auto object = sdbus::createObject(connection, sdbus::ObjectPath{contract::managerPath});
     const sdbus::Signal signal = object->createSignal(compat::InterfaceName{contract::busName},
@@ -50,8 +50,9 @@ std::string_view textOf(const char* text) {
     return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
-// Registers a handler as `registerFor` does with it; `failure` says that this failed. sd-bus
-// deletes the handler once it has let go of the slot, which is not before the handler has returned.
+// Registers a handler by calling `registerFor`. `failure` is the message if that fails. sd-bus
+// deletes the handler once it has released the slot, which is never before the handler has
+// returned.
 template <typename Handler, typename Register>
 Slot add(const std::string& failure, Handler handler, Register registerFor) {
     auto kept = std::make_unique<Handler>(std::move(handler));
@@ -65,13 +66,13 @@ Slot add(const std::string& failure, Handler handler, Register registerFor) {
     return owned;
 }
 
-// What sd-bus calls runs in here: nothing may be thrown through sd-bus.
+// Runs a callback of sd-bus: no exception may pass through sd-bus.
 template <typename Function>
 int guarded(Function function) {
     try {
         return function();
     } catch (const std::exception&) {
-        return -ENOMEM; // the caller is told so
+        return -ENOMEM; // sent to the caller as an error
     }
 }
 
@@ -80,7 +81,7 @@ int onMessage(sd_bus_message* message, void* handler, sd_bus_error* /*error*/) {
         [&] { return (*static_cast<Bus::Handler*>(handler))(Message(message)) ? 1 : 0; });
 }
 
-// A null-terminated array of strings, all of them malloc(3)ed, which its new owner frees.
+// Returns a null-terminated array of strings, allocated with malloc(3), which its new owner frees.
 char** toArray(const std::vector<std::string>& strings) {
     std::vector<Text> copies;
     for (const std::string& string : strings) {
@@ -102,7 +103,7 @@ int onEnumeration(sd_bus* /*bus*/, const char* /*prefix*/, void* list, char*** p
     });
 }
 
-// The bus's answer to GetConnectionCredentials.
+// Parses the bus's reply to GetConnectionCredentials.
 std::optional<Credentials> readCredentials(sd_bus_message* answer) {
     Credentials credentials;
     bool hasUid = false;
@@ -131,7 +132,7 @@ int onCredentials(sd_bus_message* answer, void* told, sd_bus_error* /*error*/) {
     });
 }
 
-/// Walks through a call.
+/// Measures a call by iterating over its arguments.
 class Measurement {
   public:
     Measurement(sd_bus_message* call, const CallSize& most) : call_(call), most_(most) {
@@ -139,7 +140,7 @@ class Measurement {
         size_.bytes = path != nullptr ? std::strlen(path) + 1 : 0;
     }
 
-    /// Nothing where there is too much. What is malformed counts as far as it can be read.
+    /// Returns nothing if the call is too large. A malformed call counts as far as it can be read.
     std::optional<CallSize> take() {
         measureAll();
         sd_bus_message_rewind(call_, 1);
@@ -151,7 +152,7 @@ class Measurement {
         return size_.values > most_.values || size_.bytes > most_.bytes;
     }
 
-    // These return whether to go on.
+    // These return whether to continue.
     bool measureAll() {
         for (;;) {
             char type = 0;
@@ -167,7 +168,7 @@ class Measurement {
     bool measureOne(char type, const char* contents) {
         if (contents == nullptr)
             return measureBasic(type);
-        // Arrays of numbers are not walked through.
+        // Arrays of numbers are not iterated over.
         if (type == SD_BUS_TYPE_ARRAY && contents[1] == '\0' &&
             std::strchr("ynqiuxtd", contents[0]) != nullptr)
             return measureArray(contents[0]);
@@ -216,7 +217,7 @@ void Unreference::operator()(sd_bus_slot* slot) const noexcept {
 Writer::Writer(sdbus::Message& message) : message_(Opened::get(message)) {}
 
 void Writer::write(bool value) {
-    const int asInt = value ? 1 : 0; // as sd-bus takes it
+    const int asInt = value ? 1 : 0; // sd-bus expects an int
     writeBasic('b', &asInt);
 }
 
@@ -391,7 +392,7 @@ void Bus::allowInteraction(bool allow) const {
 std::string encodePath(const char* prefix, const std::string& text) {
     char* encoded = nullptr;
     if (sd_bus_path_encode(prefix, text.c_str(), &encoded) < 0)
-        throw std::bad_alloc(); // a prefix is valid, so there is no other failure
+        throw std::bad_alloc(); // the prefix is valid, so no other failure is possible
     return Text(encoded).get();
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What sdbus-c++ does not offer, by sd-bus(3) beneath it: messages before sdbus-c++ reads them,
-// messages written without it, handlers of sd-bus. This pair of files alone of the service and of
-// the client's library includes sd-bus. sdbus_compat.hpp has the differences between versions of
-// sdbus-c++.
+// Functions that sdbus-c++ lacks, based on sd-bus(3): access to messages before sdbus-c++ reads
+// them, messages written without it, and handlers of sd-bus. In the service and the client library
+// only this pair of files includes sd-bus. sdbus_compat.hpp handles the differences between
+// versions of sdbus-c++.
 //
-// sdbus-c++ shows neither the sd_bus of a connection nor the sd_bus_message of a message. In
-// versions 1 and 2 a message keeps its sd_bus_message in the protected member `msg_`, which a
-// derived class may name; and an sd_bus_message knows its sd_bus. Only raw_bus.cpp reaches for
-// them.
+// sdbus-c++ exposes neither the sd_bus of a connection nor the sd_bus_message of a message. In
+// versions 1 and 2 a message stores its sd_bus_message in the protected member `msg_`, which a
+// derived class may access, and an sd_bus_message has a reference to its sd_bus. Only raw_bus.cpp
+// accesses them.
 //
-// A failure throws sdbus::Error, unless the function says otherwise.
+// A failure throws sdbus::Error unless documented otherwise.
 #pragma once
 
 #include "dbus/contract/sdbus_compat.hpp"
@@ -40,26 +40,26 @@ struct Unreference {
 
 using Reference = std::unique_ptr<sd_bus_message, Unreference>;
 
-/// A handler that sd-bus calls as long as this lives. The handler may destroy it itself.
+/// A handler that sd-bus calls while this object exists. The handler may destroy it.
 using Slot = std::unique_ptr<sd_bus_slot, Unreference>;
 
-/// Who is behind a connection, as the bus says.
+/// The credentials of a connection, as the bus reports them.
 struct Credentials {
-    std::uint32_t uid = 0; ///< effective, when it connected
-    std::uint32_t pid = 0; ///< when it connected; 0 when the bus does not know
+    std::uint32_t uid = 0; ///< effective uid when it connected
+    std::uint32_t pid = 0; ///< PID when it connected; 0 if the bus does not know it
 };
 
-/// How much a call carries.
+/// The size of a call.
 struct CallSize {
     std::size_t values = 0;
-    std::size_t bytes = 0; ///< of path and arguments, about
+    std::size_t bytes = 0; ///< approximate size of path and arguments
 };
 
-/// Writes values into a message without an sdbus::Variant for each property, of which there may be
-/// a hundred thousand.
+/// Writes values into a message without creating an sdbus::Variant for each property, of which
+/// there may be a hundred thousand.
 class Writer {
   public:
-    /// The message outlives this.
+    /// The message must outlive this object.
     explicit Writer(sdbus::Message& message);
 
     void write(bool value);
@@ -84,17 +84,17 @@ class Writer {
         });
     }
 
-    /// An array, whose elements of this signature `elements` writes.
+    /// Writes an array; `elements` writes its elements of this signature.
     template <typename Elements>
     void array(const char* signature, Elements&& elements) {
         inside('a', signature, std::forward<Elements>(elements));
     }
-    /// An entry of a dictionary, whose key and value of this signature `entry` writes.
+    /// Writes a dictionary entry; `entry` writes its key and value of this signature.
     template <typename Entry>
     void entry(const char* signature, Entry&& entry) {
         inside('e', signature, std::forward<Entry>(entry));
     }
-    /// An entry of a dictionary a{sv}.
+    /// Writes an entry of a dictionary a{sv}.
     template <typename Value>
     void property(const std::string& name, const Value& value) {
         entry("sv", [&] {
@@ -121,50 +121,54 @@ class Writer {
     sd_bus_message* message_;
 };
 
-/// A reference to a message of sd-bus, which lives as long as any of its references.
+/// A reference to an sd-bus message, which exists as long as any of its references.
 class Message {
   public:
-    /// Another reference.
+    /// Adds a reference.
     explicit Message(sd_bus_message* message);
     explicit Message(const sdbus::Message& message);
-    /// The call that a handler of this object is answering; only before the handler returns.
+    /// Returns the call that a handler of this object is processing. Valid only until the handler
+    /// returns.
     static Message beingProcessed(const sdbus::IObject& object);
 
-    /// Whether both are the same message, not messages that say the same.
+    /// Returns whether both refer to the same message; two messages with equal contents are
+    /// different.
     bool operator==(const Message& other) const = default;
 
     [[nodiscard]] bool isCall() const;
     [[nodiscard]] bool isSignal() const;
-    /// Whether it calls this method, with arguments of this signature.
+    /// Returns whether this is a call of this method, with arguments of this signature.
     [[nodiscard]] bool calls(const char* interface, const char* member,
                              const char* signature) const;
     [[nodiscard]] bool expectsReply() const;
-    /// Whether polkit may ask the caller for a password.
+    /// Returns whether polkit may prompt the caller for a password.
     [[nodiscard]] bool allowsInteraction() const;
-    /// Empty where the message has none; valid as long as the message.
+    /// Empty if the message has none. Valid as long as the message.
     [[nodiscard]] std::string_view sender() const;
     [[nodiscard]] std::string_view destination() const;
     [[nodiscard]] std::string_view path() const;
     [[nodiscard]] std::string_view interface() const;
     [[nodiscard]] std::string_view member() const;
 
-    /// Measures a call that nothing was read from, and leaves it so. Nothing for more than `most`,
-    /// where it stops, so that measuring is cheap whatever was sent.
+    /// Measures a call from which nothing was read, and leaves its read position unchanged. Stops
+    /// and returns nothing if the size exceeds `most`, so that measuring is cheap for every call.
     [[nodiscard]] std::optional<CallSize> size(const CallSize& most) const;
 
-    /// Asks the bus who sent it, and waits for the answer. Nothing if the bus does not say.
+    /// Asks the bus for the credentials of the sender, and blocks until the reply. Returns nothing
+    /// if the bus does not report them.
     [[nodiscard]] std::optional<Credentials> askForSender() const;
 
-    /// Answers a call with what `write` writes.
+    /// Replies to a call with the values that `write` writes.
     void reply(const std::function<void(Writer&)>& write) const;
-    /// An answer to a call, which refuses it.
+    /// Returns an error reply to a call.
     [[nodiscard]] Message refusal(const char* error, const std::string& text) const;
-    /// Refuses a call at once, where a reply is expected. Does not throw, like send().
+    /// Sends an error reply immediately, if a reply is expected. Does not throw, like send().
     void refuse(const char* error, const std::string& text) const;
-    /// Sends it. Does not throw: a failure means that the bus is gone, which the next read tells.
+    /// Sends the message. Does not throw: a failure means that the bus is gone, which the next read
+    /// reports.
     void send() const;
 
-    /// Makes a call that is yet to be sent fail where there is no service, instead of starting one.
+    /// Makes an unsent call fail if the called service is not running, instead of starting it.
     void startNoService() const;
 
   private:
@@ -172,49 +176,51 @@ class Message {
     Reference message_;
 };
 
-/// The bus that a connection speaks to. The connection outlives this and every slot.
+/// The bus of a connection. The connection must outlive this object and every slot.
 class Bus {
   public:
     explicit Bus(sdbus::IConnection& connection);
 
-    /// Returns whether it has dealt with the message, which then goes no further. When it throws,
-    /// the caller gets an error.
+    /// Returns whether the message was handled, so that no other handler gets it. If it throws, the
+    /// caller gets an error.
     using Handler = std::function<bool(Message)>;
-    /// The handler gets every message, before anything else does.
+    /// Registers a handler for every message, before all other handlers.
     [[nodiscard]] Slot addFilter(Handler handler) const;
-    /// The handler gets the calls of an object, before the interfaces that are registered there.
+    /// Registers a handler for the calls of an object, before the registered interfaces of that
+    /// object.
     [[nodiscard]] Slot addObject(const char* path, Handler handler) const;
-    /// The handler gets the calls below a prefix of paths for which no object, or no such method,
-    /// is registered. Where it registers one and returns false, sd-bus looks for the object again.
+    /// Registers a handler for calls below a path prefix for which no object or method is
+    /// registered. If it registers one and returns false, sd-bus looks up the object again.
     [[nodiscard]] Slot addFallback(const char* prefix, Handler handler) const;
 
-    /// Lists paths below a prefix to whoever introspects the objects.
+    /// Returns the paths below a prefix, for introspection.
     using List = std::function<std::vector<std::string>()>;
     [[nodiscard]] Slot addEnumerator(const char* prefix, List list) const;
 
-    /// Gets what the bus says of a connection: nothing where it does not know it, or has not
-    /// answered in time, which is late.
+    /// Receives the credentials of a connection; nothing if the bus does not know it, or did not
+    /// reply in time (`isLate`).
     using Told = std::function<void(const std::optional<Credentials>& credentials, bool isLate)>;
-    /// Asks the bus who is behind a connection, without waiting.
+    /// Asks the bus for the credentials of a connection without blocking.
     [[nodiscard]] Slot askFor(const std::string& connection, std::chrono::microseconds timeout,
                               Told told) const;
 
-    /// Makes a message that came in earlier come in again; false if that fails.
+    /// Queues a received message again as if it had just arrived; false if that fails.
     [[nodiscard]] bool enqueue(const Message& message) const;
-    /// How many messages wait to be sent to the bus; nothing if the connection is gone.
+    /// Returns the number of messages that wait to be sent; nothing if the connection is gone.
     [[nodiscard]] std::optional<std::uint64_t> unsent() const;
 
-    /// Whether polkit may ask for a password because of calls on this connection.
+    /// Sets whether polkit may prompt for a password because of calls on this connection.
     void allowInteraction(bool allow) const;
 
   private:
     sd_bus* bus_;
 };
 
-/// The path of a text below a prefix: the text becomes one element, escaped as
-/// sd_bus_path_encode(3) does.
+/// Returns the path of a text below a prefix. The text becomes one element, escaped as by
+/// sd_bus_path_encode(3).
 std::string encodePath(const char* prefix, const std::string& text);
-/// The text of a path below a prefix, nothing for any other path. Several paths may have one text.
+/// Returns the text of a path below a prefix, or nothing for any other path. Several paths may map
+/// to the same text.
 std::optional<std::string> decodePath(const char* prefix, const std::string& path);
 
 } // namespace genv::dbus::raw

@@ -9,7 +9,7 @@ namespace genv::dbus::compat {
 
 namespace {
 
-// Version 1 gives the texts of a message as strings, 2 as pointers, which may be null.
+// Version 1 returns the texts of a message as strings, version 2 as pointers, which may be null.
 [[maybe_unused]] std::string textOf(std::string text) {
     return text;
 }
@@ -33,7 +33,7 @@ sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const ch
     return proxy.createMethodCall(InterfaceName{interface}, MemberName{member});
 }
 
-void listen(sdbus::IProxy& /*proxy*/) {} // it has since it was given them
+void listen(sdbus::IProxy& /*proxy*/) {} // version 2 listens as soon as it gets the handlers
 
 sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
                      MessageHandler handler) {
