@@ -136,7 +136,7 @@ class ContextTest : public ReplyTest {
         {isolation, refusedOpens},
         {callers, gate, *this, listCalls, waitingCalls, isEnding},
         {clock, scheduler, log},
-        {[this]() -> const core::Settings& { return settings; }, [](core::Uid) {}}};
+        {[this]() -> const core::Settings& { return settings; }, [](const core::Actor&) {}}};
 };
 
 } // namespace genv::tests
