@@ -20,12 +20,12 @@ using client::Patience;
 
 namespace {
 
-/// What is left of a time that a call may wait, when the call has to be made again.
+/// The rest of a timeout, for a call that has to be made again.
 class TimeLeft {
   public:
     explicit TimeLeft(std::optional<std::chrono::seconds> all) : all_(all) {}
 
-    /// Never less than the second that is the least the service takes.
+    /// Returns at least 1 s, the smallest timeout that the service accepts.
     [[nodiscard]] std::optional<std::chrono::seconds> get() const {
         if (!all_)
             return std::nullopt;
@@ -305,7 +305,8 @@ std::optional<Lock> Client::lock(const std::string& id, const Waiting& waiting) 
         proxy->callMethodAsync("Lock")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
             .uponReplyInvoke([&lock, done](dbus::compat::Failure error, sdbus::UnixFd descriptor) {
-                // What comes over a socket is open for every program that is run from here.
+                // A descriptor received over a socket is inherited by every program started from
+                // here.
                 if (!error) {
                     fcntl(descriptor.get(), F_SETFD, FD_CLOEXEC);
                     lock = Lock(descriptor.release());

@@ -95,8 +95,8 @@ std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
 
 bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send) {
     const bool answered = client::WaitingCall(connection_, waiting).run(send);
-    // What the service told before it answered on the other connection is on its way to this one,
-    // and in front of this answer.
+    // The service sent its notices before it replied on the other connection. They arrive on this
+    // connection before the reply to this Ping.
     connection_.call(Patience::Usual, [&] {
         managerObject_->callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
     });
@@ -104,8 +104,8 @@ bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingC
 }
 
 std::vector<Notice> Client::Implementation::takeNotices() {
-    // The service tells before it replies, and the bus keeps the order: what the calls caused has
-    // arrived.
+    // The service sends notices before it replies, and the bus keeps the order. All notices caused
+    // by earlier calls have therefore arrived.
     connection_.call(Patience::Usual, [&] { connection_.handleArrived(); });
     return std::exchange(notices_, {});
 }

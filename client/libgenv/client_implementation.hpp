@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a client is behind its interface: the connection, the manager's proxy, which most calls go
-// to, and what it listens to.
+// The implementation behind Client: the connection, the proxy of the manager object, which most
+// calls use, and the signal subscriptions.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
@@ -36,13 +36,13 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
         return *managerObject_;
     }
 
-    /// Runs a call on the manager.
+    /// Runs a call on the manager object.
     template <typename Call>
     auto onManager(client::Patience patience, Call && call) {
         return connection_.callService(patience, [&] { return call(manager_); });
     }
 
-    /// Runs a call on an environment by its path, without asking first whether it exists.
+    /// Runs a call on an environment by its path, without checking first that it exists.
     template <typename Call>
     auto onEnvironment(client::Patience patience, const std::string& id, Call&& call) {
         return onObject(client::environmentPath(id), dbus::contract::error::noSuchEnvironment,
@@ -59,7 +59,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
                         std::forward<Call>(call));
     }
 
-    /// Every object of the service with its properties.
+    /// Returns every object of the service with its properties.
     client::ManagedObjects managedObjects(client::StartsService starts =
                                               client::StartsService::Yes);
 
@@ -75,7 +75,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     bool serviceIsInstalled();
     std::optional<Event> nextEvent(int stopDescriptor);
 
-    /// Runs something about an environment; what a path without an object answers becomes
+    /// Runs a call on an environment. The error for a path without an object becomes
     /// NoSuchEnvironment.
     template <typename Call>
     static auto aboutEnvironment(const std::string& id, Call&& call) {
@@ -100,7 +100,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
         try {
             return std::forward<Call>(call)();
         } catch (const Error& error) {
-            // What a path without an object answers.
+            // The error for a path without an object.
             if (error.name() == "org.freedesktop.DBus.Error.UnknownObject")
                 throw Error(missingName, missingText);
             throw;

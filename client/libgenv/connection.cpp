@@ -20,18 +20,19 @@ namespace contract = dbus::contract;
 
 namespace {
 
-// The bus' own ways of saying that nobody is there to answer, or is no longer.
+// The bus' own errors for a service that is missing, or that ended before it replied.
 constexpr std::array<std::string_view, 8> unavailableNames{
     "org.freedesktop.DBus.Error.ServiceUnknown",
     "org.freedesktop.DBus.Error.NameHasNoOwner",
     "org.freedesktop.DBus.Error.NoReply",
     "org.freedesktop.DBus.Error.NoServer",
     "org.freedesktop.DBus.Error.Disconnected",
-    "org.freedesktop.DBus.Error.TimedOut", // the bus started it, and it never came
+    "org.freedesktop.DBus.Error.TimedOut", // the bus started the service, but it never claimed its
+                                           // name
     "System.Error.ENOTCONN",
     "System.Error.ECONNRESET",
 };
-// Starting the service failed, by the bus itself or by systemd.
+// Errors of the bus itself or of systemd: the service could not be started.
 constexpr std::array<std::string_view, 2> unavailablePrefixes{
     "org.freedesktop.DBus.Error.Spawn.",
     "org.freedesktop.systemd1.",
@@ -59,7 +60,7 @@ void throwTranslated(const sdbus::Error& error) {
 
 Connection::Connection(BusAddress address) : address_(std::move(address)) {
     try {
-        // Which kind of bus it is makes no difference to a client.
+        // The type of the bus makes no difference to a client.
         bus_ = address_ ? sdbus::createSessionBusConnectionWithAddress(address_())
                         : sdbus::createSystemBusConnection();
     } catch (const sdbus::Error& error) {
@@ -102,7 +103,7 @@ bool Connection::waitForArrival(Connection& one, Connection& other, int stopDesc
                                 std::optional<std::chrono::milliseconds> longest) {
     const auto first = one.bus_->getEventLoopPollData();
     const auto second = other.bus_->getEventLoopPollData();
-    // poll() passes over a descriptor of -1.
+    // poll() ignores a descriptor of -1.
     std::array<pollfd, 3> descriptors{
         pollfd{stopDescriptor, POLLIN, 0},
         pollfd{first.fd, first.events, 0},
@@ -128,7 +129,7 @@ std::chrono::microseconds Connection::usualTimeout() {
     return std::chrono::microseconds(bus_->getMethodCallTimeout());
 }
 
-// Once is enough as long as calls are answered.
+// One check is enough as long as calls are answered.
 void Connection::reachService() {
     if (hasReachedService_)
         return;
@@ -145,7 +146,7 @@ void Connection::fail(const sdbus::Error& error) {
 void Connection::setPatience(Patience patience) {
     if (patience == patience_)
         return;
-    // 0 means the default to sd-bus.
+    // 0 selects the default timeout of sd-bus.
     bus_->setMethodCallTimeout(
         patience == Patience::Endless ? std::numeric_limits<std::uint64_t>::max() : 0);
     patience_ = patience;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The bus as the client sees it: a connection without a loop of its own, how long a call may take,
-// and the one place where a failure on the bus becomes an Error.
+// The client's connection to the bus, which has no event loop of its own: the timeouts of calls,
+// and the only place where a failure on the bus becomes an Error.
 #pragma once
 
 #include "dbus/contract/sdbus_compat.hpp"
@@ -17,47 +17,47 @@ namespace genv::client {
 
 /// How long a call waits for its reply.
 enum class Patience {
-    Usual,   ///< as the bus does by default
-    Endless, ///< until the service answers or is gone: a person may be typing a password
+    Usual,   ///< the default timeout of the bus
+    Endless, ///< until the service replies or ends, because a user may be typing a password
 };
 
 /// Whether a call starts a service that is not running.
 enum class StartsService { Yes, No };
 
-/// Throws the Error that a failure on the bus is.
+/// Throws the Error that corresponds to a failure on the bus.
 [[noreturn]] void throwTranslated(const sdbus::Error& error);
 
-/// Gives the address of a bus, for one connection.
+/// Returns the address of a bus, for one connection.
 using BusAddress = std::function<std::string()>;
 
 /// A connection to a bus. Proxies made from it must not outlive it.
 class Connection {
   public:
-    /// To the bus at the address that the function gives, or without one to the system bus. Throws
-    /// ServiceUnavailable where there is none.
+    /// Connects to the bus whose address the function returns, or to the system bus if there is no
+    /// function. Throws ServiceUnavailable if the bus cannot be reached.
     explicit Connection(BusAddress address = {});
 
-    /// What another connection to the same bus is made from.
+    /// Returns the address function, for another connection to the same bus.
     [[nodiscard]] const BusAddress& address() const noexcept { return address_; }
-    /// The name that the bus has given this connection.
+    /// Returns the unique name that the bus has assigned to this connection.
     [[nodiscard]] std::string uniqueName() const { return bus_->getUniqueName(); }
 
-    /// An object of the service.
+    /// Returns a proxy for an object of the service.
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path);
-    /// An object of another name on the bus, or of one connection by its unique name.
+    /// Returns a proxy for an object of another bus name, or of one connection by its unique name.
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& name,
                                                        const std::string& path);
-    /// Hears messages that match, until the result is destroyed.
+    /// Passes matching messages to the handler until the returned slot is destroyed.
     [[nodiscard]] sdbus::Slot addMatch(const std::string& rule,
                                        dbus::compat::MessageHandler handler);
 
-    /// Makes a call fail where there is no service, instead of starting one.
+    /// Makes the call fail if the service is not running, instead of starting it.
     static void startNoService(const sdbus::MethodCall& message);
 
     void allowInteraction(bool allow);
     [[nodiscard]] bool allowsInteraction() const noexcept { return interactive_; }
 
-    /// Runs what makes calls, with this patience, and translates what goes wrong.
+    /// Runs a function that makes calls, with the timeout of `patience`, and translates its errors.
     template <typename Calls>
     auto call(Patience patience, Calls&& calls) {
         try {
@@ -68,23 +68,23 @@ class Connection {
         }
     }
 
-    /// The same for calls of the service, which start it if it is not running. Throws
-    /// ServiceUnavailable with the reason if it cannot start.
+    /// The same for calls to the service, which is started if it is not running. Throws
+    /// ServiceUnavailable with the reason if it cannot be started.
     template <typename Calls>
     auto callService(Patience patience, Calls&& calls) {
         call(Patience::Usual, [this] { reachService(); });
         return call(patience, std::forward<Calls>(calls));
     }
 
-    /// How long a usual call waits for its reply.
+    /// Returns the default timeout of a call.
     [[nodiscard]] std::chrono::microseconds usualTimeout();
 
     /// Handles every message that has arrived, without waiting for more.
     void handleArrived();
-    /// Waits until a message has arrived, or, with the result false, the descriptor is readable;
-    /// -1: there is none.
+    /// Waits until a message has arrived, or returns false when the descriptor is readable. -1
+    /// means that there is no descriptor.
     [[nodiscard]] bool waitForArrival(int stopDescriptor);
-    /// Waits until a message has arrived on one of two connections or the time is up; as above.
+    /// The same for two connections, until a message arrives on one of them or the time is over.
     [[nodiscard]] static bool waitForArrival(Connection& one, Connection& other, int stopDescriptor,
                                              std::optional<std::chrono::milliseconds> longest);
 

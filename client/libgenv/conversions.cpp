@@ -32,7 +32,7 @@ std::string listText(const std::vector<Value>& values) {
     return text;
 }
 
-// One of them, or several under another name.
+// Reads a single value, or else a list of values under another name.
 template <typename Value>
 std::vector<Value> oneOrMore(const Dictionary& details, const char* one, const char* more) {
     if (auto value = detail<Value>(details, one))
@@ -40,7 +40,7 @@ std::vector<Value> oneOrMore(const Dictionary& details, const char* one, const c
     return detail<std::vector<Value>>(details, more).value_or(std::vector<Value>{});
 }
 
-// Nothing for one that no clock has shown.
+// Returns nothing for a value that no clock can have measured.
 std::optional<std::chrono::microseconds> spanOf(const Dictionary& details, const char* name) {
     const auto microseconds = detail<std::uint64_t>(details, name);
     if (!microseconds || *microseconds > std::numeric_limits<std::int64_t>::max())
@@ -86,7 +86,7 @@ HistoryEvent toHistoryEvent(const Dictionary& event) {
 
 namespace {
 
-// A timeout is that of a wait.
+// A timeout is sent only together with "wait".
 Dictionary withoutStrayTimeout(Dictionary arguments) {
     if (!arguments.contains("wait"))
         arguments.erase("timeout");
@@ -118,13 +118,13 @@ Environment toEnvironment(const Dictionary& properties) {
     environment.devices = property<std::vector<std::uint32_t>>(properties, "Devices");
     if (const auto expires = unlessZero(property<std::uint64_t>(properties, "Expires")))
         environment.expires = toTime(*expires);
-    // A service of an earlier version has no such property.
+    // An earlier version of the service does not have this property.
     environment.lingering =
         properties.contains("Lingering") && property<bool>(properties, "Lingering");
     return environment;
 }
 
-// A service of an earlier version has no such property.
+// An earlier version of the service does not have this property.
 std::optional<std::string> toParent(const Dictionary& properties) {
     return properties.contains("Parent") ? unlessZero(property<std::string>(properties, "Parent"))
                                          : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between the values of the public headers and what goes over the bus. The special numbers of the
-// bus (0 = unset, the largest = unknown) are known here only.
+// Converts between the values of the public headers and the messages on the bus. Only this code
+// knows the special numbers of the bus: 0 for "unset", the largest number for "unknown".
 #pragma once
 
 #include "client/libgenv/dictionary.hpp"
@@ -16,83 +16,84 @@
 
 namespace genv::client {
 
-/// As GetManagedObjects gives them: path, interface, property.
+/// The reply of GetManagedObjects: path, interface, property.
 using ManagedObjects = std::map<sdbus::ObjectPath, std::map<std::string, Dictionary>>;
 
-/// The options of Activate and Attach as they are sent.
+/// The options of Activate and Attach in the form in which they are sent.
 Dictionary toDictionary(const ActivateOptions& options);
 Dictionary toDictionary(const AttachOptions& options);
 
-/// An environment out of all its properties. Throws sdbus::Error where one is missing or of another
+/// Converts all properties of an environment. Throws sdbus::Error if one is missing or has another
 /// type.
 Environment toEnvironment(const Dictionary& properties);
-/// The environments among all objects, oldest first.
+/// Returns the environments among all objects, oldest first.
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
-/// The environment that one is within, by its properties.
+/// Returns the parent of an environment from its properties.
 std::optional<std::string> toParent(const Dictionary& properties);
-/// The environments within others, and those.
+/// Maps the id of each nested environment to the id of its parent.
 std::map<std::string, std::string> toParents(const ManagedObjects& objects);
-/// What toHistoryEvent() leaves out.
+/// Returns the details that toHistoryEvent() leaves out.
 HistoryDetails toHistoryDetails(const Dictionary& event);
 
-/// A device out of all its properties. Throws sdbus::Error where one is missing or of another type.
+/// Converts all properties of a device. Throws sdbus::Error if one is missing or has another type.
 DeviceState toDeviceState(const Dictionary& properties);
 
-/// Every device and environment among all objects. Throws sdbus::Error where a property is missing
-/// or of another type.
+/// Returns every device and environment among all objects. Throws sdbus::Error if a property is
+/// missing or has another type.
 Overview toOverview(const ManagedObjects& objects);
 
-/// The environment that holds the lock of each device that is locked.
+/// Returns the environment that holds the lock of each locked device.
 std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects);
-/// For whom each device that is reserved is so; none where the service reserves nothing.
+/// Returns the purpose of each reserved device. Empty if the service reserves none.
 std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& objects);
 
 ServiceStatus toServiceStatus(const Dictionary& properties);
 
-/// As DescribeIsolation gives it. Throws sdbus::Error where something is missing or of another
-/// type.
+/// Converts the reply of DescribeIsolation. Throws sdbus::Error if an entry is missing or has
+/// another type.
 IsolationState toIsolation(const Dictionary& isolation);
-/// As ListRefusedOpens gives them: uid, device, node, count, last, pid, command.
+/// The reply of ListRefusedOpens: uid, device, node, count, last, pid, command.
 using BusRefusedOpens =
     std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::uint64_t,
                               std::uint64_t, std::uint32_t, std::string>>;
 std::vector<RefusedOpen> toRefusedOpens(BusRefusedOpens refusals);
-/// How often each device among all objects was refused, where the service counts that.
+/// Returns the number of refused opens of each device, if the service counts them.
 std::map<std::uint32_t, std::uint64_t> toRefusedOpenCounts(const ManagedObjects& objects);
 
-/// As Enforce, Execute and the signal Enforced give them: kind, details.
+/// The reply of Enforce and Execute and the content of the signal Enforced: kind, details.
 using BusActions = std::vector<sdbus::Struct<std::string, Dictionary>>;
-/// Throws sdbus::Error where a detail is of another type.
+/// Throws sdbus::Error if a detail has another type.
 std::vector<EnforcementAction> toActions(const BusActions& actions);
 
-/// As GetLimits gives them: name to allowed, with the largest number for unlimited, and used.
+/// The reply of GetLimits: name to allowed, where the largest number means unlimited, and used.
 using BusLimits = std::map<std::string, sdbus::Struct<std::uint64_t, std::uint64_t>>;
 std::map<std::string, Limit> toLimits(const BusLimits& limits);
 
-/// A value as text: numbers in decimal, lists with commas; empty for a type that no notice has.
+/// Returns a value as text: numbers in decimal, lists separated by commas. Empty for a type that no
+/// notice uses.
 std::string toText(const sdbus::Variant& value);
 
-/// As ListQueue gives it: ticket, environment, uid, count, since.
+/// The reply of ListQueue: ticket, environment, uid, count, since.
 using BusQueue = std::vector<
     sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
 std::vector<QueueEntry> toQueue(BusQueue queue);
 
-/// The event that a signal of dev.genv.Manager tells; nothing for one that is no event. Throws
-/// sdbus::Error where the arguments are others.
+/// Converts a signal of dev.genv.Manager to an event, or returns nothing if it is not an event.
+/// Throws sdbus::Error if its arguments have other types.
 std::optional<Event> toEvent(sdbus::Message& signal);
-/// The arguments of Notice: whom it is for and what it says. Throws sdbus::Error.
+/// Returns the recipient and the content of a Notice signal. Throws sdbus::Error.
 std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal);
 
-/// Throws sdbus::Error where something is missing or of another type.
+/// Throws sdbus::Error if an entry is missing or has another type.
 HistoryEvent toHistoryEvent(const Dictionary& event);
 
 Time toTime(std::uint64_t microseconds);
-/// The moment now.
+/// Returns the current time.
 Time now();
 
-/// The object path of the environment with this id.
+/// Returns the object path of the environment with this id.
 std::string environmentPath(const std::string& id);
-/// The id in an environment's path; empty for another path.
+/// Returns the id in an environment's path; empty for another path.
 std::string environmentId(const std::string& path);
 
 } // namespace genv::client

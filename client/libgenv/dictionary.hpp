@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads the properties of an object, and the details of an event or a process.
+// Reads the properties of an object, and the details of an event or of a process.
 #pragma once
 
 #include "dbus/contract/names.hpp"
@@ -28,7 +28,8 @@ Value property(const Dictionary& properties, const char* name) {
     return found->second.get<Value>();
 }
 
-/// A detail that may be missing, or a property that a service of an earlier version has not.
+/// A detail that may be missing, or a property that an earlier version of the service does not
+/// have.
 template <typename Value>
 std::optional<Value> detail(const Dictionary& details, const char* name) {
     const auto found = details.find(name);
@@ -37,13 +38,13 @@ std::optional<Value> detail(const Dictionary& details, const char* name) {
     return found->second.get<Value>();
 }
 
-/// Zero, or an empty text, means that there is none.
+/// Zero and the empty text mean that there is no value.
 template <typename Value>
 std::optional<Value> unlessZero(Value value) {
     return value == Value{} ? std::nullopt : std::optional<Value>(std::move(value));
 }
 
-/// The largest number of a type means that nobody knows.
+/// The largest number of a type means that the value is unknown.
 template <typename Value>
 std::optional<Value> unlessLargest(Value value) {
     return value == std::numeric_limits<Value>::max() ? std::nullopt : std::optional(value);

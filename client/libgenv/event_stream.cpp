@@ -9,7 +9,7 @@ namespace genv::client {
 
 namespace {
 
-// So many ended environments are remembered with their owners.
+// The number of ended environments whose owners are remembered.
 constexpr std::size_t mostOwners = 4096;
 
 constexpr const char* newObjects =
@@ -63,14 +63,15 @@ void EventStream::nameOwner(Event& event) {
         try {
             readOwners();
         } catch (const sdbus::Error&) {
-            // The service has ended again, and the next event says so.
+            // The service has ended again, and the next event reports that.
         }
-        connection_.handleArrived(); // the properties of one that began and ended meanwhile
+        connection_.handleArrived(); // signals of an environment that started and ended meanwhile
     }
     const auto found = owners_.find(*event.environment);
     if (found != owners_.end())
         event.user = found->second;
-    // Its notices come after it has ended; an id that is taken again is told with its owner.
+    // The notices of an environment come after its end, so its owner is forgotten only if the table
+    // is full. If the id is used again, the owner is announced again.
     if (event.kind == Event::Kind::EnvironmentRemoved && owners_.size() > mostOwners)
         owners_.erase(*event.environment);
 }

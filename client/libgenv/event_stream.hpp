@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service tells everybody, one event after the other, with whose environment each is
-// about: a signal names the environment only, and one that has ended cannot be asked about any
-// more.
+// The signals of the service as a sequence of events with the owner of the environment. A signal
+// contains only the id of the environment, and the owner of an ended environment can no longer be
+// requested.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
@@ -16,21 +16,22 @@
 
 namespace genv::client {
 
-/// Whether events come with the names of the owners, which the service has to be called for.
+/// Whether events contain the names of owners, which requires calls to the service.
 enum class OwnerNames { Wanted, Unwanted };
 
-/// To be used inside Connection::call(); the connection and the proxy must outlive it.
+/// Use it inside Connection::call() only. The connection and the proxy must outlive it.
 class EventStream {
   public:
-    /// Begins to listen. Throws sdbus::Error.
+    /// Starts to listen. Throws sdbus::Error.
     EventStream(Connection& connection, ManagerProxy& manager, OwnerNames names);
     EventStream(const EventStream&) = delete;
     EventStream& operator=(const EventStream&) = delete;
 
-    /// Waits for the next event; nothing once the descriptor is readable. Throws sdbus::Error.
+    /// Waits for the next event. Returns nothing once the descriptor is readable. Throws
+    /// sdbus::Error.
     std::optional<Event> next(int stopDescriptor);
 
-    /// Whether the service runs, as far as has been heard.
+    /// Whether the service is running, according to the signals so far.
     [[nodiscard]] bool serviceIsThere() const noexcept { return eventSignals_.serviceIsThere(); }
 
   private:
@@ -42,11 +43,11 @@ class EventStream {
     Connection& connection_;
     ManagerProxy& manager_;
     std::deque<Event> events_;
-    std::map<std::string, std::string> owners_; ///< user names, by environment
+    std::map<std::string, std::string> owners_; ///< user names, by environment id
     bool ownersAreOld_ = false;
-    // Last, so that nothing is heard any more when the rest goes.
+    // Declared last, so that no handler runs while the other members are destroyed.
     ServiceSignals eventSignals_;
-    std::optional<ServiceSignals> ownerSignals_; ///< where names are wanted
+    std::optional<ServiceSignals> ownerSignals_; ///< only if names are wanted
 };
 
 } // namespace genv::client

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The calls about isolation. A service of an earlier version has none of it, which is the same as
-// isolation that is not configured.
+// The calls about isolation. An earlier version of the service does not have them, which is treated
+// like isolation that is not configured.
 #include "genv/isolation.hpp"
 
 #include "client/libgenv/client_implementation.hpp"

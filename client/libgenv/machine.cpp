@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The calls about the machine as a whole. A service of an earlier version keeps no readings and
-// describes no processes.
+// The calls about the machine as a whole. An earlier version of the service stores no readings and
+// does not describe processes.
 #include "genv/machine.hpp"
 
 #include "client/libgenv/client_implementation.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between genv/machine.hpp and what goes over the bus.
+// Converts between genv/machine.hpp and the messages on the bus.
 #pragma once
 
 #include "client/libgenv/conversions.hpp"
@@ -12,20 +12,20 @@
 
 namespace genv::client {
 
-/// As ListReadings gives them: device, when, used memory, utilisation, temperature, power.
+/// The reply of ListReadings: device, when, used memory, utilisation, temperature, power.
 using BusReadings = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std::uint64_t,
                                               std::uint32_t, std::int32_t, std::uint32_t>>;
 std::vector<Reading> toReadings(const BusReadings& readings);
 
-/// As DescribeProcesses gives them. Throws sdbus::Error where something is missing or of another
-/// type.
+/// Converts the reply of DescribeProcesses. Throws sdbus::Error if an entry is missing or has
+/// another type.
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Dictionary>& processes);
-/// As ListProcesses gives them, for a service that describes none.
+/// Converts the reply of ListProcesses, for a service that cannot describe processes.
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<ComputeProcess>& processes);
 
-/// Every device and environment among all objects, and the manager's own properties. What a service
-/// of an earlier version has not is unknown. Throws sdbus::Error where something else is missing,
-/// or is of another type.
+/// Returns every device and environment among all objects, with the manager's own properties.
+/// Properties that an earlier version of the service does not have are left unset. Throws
+/// sdbus::Error if another property is missing or has another type.
 Machine toMachine(const ManagedObjects& objects, const Dictionary& manager);
 
 } // namespace genv::client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the public classes of options hold: the arguments of a call, by their names on the bus.
+// The content of the public option classes: the arguments of a call, by their names on the bus.
 #pragma once
 
 #include "client/libgenv/conversions.hpp"
@@ -26,7 +26,7 @@ struct EnforceOptions::Values {
 };
 
 struct ConfigurationChange::Values {
-    client::Dictionary arguments; ///< what is set
+    client::Dictionary arguments; ///< the arguments that are set
     std::vector<std::string> unset;
 };
 

@@ -11,14 +11,14 @@ using client::Dictionary;
 
 namespace {
 
-// Without values nothing is set.
+// An object without values has no option set.
 template <typename Values>
 const Values& valuesOf(const std::shared_ptr<const Values>& values) {
     static const Values none;
     return values ? *values : none;
 }
 
-// Copies share their values, which are therefore never changed, only replaced.
+// Copies share their values. Values are therefore never changed, only replaced.
 template <typename Values, typename Change>
 void change(std::shared_ptr<const Values>& values, Change apply) {
     auto changed = std::make_shared<Values>(valuesOf(values));
@@ -40,7 +40,7 @@ void put(std::shared_ptr<const Values>& values, const std::string& name,
     change(values, [&](Values& changed) { put(changed.arguments, name, value); });
 }
 
-// One device is named as every service understands it.
+// A single device is sent in the form that every version of the service understands.
 template <typename Values, typename Value>
 void putNamed(std::shared_ptr<const Values>& values, const char* one, const char* several,
               const std::vector<Value>& named) {
@@ -51,7 +51,7 @@ void putNamed(std::shared_ptr<const Values>& values, const char* one, const char
     });
 }
 
-// A part of a configuration goes into one argument of Configure or the other.
+// Each part of a configuration goes either into the values or into the `unset` list of Configure.
 template <typename Values, typename Value>
 void putPart(std::shared_ptr<const Values>& values, const char* name,
              const std::optional<Value>& value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The generated proxies as this client uses them: for their methods. Signals are subscribed to one
-// by one where they are wanted, since a match rule costs a round trip; so none of these proxies is
+// The generated proxies, used by this client for their methods only. A match rule costs a round
+// trip, so signals are subscribed to one by one where they are needed. None of these proxies is
 // registered for signals.
 #pragma once
 
@@ -46,7 +46,7 @@ class DeviceProxy final : public ::dev::genv::Device_proxy {
     explicit DeviceProxy(sdbus::IProxy& proxy) : Device_proxy(proxy) {}
 };
 
-/// The properties of one of an object's interfaces.
+/// Returns all properties of one interface of an object.
 std::map<std::string, sdbus::Variant> allProperties(sdbus::IProxy& proxy, const char* interface);
 
 } // namespace genv::client

@@ -13,7 +13,8 @@ namespace contract = dbus::contract;
 namespace {
 
 std::string ownerOfTheService(Connection& connection) {
-    // Any call starts a service that is not running; asking for its owner does not.
+    // Any call starts a service that is not running, but a request for the owner of its name does
+    // not.
     connection.proxy(contract::managerPath)
         ->callMethod("Ping")
         .onInterface("org.freedesktop.DBus.Peer");
@@ -37,8 +38,8 @@ RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
     : connection_(connection), owner_(ownerOfTheService(connection)),
       manager_(connection.proxy(owner_, contract::managerPath)) {
     ownerChanges_ = connection_.addMatch(ruleForTheEndOf(owner_), [this](sdbus::Message& message) {
-        // A rule is the bus' filter for what it broadcasts; what somebody sends to this connection
-        // alone comes past it.
+        // A match rule only filters broadcasts. A signal sent directly to this connection is not
+        // filtered, so the sender is checked here.
         if (dbus::compat::senderOf(message) == contract::busDriver)
             ended_ = true;
     });
@@ -49,7 +50,8 @@ RepeatedEnforcement::RepeatedEnforcement(Connection& connection)
 }
 
 BusActions RepeatedEnforcement::begin(const Dictionary& options) {
-    // A generated proxy claims every signal of its proxy, so not the one that listens.
+    // A generated proxy takes over every signal of its proxy object. Calls therefore use another
+    // proxy object than the one that listens.
     const auto proxy = connection_.proxy(owner_, contract::managerPath);
     return ManagerProxy(*proxy).Enforce(options);
 }

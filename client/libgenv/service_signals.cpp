@@ -12,7 +12,8 @@ namespace contract = dbus::contract;
 
 namespace {
 
-// sd-bus is C: no exception may come out of a handler. What cannot be read is nobody's message.
+// sd-bus is a C library: no exception may leave a handler. A message that cannot be read is
+// ignored.
 template <typename Handler>
 dbus::compat::MessageHandler guarded(Handler handler) {
     return [handler = std::move(handler)](sdbus::Message& message) {
@@ -38,7 +39,7 @@ std::string currentOwner(Connection& connection) {
     return owner;
 }
 
-// The rule for signals of the service; `which` is the rest of it.
+// Returns the match rule for signals of the service; `which` is the rest of the rule.
 std::string ruleFor(const std::string& which) {
     return std::string("type='signal',sender='") + contract::busName + "'," + which;
 }
@@ -48,7 +49,7 @@ std::string ruleFor(const std::string& which) {
 ServiceSignals::ServiceSignals(Connection& connection, const std::string& which, Heard heard,
                                OwnerChanged ownerChanged)
     : heard_(std::move(heard)), ownerChanged_(std::move(ownerChanged)) {
-    // In this order no change of the owner and no signal of the one found is missed.
+    // In this order, no change of the owner and no signal of the present owner is missed.
     ownerChanges_ = connection.addMatch(
         std::string("type='signal',sender='") + contract::busDriver + "',interface='" +
             contract::busDriver + "',member='NameOwnerChanged',arg0='" + contract::busName + "'",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Signals that the service itself sent. Anybody may send a signal to a single connection, past the
-// rules that filter what the bus broadcasts; so each is believed only when it comes from the
-// connection that owns the service's name at that moment, which the bus itself tells.
+// Signals that the service itself sent. Anyone may send a signal directly to a connection, and
+// match rules filter only broadcasts. A signal therefore counts only if its sender owns the
+// service's name at that moment, according to the bus.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
@@ -11,23 +11,24 @@
 
 namespace genv::client {
 
-/// Hears signals as long as it lives, through Connection::handleArrived(). To be made inside
-/// Connection::call(); the connection must outlive it.
+/// Receives signals during its lifetime, through Connection::handleArrived(). Create it inside
+/// Connection::call(). The connection must outlive it.
 class ServiceSignals {
   public:
-    /// May throw std::exceptions, such as for arguments of other types: the signal is passed over.
+    /// May throw std::exception, for example if arguments have other types; the signal is then
+    /// ignored.
     using Heard = std::function<void(sdbus::Message&)>;
-    /// Told when the service has ended, or (true) another one has taken its place.
+    /// Called with false when the service has ended, and with true when a new one owns the name.
     using OwnerChanged = std::function<void(bool isThere)>;
 
-    /// `which` is the rest of a match rule, such as "member='Notice'"; empty: none, only what
-    /// becomes of the service. Throws sdbus::Error.
+    /// `which` is the rest of a match rule, such as "member='Notice'". If it is empty, only changes
+    /// of the service's owner are received. Throws sdbus::Error.
     ServiceSignals(Connection& connection, const std::string& which, Heard heard,
                    OwnerChanged ownerChanged = {});
     ServiceSignals(const ServiceSignals&) = delete;
     ServiceSignals& operator=(const ServiceSignals&) = delete;
 
-    /// Whether the service runs, as far as has been heard.
+    /// Whether the service is running, according to the signals so far.
     [[nodiscard]] bool serviceIsThere() const noexcept { return !owner_.empty(); }
 
   private:
@@ -35,15 +36,15 @@ class ServiceSignals {
 
     Heard heard_;
     OwnerChanged ownerChanged_;
-    std::string owner_; ///< its unique name; empty: there is none
-    // Last, so that nothing is heard any more when the rest goes.
+    std::string owner_; ///< its unique name; empty if it is not running
+    // Declared last, so that no handler runs while the other members are destroyed.
     sdbus::Slot ownerChanges_;
     sdbus::Slot signals_;
 };
 
-/// The same for who hears of the service now and then: the bus is asked who owns the name only once
-/// there is a signal, so that a command that hears none need not wait for that. A signal of a
-/// service that had not been heard before, and has ended meanwhile, is passed over.
+/// The same for callers that rarely receive signals. It asks the bus for the owner of the name only
+/// after a signal has arrived, so a command without signals does not wait for that reply. A signal
+/// is ignored if its service was not known before and has ended meanwhile.
 class RareServiceSignals {
   public:
     /// Throws sdbus::Error.
@@ -57,8 +58,8 @@ class RareServiceSignals {
 
     Connection& connection_;
     ServiceSignals::Heard heard_;
-    std::string service_; ///< the unique name of the last that was found to be the service
-    sdbus::Slot signals_; ///< last, so that nothing is heard any more when the rest goes
+    std::string service_; ///< the unique name of the last connection known to be the service
+    sdbus::Slot signals_; ///< declared last, so that no handler runs during destruction
 };
 
 } // namespace genv::client

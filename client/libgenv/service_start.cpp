@@ -21,9 +21,9 @@ constexpr const char* systemd = "org.freedesktop.systemd1";
 constexpr const char* unitPath = "/org/freedesktop/systemd1/unit/genvd_2eservice";
 constexpr const char* unitInterface = "org.freedesktop.systemd1.Unit";
 constexpr const char* serviceInterface = "org.freedesktop.systemd1.Service";
-// Exit status of a service whose configuration is wrong.
+// The exit status of a service with an invalid configuration.
 constexpr std::int32_t exitConfiguration = 78;
-// How often systemd is asked meanwhile.
+// The interval between requests to systemd during the start.
 constexpr auto betweenLooks = 100ms;
 
 bool isThere(Connection& connection) {
@@ -36,22 +36,22 @@ bool isThere(Connection& connection) {
     return has;
 }
 
-// The time given to the call is over, which says nothing about the service.
+// The timeout of the call has expired, which does not mean that the service has failed.
 bool isLate(const sdbus::Error& error) {
     return error.getName() == contract::error::timeout ||
            error.getName() == "org.freedesktop.DBus.Error.NoReply" ||
            error.getName() == "System.Error.ETIMEDOUT";
 }
 
-// The service's unit; nothing where systemd does not answer.
+// The service's unit. Without a reply from systemd, there is no such object.
 class Unit {
   public:
     explicit Unit(Connection& connection) : proxy_(connection.proxy(systemd, unitPath)) {}
 
-    /// Whether systemd has such a unit.
+    /// Whether systemd has this unit.
     bool exists() { return read<std::string>(unitInterface, "LoadState") == "loaded"; }
 
-    /// Throws ServiceUnavailable where it has failed, or only where its configuration was wrong.
+    /// Throws ServiceUnavailable if the unit has failed, or only if its configuration was invalid.
     void requireNotFailed(bool onlyConfiguration = false) {
         if (read<std::string>(unitInterface, "ActiveState") != "failed")
             return;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What stands before the first call of a client: whether the service can answer. The bus starts a
-// service that is not running, but it does not hear that this failed: it lets the caller wait for
-// 25 s and knows no reason. systemd knows it.
+// Checks before the first call of a client whether the service can answer. The bus starts a service
+// that is not running, but it does not notice a failed start: the caller waits for 25 s and gets no
+// reason. systemd knows the reason.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
 
 namespace genv::client {
 
-/// Starts the service if it is not running. Throws ServiceUnavailable with systemd's reason if that
-/// fails. A configuration that is wrong does not heal by itself, and systemd limits how often a
-/// start may be tried: once its unit has failed so, nothing is started. Without systemd, the call
-/// that follows starts the service.
+/// Starts the service if it is not running. Throws ServiceUnavailable with systemd's reason if the
+/// start fails. An invalid configuration does not repair itself, and systemd limits the rate of
+/// starts, so a unit that failed for this reason is not started again. Without systemd, the next
+/// call starts the service.
 void requireService(Connection& connection);
 
 } // namespace genv::client

@@ -17,14 +17,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the service keeps the place of a call that a restart interrupted.
+// How long the service keeps the queue position of a call interrupted by a restart.
 constexpr auto placeKept = 30s;
-// How often a service that is not there is called, which starts it where the bus can.
+// The interval between calls to a missing service. Each call starts it if the bus can.
 constexpr auto betweenCalls = 1s;
-// A call that is answered sooner has not waited, and nothing is told of it.
+// A call that is answered sooner has not waited, and `changed` is not called.
 constexpr auto atOnce = 200ms;
 
-// The service, or the bus, had the call and ended: it may have a place in the queue.
+// The service or the bus received the call and then ended, so the request may be in the queue.
 bool wasInterrupted(const ServiceUnavailable& error) {
     return error.name() == "org.freedesktop.DBus.Error.NoReply";
 }
@@ -59,8 +59,8 @@ bool WaitingCall::run(const Send& send) {
         } catch (const ServiceUnavailable& error) {
             if (!until && !wasInterrupted(error))
                 throw;
-            // Only a call that had waited begins a new time to come back: a service that ends of
-            // this very call is not called for ever.
+            // Only a call that has waited gets a new period for retries. A service that this very
+            // call makes crash is therefore not called endlessly.
             if (!until || Clock::now() - began > placeKept)
                 until = Clock::now() + placeKept;
             if (Clock::now() >= *until)
@@ -97,7 +97,7 @@ bool WaitingCall::attempt(const Send& send) {
         if (hasChanged_ && waiting_.values().changed && !isQuiet) {
             hasChanged_ = false;
             waiting_.values().changed();
-            continue; // its calls may have brought messages in
+            continue; // its calls may have received messages
         }
         std::optional<std::chrono::milliseconds> longest;
         if (isQuiet)

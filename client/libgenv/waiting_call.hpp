@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A call that waits its turn in the service. It has a connection of its own, because disconnecting
-// is how a wait is given up; the client's connection hears meanwhile what changes. A service that
-// is restarted keeps the place for those who call again.
+// A call that waits in the service's queue. It has its own connection, because disconnecting is how
+// a wait is cancelled. Meanwhile, the client's connection receives the signals. A restarted service
+// keeps the queue position of clients that call again.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
@@ -17,15 +17,16 @@ namespace genv::client {
 
 class WaitingCall {
   public:
-    /// To be called with how the call ended: nullptr for a success.
+    /// Called with the result of the call: nullptr on success.
     using Answered = std::function<void(const sdbus::Error*)>;
-    /// Sends the call on this connection, and returns the proxy that the reply comes through.
+    /// Sends the call on this connection and returns the proxy that receives the reply.
     using Send = std::function<std::unique_ptr<sdbus::IProxy>(Connection&, const Answered&)>;
 
-    /// The client's connection must outlive it. Throws Error.
+    /// The client's connection must outlive this object. Throws Error.
     WaitingCall(Connection& listening, Waiting waiting);
 
-    /// Sends and waits; again after a restart of the service. False: it was given up. Throws Error.
+    /// Sends the call and waits, and repeats both after a restart of the service. Returns false if
+    /// the wait was cancelled. Throws Error.
     bool run(const Send& send);
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The client: one connection to genvd over the system bus. Calls block; those that change something
-// wait as long as the service takes, because a person may be typing a password meanwhile, and the
-// service bounds that itself. A client is used by one thread at a time.
+// The client: one connection to genvd over the system bus. Calls block. A call that changes
+// something has no timeout on the client's side: the user may be typing a password meanwhile, and
+// the service limits that time itself. A client must be used by one thread at a time.
 #pragma once
 
 #include "genv/error.hpp"
@@ -24,16 +24,17 @@
 
 namespace genv {
 
-/// A connection to the service. Every call throws Error, or ServiceUnavailable where the service is
-/// not there.
+/// A connection to the service. Every call throws Error if it fails, or ServiceUnavailable if the
+/// service cannot be reached.
 class GENV_EXPORT Client {
   public:
-    /// Connects to the system bus (or the one that DBUS_SYSTEM_BUS_ADDRESS names). The service is
-    /// not called yet.
+    /// Connects to the system bus, or to the bus named by DBUS_SYSTEM_BUS_ADDRESS. Makes no call to
+    /// the service yet.
     Client();
-    /// Connects to another bus, such as another machine's, at the address that the function gives,
-    /// in the form of DBUS_SYSTEM_BUS_ADDRESS. It is asked again for each further connection that a
-    /// call needs (those that wait for devices do), always on the thread that calls.
+    /// Connects to another bus, such as the bus of another machine. The function returns the
+    /// address of the bus in the form of DBUS_SYSTEM_BUS_ADDRESS. It is called again for each
+    /// further connection, which every call that waits for devices needs, and always on the thread
+    /// of that call.
     explicit Client(std::function<std::string()> address);
     Client(Client&& other) noexcept;
     Client& operator=(Client&& other) noexcept;
@@ -41,179 +42,184 @@ class GENV_EXPORT Client {
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    /// Whether the calls from here on may ask for a password, through an agent that the user has.
-    /// Without it, what needs one fails with
+    /// Sets whether the following calls may ask for a password through the user's authentication
+    /// agent. If they may not, a call that needs a password fails with
     /// org.freedesktop.DBus.Error.InteractiveAuthorizationRequired.
     void allowInteraction(bool allow);
 
-    /// Who the bus says that this client is: the user that every call here is made by.
+    /// Returns the uid that the bus reports for this client. Every call here is made as this user.
     std::uint32_t uid();
 
-    // -- reading: free for everybody, and bounded by the bus' usual time-out
+    // -- reading: allowed for every user, with the default timeout of the bus
 
-    /// All environments, oldest first.
+    /// Returns all environments, oldest first.
     std::vector<EnvironmentEntry> environments();
-    /// All environments with everything that is known of them, oldest first.
+    /// Returns all environments with all their properties, oldest first.
     std::vector<Environment> environmentDetails();
-    /// One environment. Throws Error dev.genv.Error.NoSuchEnvironment.
+    /// Returns one environment. Throws Error dev.genv.Error.NoSuchEnvironment.
     Environment environment(const std::string& id);
-    /// The environments within others: their ids to the ids of those.
+    /// Returns the parent of every nested environment: a map from its id to the id of its parent.
     std::map<std::string, std::string> parents();
-    /// The environment that this one is within, or nothing. Throws Error
+    /// Returns the parent of an environment, or nothing if it has none. Throws Error
     /// dev.genv.Error.NoSuchEnvironment.
     std::optional<std::string> parentOf(const std::string& id);
-    /// The id of the environment that a process belongs to; 0 means the caller.
+    /// Returns the id of the environment that a process belongs to. A PID of 0 means the caller.
     std::string environmentOfProcess(std::uint32_t pid);
-    /// All devices by index.
+    /// Returns all devices by index.
     std::vector<Device> devices();
-    /// All attachments by device. What an environment within another one has comes after, and is a
-    /// part of what that one has; parents() says which those are.
+    /// Returns all attachments by device. The attachments of a nested environment come after those
+    /// of its parent and are part of them; parents() returns which environments are nested.
     std::vector<Attachment> attachments();
-    /// The processes that use a GPU now.
+    /// Returns the processes that use a GPU now.
     std::vector<ComputeProcess> processes();
-    /// The requests that wait for devices, first come first.
+    /// Returns the requests in the queue, oldest first.
     std::vector<QueueEntry> queue();
-    /// The environment that holds the lock of each device that is locked.
+    /// Returns the environment that holds the lock of each locked device.
     std::map<std::uint32_t, std::string> lockHolders();
-    /// For whom each reserved device is reserved: "slurm", whose jobs alone get it.
+    /// Returns the purpose of each reserved device: "slurm" if only Slurm jobs get it.
     std::map<std::uint32_t, std::string> reservations();
-    /// Every device and every environment with everything that is known of them, in one call, which
-    /// does not start a service that is not running.
+    /// Returns every device and every environment with their properties in one call. Does not start
+    /// a service that is not running.
     Overview overview();
-    /// The same with how often each device was refused to users who do not hold it.
+    /// Returns the same, and how often each device was refused to users who do not hold it.
     OverviewWithRefusals overviewWithRefusals();
-    /// Every device and every environment with everything that is known of them, and the driver.
+    /// Returns every device and every environment with their properties, and the driver version.
     Machine machine();
-    /// The processes that use a GPU now, with what people know them by.
+    /// Returns the processes that use a GPU now, with their names and users.
     std::vector<ProcessDescription> describeProcesses();
-    /// The readings of the last hour that are later than this, oldest first; all of them without a
-    /// time. The service has them already, so nothing is sampled for this. None from a service of
-    /// an earlier version.
+    /// Returns the readings of the last hour, oldest first, or only the readings later than
+    /// `since`. The service has already taken these readings, so the call samples nothing. Returns
+    /// none from an earlier version of the service.
     std::vector<Reading> readings(std::optional<Time> since = {});
-    /// Everything at once as JSON.
+    /// Returns the whole state as JSON.
     std::string snapshot();
     ServiceStatus status();
-    /// The limits of a user and what is used of them, by the names they have in genvd.conf.
+    /// Returns the limits of a user and the used part of each, by their names in genvd.conf.
     std::map<std::string, Limit> limits(std::uint32_t uid);
-    /// The names of the users with limits of their own in genvd.conf.
+    /// Returns the names of the users that have limits of their own in genvd.conf.
     std::vector<std::string> limitedUsers();
-    /// The mode of isolation that is in force: "none", "watch" or "user". In another mode than
-    /// "none" CUDA_VISIBLE_DEVICES must carry UUIDs, since CUDA counts the devices that it can
+    /// Returns the isolation mode in force: "none", "watch" or "user". In every mode except "none",
+    /// CUDA_VISIBLE_DEVICES must contain UUIDs, because CUDA numbers only the devices that it can
     /// open.
     std::string isolationMode();
-    /// The mode that is in force, the one that is configured, and why they differ.
+    /// Returns the isolation mode in force, the configured mode, and the reason if they differ.
     IsolationState isolation();
-    /// How often the kernel refused devices to the caller, the last first; with `all` to everybody,
-    /// which needs an administrator's consent.
+    /// Returns how often the kernel refused devices to the caller, latest first. With `all`,
+    /// returns the refusals of every user, which needs an administrator's consent.
     std::vector<RefusedOpen> refusedOpens(bool all = false);
 
-    /// Gives what has happened to the function, oldest first, in as many calls as it takes. One's
-    /// own is free; others' needs an administrator's consent. Throws Error
-    /// org.freedesktop.DBus.Error.NotSupported where the machine has no journal.
+    /// Calls the function for each event of the history, oldest first, in as many requests as it
+    /// takes. Only the events of other users need an administrator's consent. Throws Error
+    /// org.freedesktop.DBus.Error.NotSupported if the machine has no journal.
     void history(const HistoryQuery& query, const std::function<void(const HistoryEvent&)>& take);
-    /// The same, with what else is known of each event.
+    /// The same, with the details of each event.
     void
     historyWithDetails(const HistoryQuery& query,
                        const std::function<void(const HistoryEvent&, const HistoryDetails&)>& take);
-    /// The same, with the id of the environment that the event's one was within.
+    /// The same, with the id of the parent of the event's environment.
     void historyWithParents(
         const HistoryQuery& query,
         const std::function<void(const HistoryEvent&, const std::optional<std::string>& parent)>&
             take);
 
-    // -- changing: one's own freely, others' with an administrator's consent
+    // -- changing: the caller's own environments freely, those of others with an administrator's
+    // consent
 
-    /// Starts or joins an environment and returns its id. A failed attachment leaves no new
-    /// environment.
+    /// Starts or joins an environment and returns its id. If attaching fails, no new environment is
+    /// left.
     std::string activate(const ActivateOptions& options);
-    /// Attaches devices, all or none, and returns every attached index, ascending.
+    /// Attaches all requested devices or none. Returns every attached index, ascending.
     std::vector<std::uint32_t> attach(const std::string& id, const AttachOptions& options);
-    /// Detaches these devices, all where the list is empty, and returns what is left.
+    /// Detaches these devices, or all if the list is empty. Returns the indices still attached.
     std::vector<std::uint32_t> detach(const std::string& id,
                                       const std::vector<std::uint32_t>& indices);
     void configure(const std::string& id, const ConfigurationChange& change);
-    /// Extends the leases of an environment to this long from now, never shortens them. Throws
-    /// Error org.freedesktop.DBus.Error.InvalidArgs for an environment without a lease.
+    /// Extends the leases of an environment to this time from now, and never shortens them. Throws
+    /// Error org.freedesktop.DBus.Error.InvalidArgs if the environment has no lease.
     void extend(const std::string& id, std::chrono::seconds lifetime);
     void addProcess(const std::string& id, std::uint32_t pid);
-    /// Takes a root process out; without processes and kernels the environment ends.
+    /// Removes a root process. The environment ends if it has no process and no kernel left.
     void removeProcess(const std::string& id, std::uint32_t pid);
     void addKernel(const std::string& id, const std::string& kernel);
     void removeKernel(const std::string& id, const std::string& kernel);
     /// Ends an environment.
     void deactivate(const std::string& id);
-    /// Takes a device from an environment, or with "" from every one, and ends their processes on
-    /// it.
+    /// Detaches a device from an environment, or from every environment if the id is "", and ends
+    /// their processes on the device.
     void detachDevice(std::uint32_t index, const std::string& environment);
-    /// Ends a wait for devices, by the ticket of queue(). Who waits is refused with
-    /// dev.genv.Error.DeviceUnavailable. Throws Error dev.genv.Error.NoSuchWait where nothing waits
-    /// with this ticket.
+    /// Cancels a request in the queue by its ticket, as queue() returns it. The waiting call fails
+    /// with dev.genv.Error.DeviceUnavailable. Throws Error dev.genv.Error.NoSuchWait if no request
+    /// has this ticket.
     void cancelWait(std::uint64_t ticket);
     /// Ends a process that uses a GPU.
     void terminateProcess(std::uint32_t pid);
-    /// Makes the service read its configuration again.
+    /// Makes the service reload its configuration.
     void reload();
-    /// Suspends isolation, so that the kernel refuses nothing until the machine starts again, or
-    /// resumes it. Throws Error org.freedesktop.DBus.Error.NotSupported where isolation is not
-    /// configured or its program is not loaded.
+    /// Suspends or resumes isolation. While isolation is suspended, the kernel refuses nothing; it
+    /// stays suspended until the machine restarts. Throws Error
+    /// org.freedesktop.DBus.Error.NotSupported if isolation is not configured or its program is not
+    /// loaded.
     void suspendIsolation(bool suspended);
 
-    /// Runs one cycle of rules and returns what it found and did. Throws Error dev.genv.Error.Busy
-    /// while another enforcement is running. A dry run is free for everybody.
+    /// Runs one enforcement cycle and returns its findings and actions. Throws Error
+    /// dev.genv.Error.Busy while another enforcement is running. Every user may make a dry run.
     std::vector<EnforcementAction> enforce(const EnforceOptions& options);
-    /// The same, and the service runs the cycle again at this interval for as long as this client
-    /// lives and asks for no other repeated enforcement. What the later cycles do is told by
-    /// nextEnforcement().
+    /// The same, and the service repeats the cycle at this interval until this client ends or
+    /// requests another repeated enforcement. nextEnforcement() returns the results of the later
+    /// cycles.
     std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
                                                      std::chrono::seconds interval);
-    /// Waits for the next cycle that enforceRepeatedly() asked for. Returns nothing as soon as the
-    /// descriptor is readable, such as a signalfd; -1 waits for cycles only. Throws
-    /// ServiceUnavailable when the service ends: nothing is enforced any more then.
+    /// Waits for the next cycle requested by enforceRepeatedly(). Returns nothing as soon as the
+    /// descriptor, such as a signalfd, is readable; -1 means that there is none. Throws
+    /// ServiceUnavailable when the service ends, because the rules are no longer enforced then.
     std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor = -1);
-    /// Carries out a report that was decided elsewhere, as JSON, and returns what was done.
+    /// Carries out a report, given as JSON, that was decided elsewhere. Returns the actions taken.
     std::vector<EnforcementAction> execute(const std::string& report);
 
-    // -- waiting: with setWait(true) among the options, or for a lock. While these wait, the
-    // client's other calls work. A wait survives a restart of the service: where that comes back
-    // within 30 s, the call is made again and has its old place. A wait that timed out throws Error
-    // org.freedesktop.DBus.Error.Timeout.
+    // -- waiting: calls with setWait(true) among the options, and lock(). While such a call waits,
+    // other calls of the same client work. The request survives a restart of the service: if the
+    // service is back within 30 s, the call is made again and keeps its place in the queue. If the
+    // timeout expires, the call throws Error org.freedesktop.DBus.Error.Timeout.
 
-    /// As activate(); returns nothing when it was given up, and a new environment is gone then.
+    /// As activate(). Returns nothing if the wait was cancelled; a new environment is removed then.
     std::optional<std::string> activate(const ActivateOptions& options, const Waiting& waiting);
-    /// As attach(); returns nothing when it was given up, and nothing has been attached then.
+    /// As attach(). Returns nothing if the wait was cancelled; no device has been attached then.
     std::optional<std::vector<std::uint32_t>>
     attach(const std::string& id, const AttachOptions& options, const Waiting& waiting);
-    /// As extend(); false when it was given up, and it may have been done all the same.
+    /// As extend(). Returns false if the wait was cancelled; the leases may have been extended even
+    /// so.
     bool extend(const std::string& id, std::chrono::seconds lifetime, const Waiting& waiting);
-    /// Exclusive use of every device of an environment among those who share them, which is asked
-    /// for in turn and binds only those who ask. Returns nothing when it was given up. Throws Error
-    /// dev.genv.Error.NotAttached where the environment has no device.
+    /// Requests exclusive use of all devices of an environment that shares them. Requests for the
+    /// lock are queued. The lock is advisory: it excludes only callers that request it. Returns
+    /// nothing if the wait was cancelled. Throws Error dev.genv.Error.NotAttached if the
+    /// environment has no device.
     std::optional<Lock> lock(const std::string& id, const Waiting& waiting = {});
 
-    // -- hearing: only the service itself is believed
+    // -- listening: signals count only if the service itself sent them
 
-    /// Collects what the service tells the user with this uid from here on.
+    /// Starts to collect the notices of the service for the user with this uid.
     void listenForNotices(std::uint32_t uid);
-    /// What was told since the last time, in order; what a call causes is told before it returns.
+    /// Returns the notices collected since the last call, in order. The notices caused by a call
+    /// arrive before that call returns.
     std::vector<Notice> takeNotices();
-    /// Waits for the next thing that is told, also by a service that is started later. Returns
-    /// nothing as soon as the descriptor is readable; -1 waits for notices only. Throws
-    /// ServiceUnavailable when the bus is gone.
+    /// Waits for the next notice, also from a service that is started later. Returns nothing as
+    /// soon as the descriptor is readable; -1 means that there is none. Throws ServiceUnavailable
+    /// if the connection to the bus is lost.
     std::optional<Notice> nextNotice(int stopDescriptor = -1);
-    /// Collects every signal of the service from here on, for nextEvent(), also those of a service
-    /// that is started later.
+    /// Starts to collect every signal of the service for nextEvent(), also from a service that is
+    /// started later.
     void listenForEvents();
-    /// The same without the names of owners. The service is called neither now nor later, so this
-    /// also works while there is none, and starts none.
+    /// The same without the names of owners. This neither calls nor starts the service, now or
+    /// later, so it also works while no service is running.
     void listenForEventsOnly();
-    /// Whether the service runs, as far as has been heard since listenForEvents() or
+    /// Whether the service is running, according to the signals since listenForEvents() or
     /// listenForEventsOnly().
     bool serviceIsThere();
-    /// Whether the service runs or the bus could start it. It is the bus that is asked, so this
-    /// also tells whether that answers; the service is neither called nor started.
+    /// Whether the service is running or the bus could start it. Asks only the bus, so this also
+    /// shows whether the bus replies; the service is neither called nor started.
     bool serviceIsInstalled();
-    /// Waits for the next signal that listenForEvents() asked for. Returns nothing as soon as the
-    /// descriptor is readable; -1 waits for signals only.
+    /// Waits for the next signal collected since listenForEvents(). Returns nothing as soon as the
+    /// descriptor is readable; -1 means that there is none.
     std::optional<Event> nextEvent(int stopDescriptor = -1);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How calls fail. Every failure is an Error with the name it has on the bus, so that a program
-// decides by name and shows the text to a person.
+// How calls fail. Every failure is an Error with its D-Bus name, so that a program can decide by
+// the name and show the text to a person.
 #pragma once
 
 #include "genv/export.hpp"
@@ -10,8 +10,8 @@
 
 namespace genv {
 
-/// A call that was refused or could not be made. what() is a sentence for people; it may quote text
-/// that other users chose, so make it safe for a terminal before it is shown on one.
+/// A call that was refused or could not be made. what() is a sentence for people. It may quote text
+/// chosen by other users: make it safe for a terminal before printing it.
 class GENV_EXPORT Error : public std::runtime_error {
   public:
     Error(std::string name, const std::string& message);
@@ -26,8 +26,8 @@ class GENV_EXPORT Error : public std::runtime_error {
     std::string name_;
 };
 
-/// The service cannot be reached: there is no system bus, nothing answers to its name, or it ended
-/// during the call.
+/// The service cannot be reached: there is no system bus, nothing owns the service's name, or the
+/// service ended during the call.
 class GENV_EXPORT ServiceUnavailable : public Error {
   public:
     using Error::Error;

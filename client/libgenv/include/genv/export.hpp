@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the library exports: the library is built with hidden visibility, and only what carries this
-// mark is its interface.
+// Marks the exported symbols. The library is built with hidden visibility, and only symbols with
+// this mark belong to its interface.
 #pragma once
 
 #define GENV_EXPORT [[gnu::visibility("default")]]

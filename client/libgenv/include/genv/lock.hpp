@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lock of an environment's devices: an open descriptor, which may go to another process.
+// The lock of an environment's devices: an open file descriptor, which can be passed to another
+// process.
 #pragma once
 
 #include "genv/export.hpp"
 
 namespace genv {
 
-/// Owns a descriptor that is a lock: it lasts until this one and every copy of it, such as one that
-/// a child inherited, is closed. The descriptor is closed when another program is run, unless that
-/// is changed.
+/// Owns the file descriptor of a lock. The lock lasts until this descriptor and every copy of it
+/// are closed, including copies inherited by child processes. The descriptor is close-on-exec
+/// unless the program changes that.
 class GENV_EXPORT Lock {
   public:
-    /// Holds nothing.
+    /// Creates an object without a lock.
     Lock() noexcept = default;
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     explicit Lock(int descriptor) noexcept;
     Lock(Lock&& other) noexcept;
     Lock& operator=(Lock&& other) noexcept;
@@ -21,9 +22,9 @@ class GENV_EXPORT Lock {
     Lock& operator=(const Lock&) = delete;
     ~Lock();
 
-    /// -1 when it holds nothing.
+    /// Returns the descriptor, or -1 if this object has none.
     [[nodiscard]] int descriptor() const noexcept;
-    /// Gives the descriptor to the caller, who closes it.
+    /// Passes ownership of the descriptor to the caller, who must close it.
     [[nodiscard]] int release() noexcept;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The machine as a whole: its GPUs, who uses them, and their readings of the last hour. As in
-// types.hpp: a struct gets no new member.
+// The machine as a whole: its GPUs, the processes on them, and the readings of the last hour. As in
+// types.hpp, no struct may get a new member.
 #pragma once
 
 #include "genv/types.hpp"
@@ -12,9 +12,9 @@
 
 namespace genv {
 
-/// What a sample measured of a device. A number that is unset was not known.
+/// One sample of a device. A value is unset if it could not be read.
 struct Reading {
-    std::uint32_t device = 0; ///< the index that the device has now
+    std::uint32_t device = 0; ///< the current index of the device
     Time when;
     std::optional<std::uint64_t> usedMemoryBytes;
     std::optional<std::uint32_t> utilizationPercent;
@@ -22,20 +22,20 @@ struct Reading {
     std::optional<std::uint32_t> powerMilliwatts;
 };
 
-/// What a process uses of one device. A number that is unset is not known.
+/// The use of one device by a process. A value is unset if it is not known.
 struct ProcessUse {
     std::uint32_t device = 0;
     std::optional<std::uint64_t> usedMemoryBytes;
-    std::optional<std::uint32_t> utilizationPercent; ///< the time in which its work ran there
+    std::optional<std::uint32_t> utilizationPercent; ///< share of the time that its work ran there
 };
 
-/// A process that the driver reports as using a GPU, with what people know it by.
+/// A process that the driver reports as using a GPU, with its name and user.
 struct ProcessDescription {
     std::uint32_t pid = 0;
     std::uint32_t uid = 0;
-    std::string user; ///< its name, or the uid as text
+    std::string user; ///< name of the owner, or the uid as text
     std::optional<std::string> environment;
-    std::string name; ///< as the process chose it, printable; empty where it is not known
+    std::string name; ///< as the process set it, printable; empty if unknown
     std::vector<ProcessUse> uses;
     std::optional<Time> started;
 };
@@ -43,30 +43,30 @@ struct ProcessDescription {
 /// A device that an environment holds.
 struct AttachedDevice {
     std::uint32_t device = 0;
-    std::optional<Time> expires; ///< when its lease ends, or the environment's; unset: none runs
+    std::optional<Time> expires; ///< end of its lease or of the environment's; unset: no lease
 };
 
-/// A device with everything that is known of it.
+/// A device with all its properties.
 struct MachineDevice {
     DeviceState state;
-    std::string pciAddress; ///< such as "0000:65:00.0"; empty where it is not known
+    std::string pciAddress; ///< such as "0000:65:00.0"; empty if unknown
     std::optional<std::uint32_t> powerLimitMilliwatts;
-    std::optional<std::string> reservedFor; ///< "slurm", whose jobs alone get it
+    std::optional<std::string> reservedFor; ///< "slurm": only Slurm jobs get the device
 };
 
-/// An environment with everything that is known of it.
+/// An environment with all its properties.
 struct MachineEnvironment {
     Environment environment;
     std::vector<AttachedDevice> attached; ///< by index
-    std::optional<std::string> parent;    ///< the environment that it is within
-    std::optional<std::string> job;       ///< the number of the Slurm job that it is
+    std::optional<std::string> parent;    ///< the environment that it is nested in
+    std::optional<std::string> job; ///< its Slurm job number, if it is the environment of a job
 };
 
 /// Every device and every environment at one moment.
 struct Machine {
-    std::string driverVersion; ///< empty where there is no driver, or it has not answered yet
-    std::string isolation;     ///< the mode that is in force: "none", "watch" or "user"
-    std::vector<MachineDevice> devices;           ///< by index
+    std::string driverVersion;          ///< empty if there is no driver or it has not replied yet
+    std::string isolation;              ///< the mode in force: "none", "watch" or "user"
+    std::vector<MachineDevice> devices; ///< by index
     std::vector<MachineEnvironment> environments; ///< oldest first
 };
 

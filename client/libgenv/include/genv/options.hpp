@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a caller asks for. Each class holds the options of one call and hides how: a new option is a
-// new setter, which changes neither the size nor the layout of the class, so that programs need not
-// be built again. A setter returns the object, so that calls can be chained:
+// The options of each call. Each class hides how it stores its options: a new option is a new
+// setter, which changes neither the size nor the layout of the class, so programs need not be
+// rebuilt. A setter returns the object, so that calls can be chained:
 //
 //     client.activate(genv::ActivateOptions().setGpus(1).setLifetime(std::chrono::hours{2}));
 //
-// An option that is not set, or set to nothing, is not sent, and the service takes its default.
-// Options are values: a copy shares nothing that can be seen with the original, and one that was
-// moved from is as new. Setters throw only std::bad_alloc, and change nothing then.
+// An option that is unset, or set to nothing, is not sent, and the service uses its default.
+// Options are values: changing a copy never changes the original, and a moved-from object is like a
+// new one. Setters throw only std::bad_alloc, and change nothing in that case.
 #pragma once
 
 #include "genv/export.hpp"
@@ -23,49 +23,53 @@
 
 namespace genv {
 
-/// What Client::activate() starts or joins, and which devices it attaches. Since 2.0.0.
+/// The environment that Client::activate() starts or joins, and its devices. Since 2.0.0.
 class GENV_EXPORT ActivateOptions {
   public:
-    /// An environment of the same owner is joined; without an id the service chooses one.
+    /// The id of the environment to join, which must have the same owner. Without an id, the
+    /// service chooses one for a new environment.
     ActivateOptions& setId(const std::optional<std::string>& id);
-    /// The name that people see.
+    /// The name shown to people.
     ActivateOptions& setName(const std::optional<std::string>& name);
     /// The configured number of devices.
     ActivateOptions& setGpus(std::optional<std::uint32_t> count);
-    /// The share of each device, in bytes; without one, whole devices.
+    /// The share of each device in bytes. Without it, whole devices.
     ActivateOptions& setGpuMemoryBytes(std::optional<std::uint64_t> bytes);
-    /// The process that keeps the environment alive; without one, the caller.
+    /// The PID of the process that keeps the environment alive. Without it, the caller's.
     ActivateOptions& setPid(std::optional<std::uint32_t> pid);
-    /// A Jupyter kernel that keeps it alive, in place of a process.
+    /// The Jupyter kernel that keeps the environment alive, in place of a process.
     ActivateOptions& setKernel(const std::optional<std::string>& kernel);
-    /// Whether devices are attached; by default if they are counted or named.
+    /// Whether to attach devices. By default, devices are attached if a count, an index or a UUID
+    /// is set.
     ActivateOptions& setAttach(std::optional<bool> attach);
-    /// Devices by index, in place of a number and of UUIDs. If one cannot be attached, no new
-    /// environment is left.
+    /// Devices by index, in place of a count and of UUIDs. If one of them cannot be attached, no
+    /// new environment is left.
     ActivateOptions& setIndices(const std::vector<std::uint32_t>& indices);
-    /// Devices by UUID, in place of a number and of indices.
+    /// Devices by UUID, in place of a count and of indices.
     ActivateOptions& setUuids(const std::vector<std::string>& uuids);
-    /// Part of the name of the devices' model; with a number of devices.
+    /// A part of the model name that the devices must have; used with a count.
     ActivateOptions& setModel(const std::optional<std::string>& model);
-    /// Devices that other environments hold count as free.
+    /// Whether devices held by other environments count as free.
     ActivateOptions& setOverSubscribe(bool overSubscribe);
     /// Whether the call waits in the queue until devices are free.
     ActivateOptions& setWait(bool wait);
-    /// The timeout of that wait, at least 1 s; without one it has no limit of its own.
+    /// The timeout of that wait, at least 1 s. Without it, the call waits without a limit of its
+    /// own.
     ActivateOptions& setTimeout(std::optional<std::chrono::seconds> timeout);
-    /// The environment ends after this time, at least 1 s.
+    /// The lifetime after which the environment ends, at least 1 s.
     ActivateOptions& setLifetime(std::optional<std::chrono::seconds> lifetime);
     /// The owner, if it is not the caller.
     ActivateOptions& setUid(std::optional<std::uint32_t> uid);
-    /// The environment whose devices it takes, and with which it ends; one's own, or another user's
-    /// with an administrator's consent. Without one, the machine's.
+    /// The environment to nest in: the new environment takes devices from it and ends with it. It
+    /// must belong to the caller; another user's needs an administrator's consent. Without it, the
+    /// new environment takes devices of the machine.
     ActivateOptions& setWithin(const std::optional<std::string>& environment);
-    /// The number of a Slurm job, whose environment has exactly the named devices and no process.
-    /// Root's alone, as the next two.
+    /// The number of a Slurm job. The job's environment has exactly the named devices and no
+    /// process. Only root may set this option and the next two.
     ActivateOptions& setJob(const std::optional<std::string>& job);
-    /// Whether another environment that holds one of these devices loses it to the job.
+    /// Whether other environments that hold one of these devices lose it to the job.
     ActivateOptions& setEvict(bool evict);
-    /// When Slurm ends the job: shown, and not enforced.
+    /// The time at which Slurm ends the job. It is displayed, not enforced.
     ActivateOptions& setEnds(std::optional<Time> ends);
 
     [[nodiscard]] std::optional<std::uint32_t> pid() const;
@@ -74,32 +78,35 @@ class GENV_EXPORT ActivateOptions {
     [[nodiscard]] std::optional<std::chrono::seconds> timeout() const;
 
     struct Values;
-    /// For the library itself.
+    /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 
   private:
     std::shared_ptr<const Values> values_;
 };
 
-/// What Client::attach() attaches: at most one of a count, indices and UUIDs. Since 2.0.0.
+/// The devices that Client::attach() attaches: at most one of a count, indices and UUIDs. Since
+/// 2.0.0.
 class GENV_EXPORT AttachOptions {
   public:
-    /// How many devices the environment holds afterwards; without it, indices and UUIDs, the
-    /// configured number.
+    /// The number of devices that the environment holds afterwards. Without a count, indices and
+    /// UUIDs, this is the configured number.
     AttachOptions& setCount(std::optional<std::uint32_t> count);
-    /// Devices that are attached in addition, by index.
+    /// Devices to attach in addition, by index.
     AttachOptions& setIndices(const std::vector<std::uint32_t>& indices);
-    /// Devices that are attached in addition, by UUID.
+    /// Devices to attach in addition, by UUID.
     AttachOptions& setUuids(const std::vector<std::string>& uuids);
-    /// Part of the name of the devices' model; with a count or one index, or alone.
+    /// A part of the model name that the devices must have; used with a count, with one index, or
+    /// alone.
     AttachOptions& setModel(const std::optional<std::string>& model);
-    /// Devices that other environments hold count as free.
+    /// Whether devices held by other environments count as free.
     AttachOptions& setOverSubscribe(bool overSubscribe);
     /// Whether the call waits in the queue until devices are free.
     AttachOptions& setWait(bool wait);
-    /// The timeout of that wait, at least 1 s; without one it has no limit of its own.
+    /// The timeout of that wait, at least 1 s. Without it, the call waits without a limit of its
+    /// own.
     AttachOptions& setTimeout(std::optional<std::chrono::seconds> timeout);
-    /// These devices are given back after this time, at least 1 s.
+    /// The lifetime after which these devices are detached, at least 1 s.
     AttachOptions& setLifetime(std::optional<std::chrono::seconds> lifetime);
     /// Whether a count below the number of attached devices detaches the newest of them.
     AttachOptions& setExact(bool exact);
@@ -108,75 +115,75 @@ class GENV_EXPORT AttachOptions {
     [[nodiscard]] std::optional<std::chrono::seconds> timeout() const;
 
     struct Values;
-    /// For the library itself.
+    /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 
   private:
     std::shared_ptr<const Values> values_;
 };
 
-/// Which rules Client::enforce() evaluates and how. Rules and limits go by the names that
-/// `genvctl enforce --help` lists, so a new one needs no new setter; the service refuses names that
-/// it does not know. A limit that is not set does not apply. Since 2.0.0.
+/// The rules that Client::enforce() evaluates, and their limits. Rules and limits have the names
+/// listed by `genvctl enforce --help`, so a new one needs no new setter. The service refuses
+/// unknown names. A limit that is not set does not apply. Since 2.0.0.
 class GENV_EXPORT EnforceOptions {
   public:
-    /// Whether a rule is evaluated, such as "env-devices".
+    /// Whether to evaluate a rule, such as "env-devices".
     EnforceOptions& setRule(const std::string& rule, bool isEvaluated);
     /// A limit on a number, such as "max-devices-per-user".
     EnforceOptions& setCount(const std::string& limit, std::uint32_t count);
     /// A limit on memory in bytes or on time in seconds, such as "max-lifetime".
     EnforceOptions& setAmount(const std::string& limit, std::uint64_t amount);
-    /// Limits on the devices of single users, by user name, over "max-devices-per-user".
+    /// Limits on the devices of single users, by user name. They override "max-devices-per-user".
     EnforceOptions& setMaxDevicesForUser(const std::map<std::string, std::uint32_t>& limits);
     /// Whether the rules only report what they would do.
     EnforceOptions& setDryRun(bool dryRun);
-    /// Whether processes are signalled, as is the default; otherwise environments are only
-    /// detached.
+    /// Whether the rules signal processes, which is the default. Otherwise, they only detach
+    /// environments.
     EnforceOptions& setTerminate(bool terminate);
 
     struct Values;
-    /// For the library itself.
+    /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 
   private:
     std::shared_ptr<const Values> values_;
 };
 
-/// Which parts of a configuration Client::configure() changes: those that are set. A part that is
-/// set to nothing is unset in the environment. Since 2.0.0.
+/// The parts of a configuration that Client::configure() changes. Parts that are not set here stay
+/// as they are; a part that is set to nothing is unset in the environment. Since 2.0.0.
 class GENV_EXPORT ConfigurationChange {
   public:
     ConfigurationChange& setName(const std::optional<std::string>& name);
     ConfigurationChange& setGpus(std::optional<std::uint32_t> count);
-    /// The share of each device, in bytes.
+    /// The share of each device in bytes.
     ConfigurationChange& setGpuMemoryBytes(std::optional<std::uint64_t> bytes);
-    /// The time from now on after which leases end, at least 1 s and never earlier than before.
-    /// Nothing: there is no lease any more.
+    /// The time from now after which leases end, at least 1 s and never earlier than before.
+    /// Nothing removes the lease.
     ConfigurationChange& setLifetime(std::optional<std::chrono::seconds> lifetime);
 
     struct Values;
-    /// For the library itself.
+    /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 
   private:
     std::shared_ptr<const Values> values_;
 };
 
-/// Which events Client::history() gives: those that match everything that is set. Since 2.0.0.
+/// A filter for Client::history(): events must match every part that is set. Since 2.0.0.
 class GENV_EXPORT HistoryQuery {
   public:
-    /// The earliest time; by default the beginning of the journal.
+    /// The earliest time. By default, the beginning of the journal.
     HistoryQuery& setSince(Time since);
-    /// The latest time; by default now.
+    /// The latest time. By default, now.
     HistoryQuery& setUntil(std::optional<Time> until);
-    /// The user whom the events concern; by default the caller.
+    /// The user whom the events concern. By default, the caller.
     HistoryQuery& setUid(std::optional<std::uint32_t> uid);
-    /// Whether the events of all users and of the machine match; not with a uid.
+    /// Whether to include the events of all users and of the machine. Excludes setUid().
     HistoryQuery& setEverybody(bool everybody);
     /// The id of an environment.
     HistoryQuery& setEnvironment(const std::optional<std::string>& id);
     HistoryQuery& setDeviceUuid(const std::optional<std::string>& uuid);
-    /// The kinds of events, such as "attached"; by default all.
+    /// The kinds of events, such as "attached". By default, all.
     HistoryQuery& setKinds(const std::vector<std::string>& kinds);
 
     [[nodiscard]] Time since() const;
@@ -185,7 +192,7 @@ class GENV_EXPORT HistoryQuery {
     [[nodiscard]] bool everybody() const;
 
     struct Values;
-    /// For the library itself.
+    /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 
   private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The values that calls return: environments, devices, attachments and processes as the service
-// tells them. Where the bus uses a special number for "unset" or "unknown", these have an empty
-// optional. They are plain structs, which programs read and copy by their layout: a struct gets no
-// new member. A value that it has no room for comes in a new struct, from a new function of Client.
-// What a caller asks for is in options.hpp, whose classes can grow.
+// reports them. Where the bus uses a special number for "unset" or "unknown", these structs have an
+// empty optional. They are plain structs, and programs are compiled against their layout, so no
+// struct may get a new member. A new value goes into a new struct, returned by a new function of
+// Client. The options of calls are in options.hpp, whose classes can grow.
 #pragma once
 
 #include <chrono>
@@ -15,32 +15,33 @@
 
 namespace genv {
 
-/// A moment by the machine's clock.
+/// A point in time on the machine's clock.
 using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
-/// What an environment's owner wants; each may be unset.
+/// The configuration of an environment, chosen by its owner. Each part may be unset.
 struct Configuration {
     std::optional<std::string> name;
     std::optional<std::uint32_t> gpus;
     std::optional<std::uint64_t> gpuMemoryBytes; ///< the share of each device; unset: whole devices
 };
 
-/// An environment with everything that is known of it.
+/// An environment with all its properties.
 struct Environment {
     std::string id;
     std::uint32_t uid = 0;
     std::string user; ///< the owner's name, or the uid as text
     Time created;
     Configuration configuration;
-    std::vector<std::uint32_t> processes; ///< the root processes
-    std::vector<std::string> kernels;     ///< the ids of Jupyter kernels
-    std::vector<std::uint32_t> devices;   ///< the attached indices, ascending
-    std::optional<Time> expires;          ///< when the first of its leases ends, or an attachment's
-    /// No registered process is left: `processes` are compute processes that still use `devices`.
+    std::vector<std::uint32_t> processes; ///< root processes
+    std::vector<std::string> kernels;     ///< ids of Jupyter kernels
+    std::vector<std::uint32_t> devices;   ///< indices of attached devices, ascending
+    std::optional<Time> expires; ///< the earliest end of its own lease or of an attachment's
+    /// Whether no registered process is left. `processes` are then the compute processes that still
+    /// use `devices`.
     bool lingering = false;
 };
 
-/// A row of the list of environments.
+/// An entry of the list of environments.
 struct EnvironmentEntry {
     std::string id;
     std::uint32_t uid = 0;
@@ -67,18 +68,18 @@ struct Attachment {
     Time since;
 };
 
-/// A device with what is known of it at this moment. A reading that is unset is not known.
+/// A device with its current readings. A reading is unset if it is not known.
 struct DeviceState {
     Device device;
-    std::uint64_t availableMemoryBytes = 0; ///< that no attachment holds
-    std::vector<Attachment> attachments;    ///< oldest first; without the environments' names
+    std::uint64_t availableMemoryBytes = 0; ///< memory that no attachment holds
+    std::vector<Attachment> attachments;    ///< oldest first; environment names are not set
     std::optional<std::string> lockHolder;  ///< the environment that holds the lock
     std::string health;                     ///< "ok", "stale", "lost" or "xid-N"
     std::optional<std::uint64_t> usedMemoryBytes;
     std::optional<std::uint32_t> utilizationPercent;
     std::optional<std::int32_t> temperatureCelsius;
     std::optional<std::uint64_t> powerMilliwatts;
-    std::optional<Time> sampledAt; ///< when the driver was read; unset: never
+    std::optional<Time> sampledAt; ///< time of the last reading from the driver; unset: never
 };
 
 /// Every device and every environment at one moment.
@@ -87,10 +88,10 @@ struct Overview {
     std::vector<Environment> environments; ///< oldest first
 };
 
-/// What a compute process uses of one device.
+/// The use of one device by a compute process.
 struct DeviceUse {
     std::uint32_t device = 0;
-    std::optional<std::uint64_t> usedMemoryBytes; ///< unset: the driver does not know
+    std::optional<std::uint64_t> usedMemoryBytes; ///< unset: not known to the driver
 };
 
 /// A process that the driver reports as using a GPU.
@@ -101,30 +102,30 @@ struct ComputeProcess {
     std::vector<DeviceUse> uses;
 };
 
-/// What the service says of itself.
+/// The version of the service and its counts.
 struct ServiceStatus {
     std::string version;
     std::uint32_t deviceCount = 0;
     std::uint32_t environmentCount = 0;
 };
 
-/// Something that the owner of an environment should hear.
+/// A message from the service to the owner of an environment.
 struct Notice {
     std::string kind;
     std::string environment;
     std::map<std::string, std::string> details; ///< numbers and lists as text
 };
 
-/// A request that waits for devices. The first in the queue gets what becomes free first.
+/// A request that waits in the queue. Devices that become free go to the first request.
 struct QueueEntry {
-    std::uint64_t ticket = 0; ///< grows with each one that comes
+    std::uint64_t ticket = 0; ///< each new request gets a higher number
     std::string environment;
     std::uint32_t uid = 0;
-    std::uint32_t gpus = 0; ///< how many more devices it waits for
+    std::uint32_t gpus = 0; ///< how many more devices it needs
     Time since;
 };
 
-/// Something that the service told everybody, or that became of the service itself.
+/// A signal of the service, or a change of the service itself.
 struct Event {
     enum class Kind {
         EnvironmentAdded,
@@ -134,76 +135,76 @@ struct Event {
         ProcessTerminated,
         QueueChanged,
         Notice,
-        ServiceEnded,  ///< what happens from here on is not told
-        ServiceStarted ///< again, or for the first time
+        ServiceEnded,  ///< no events are reported from here on
+        ServiceStarted ///< for the first time, or again
     };
     Kind kind = Kind::QueueChanged;
-    Time time; ///< when it was heard
+    Time time; ///< when the signal arrived
     std::optional<std::string> environment;
-    std::string user; ///< the environment's owner; empty where it is not known
+    std::string user; ///< the owner of the environment; empty if not known
     std::optional<std::uint32_t> device;
     std::optional<std::uint32_t> pid;
-    std::string reason;                 ///< of Detached and ProcessTerminated
-    std::optional<std::uint32_t> uid;   ///< whom a notice is for
-    std::optional<genv::Notice> notice; ///< what a notice says
+    std::string reason;                 ///< for Detached and ProcessTerminated
+    std::optional<std::uint32_t> uid;   ///< the recipient of a notice
+    std::optional<genv::Notice> notice; ///< the content of a notice
 };
 
-/// One thing that an enforcement found, did, or would do.
+/// One finding or action of an enforcement, or an action that a dry run would take.
 struct EnforcementAction {
     std::string kind;    ///< "finding", "terminate", "detach", "end", "cancel", "requeue" or
                          ///< "failed"
-    std::string rule;    ///< empty for a report
+    std::string rule;    ///< empty for an action of a report
     std::string message; ///< for people; may quote text that other users chose
-    std::string user;    ///< name
+    std::string user;    ///< user name
     std::optional<std::uint32_t> pid;
     std::optional<std::string> environment;
     std::vector<std::uint32_t> devices;
 };
 
-/// How much a user may have of something and has: bytes for memory, seconds for times.
+/// A user's limit and the used part of it: bytes for memory, seconds for times.
 struct Limit {
     std::optional<std::uint64_t> allowed; ///< unset: unlimited
     std::uint64_t used = 0;
 };
 
-/// Something that has happened. Texts may hold what users chose.
+/// An event in the history. Its texts may contain text chosen by users.
 struct HistoryEvent {
-    std::string cursor; ///< where it stands in the history
+    std::string cursor; ///< its position in the history
     Time time;
     std::string kind;
     std::string message; ///< for people
     std::optional<std::string> environment;
-    std::optional<std::string> name;    ///< the environment's
-    std::optional<std::uint32_t> uid;   ///< its owner
-    std::optional<std::string> user;    ///< its owner's name
-    std::vector<std::uint32_t> devices; ///< the indices that they had
-    std::vector<std::string> uuids;     ///< as many
+    std::optional<std::string> name;    ///< of the environment
+    std::optional<std::uint32_t> uid;   ///< the environment's owner
+    std::optional<std::string> user;    ///< the name of the owner
+    std::vector<std::uint32_t> devices; ///< the device indices at that time
+    std::vector<std::string> uuids;     ///< the UUIDs of these devices, in the same order
     std::optional<std::string> model;
     std::optional<std::uint64_t> shareBytes; ///< unset: the whole device
     bool overSubscribed = false;
     std::optional<std::string> reason;
-    std::optional<std::uint32_t> caller; ///< who did it; 0 is the service, too
+    std::optional<std::uint32_t> caller; ///< who caused the event; 0 is also the service
     std::optional<std::string> callerUser;
-    std::optional<std::string> method; ///< of a refusal, as the next two
+    std::optional<std::string> method; ///< of a refusal, like action and error
     std::optional<std::string> action;
     std::optional<std::string> error;
     std::optional<std::uint32_t> pid;
     std::optional<std::string> rule;
     std::optional<std::string> health;
-    std::optional<std::uint32_t> count; ///< how many devices were waited for
+    std::optional<std::uint32_t> count; ///< how many devices the request waited for
     std::optional<std::chrono::microseconds> waited;
     std::optional<std::chrono::microseconds> held;
-    std::optional<std::chrono::microseconds> left; ///< until a lease ends or a rule acts
-    std::optional<Time> since;                     ///< when what is told began
-    std::optional<std::string> settings;           ///< what a policy change changed
+    std::optional<std::chrono::microseconds> left; ///< time until a lease ends or a rule acts
+    std::optional<Time> since;                     ///< when the reported state began
+    std::optional<std::string> settings;           ///< the settings changed by a policy change
 };
 
-/// What is known of an event beside that.
+/// Further details of an event.
 struct HistoryDetails {
-    std::optional<std::string> parent;          ///< the environment that its environment is within
-    std::optional<std::uint32_t> callerLogin;   ///< who logged in and acted as root
-    std::optional<std::string> callerLoginUser; ///< their name
-    std::optional<std::string> command;         ///< the name of the process with the pid
+    std::optional<std::string> parent;          ///< the parent of the event's environment
+    std::optional<std::uint32_t> callerLogin;   ///< uid of the login that acted as root
+    std::optional<std::string> callerLoginUser; ///< the name of that user
+    std::optional<std::string> command;         ///< the name of the process with this PID
 };
 
 } // namespace genv

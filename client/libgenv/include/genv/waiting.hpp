@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a program does while one of its calls waits in the queue.
+// Options for a call that waits in the queue.
 #pragma once
 
 #include "genv/export.hpp"
@@ -9,19 +9,20 @@
 
 namespace genv {
 
-/// How a waiting call is watched and given up. It is a value as the classes of options.hpp are.
-/// Since 2.0.0.
+/// Sets how a waiting call is observed and cancelled. It is a value like the classes of
+/// options.hpp. Since 2.0.0.
 class GENV_EXPORT Waiting {
   public:
-    /// The call gives up and leaves the queue as soon as this is readable, such as a signalfd; -1,
-    /// the default: it waits to the end.
+    /// Cancels the wait and leaves the queue as soon as this descriptor, such as a signalfd, is
+    /// readable. -1, the default, means that nothing cancels the wait.
     Waiting& setStopDescriptor(int descriptor);
-    /// Called when the call does not return at once, and again whenever the queue, an attachment or
-    /// a lock has changed. It may make calls of the same client.
+    /// Sets a function that is called when the call does not return at once, and again whenever the
+    /// queue, an attachment or a lock has changed. The function may make calls with the same
+    /// client.
     Waiting& setChanged(std::function<void()> changed);
 
     struct Values;
-    /// For the library itself.
+    /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 
   private:
