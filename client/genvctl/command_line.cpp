@@ -71,7 +71,7 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
         ->type_name("CLUSTER");
     app.add_flag("--no-ask-password", context.options.noAskPassword,
                  "Do not ask for an administrator's password");
-    // The shell function passes these.
+    // The shell function passes these options.
     app.add_option("--shell", raw.shell)
         ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
         ->group("");
@@ -85,7 +85,8 @@ void apply(const RawOptions& raw, Context& context) {
         context.options.json = raw.json == "pretty" ? JsonMode::Pretty : JsonMode::Short;
     if (raw.shell.empty())
         return;
-    // No other program is to hold it, nor a descriptor that the function did not open.
+    // Other programs must not inherit the descriptor, and it must be one that the shell function
+    // opened.
     if (raw.shellPid == 0 || raw.shellDescriptor <= STDERR_FILENO ||
         fcntl(raw.shellDescriptor, F_SETFD, FD_CLOEXEC) < 0)
         throw Failure(ExitStatus::Usage,
@@ -101,7 +102,7 @@ void addHelpOfAll(CLI::App& app, Context& context) {
 struct Command {
     std::string_view name;
     void (*add)(CLI::App& app, Context& context);
-    const char* group; ///< its title in the help; empty: hidden
+    const char* group; ///< its heading in the help; empty for a hidden command
 };
 
 constexpr const char* environmentCommands = "Environment commands";
@@ -149,8 +150,9 @@ bool isNamed(const Command& command, const Words& words) {
     return std::find(words.begin(), words.end(), command.name) != words.end();
 }
 
-// Adds the commands that a word of the command line names, or all if no word names one, so that the
-// help lists them. To define all of them takes longer than to run most.
+// Adds the commands that are named by a word of the command line. If there is no such word, adds
+// all commands, so that the help lists them. Defining all commands takes longer than running most
+// of them.
 void addCommands(CLI::App& app, Context& context, const Words& words) {
     const bool isAny = std::any_of(commands.begin(), commands.end(),
                                    [&](const Command& command) { return isNamed(command, words); });
@@ -162,8 +164,8 @@ void addCommands(CLI::App& app, Context& context, const Words& words) {
     }
 }
 
-// The commands that speak of what a machine has, be it this one or another. The others are about
-// the shell or the files of the one who types.
+// The commands about the state of a machine, either this one or another. All other commands are
+// about the user's shell or files.
 constexpr std::array commandsForAnyMachine{"activate",  "devices", "enforce", "envs",      "events",
                                            "extend",    "help",    "history", "isolation", "limits",
                                            "monitor",   "queue",   "remote",  "report",    "run",
@@ -190,7 +192,7 @@ int finish(const Failure& failure) {
 
 void parse(CLI::App& app, const std::vector<std::string>& words) {
     try {
-        app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // as CLI11 wants them
+        app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // in CLI11's order
     } catch (const CLI::Success&) {
         throw;
     } catch (const CLI::ParseError& error) {
@@ -198,8 +200,8 @@ void parse(CLI::App& app, const std::vector<std::string>& words) {
     }
 }
 
-// A script that runs this is to stop, too, on Ctrl-C, so it is to see the signal. A shell's
-// function has something to put right first: it hears a status, the one that shells give.
+// On Ctrl-C, a script that runs this command must also stop, so the command dies by the signal. The
+// shell function has to clean up first, so it gets an exit status as shells use it.
 int stopped(const Context& context, int signal) {
     constexpr int asShellsSay = 128;
     if (!context.shell && signal != 0)
@@ -210,7 +212,7 @@ int stopped(const Context& context, int signal) {
 void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words = {}) {
     app.name(std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
     app.description("Attach GPUs of this machine to your programs and see who uses them");
-    // First, since commands inherit these.
+    // Must be first, because commands inherit these settings.
     app.formatter(core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help")->group(globalOptions);
     app.fallthrough();
@@ -218,21 +220,21 @@ void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words
     app.option_defaults()->group(globalOptions);
     addGlobalOptions(app, context, raw);
     app.set_version_flag("--version", "genv " GENV_VERSION, "Print the version");
-    app.option_defaults()->group("Options"); // commands inherit the defaults, too
+    app.option_defaults()->group("Options"); // commands inherit these defaults as well
     addCommands(app, context, words);
-    app.footer(programFooter); // last, or each command would have it, too
+    app.footer(programFooter); // must be last, or every command would have this footer
     addExamples(app);
 }
 
-// What is typed already may be about another machine.
+// Whether the words so far refer to another machine.
 bool isAboutAnother(const std::vector<std::string>& words) {
     return std::any_of(words.begin(), words.end(), [](const std::string& word) {
         return word == "remote" || word.starts_with("-H") || word.starts_with("--host");
     });
 }
 
-// What the shells' completion functions call: the words behind "complete" are those of a command
-// line that is being typed, and none of them is an option of this one.
+// Implements "complete", which the completion functions of shells call. The words after it are a
+// command line that is being typed, so they are not parsed as options of this one.
 void answerShell(const std::vector<std::string>& words) {
     withCommandLine([&](const CLI::App& app) {
         print(completionText(
@@ -240,8 +242,8 @@ void answerShell(const std::vector<std::string>& words) {
     });
 }
 
-// Of the command that was named. Without one it is of all, though an option's value may have had a
-// command's name.
+// Prints the help of the named command. Without one, prints the whole help, even if the value of an
+// option was the name of a command and fewer commands were defined.
 void printHelp(const CLI::App& app) {
     const auto any = [](const CLI::App*) { return true; };
     if (app.get_subcommands().empty() && app.get_subcommands(any).size() < commands.size())

@@ -17,7 +17,7 @@ Cluster required(const char* where, const std::string& text) {
     return *cluster;
 }
 
-// A shell of salloc's on the login node has the job's number, but no node's name.
+// A shell started by salloc on the login node has the number of the job, but no node name.
 bool isInJob(const Variables& variables) {
     return variables("SLURM_JOB_ID") != nullptr && variables("SLURMD_NODENAME") != nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whether a command is about this machine or a cluster.
+// Decides whether a command is about this machine or about a cluster.
 #pragma once
 
 #include "client/genvctl/cluster/configuration.hpp"
@@ -10,11 +10,12 @@
 
 namespace genv::ctl::cluster {
 
-/// Gives the value of an environment variable; null where it is not set.
+/// Returns the value of an environment variable, or null if it is not set.
 using Variables = std::function<const char*(const char* name)>;
 
-/// What --cluster says, else GENV_CLUSTER, else genv.conf. In a job on its node only the option
-/// counts: a job's GPUs are those of the node, which its genvd knows. Throws Failure.
+/// Returns the value of --cluster, else of GENV_CLUSTER, else of genv.conf. Inside a job on its
+/// node, only the option counts: the GPUs of a job belong to the node, and the node's genvd knows
+/// them. Throws Failure.
 Cluster chosenCluster(const std::optional<std::string>& option, const Variables& variables,
                       const std::function<ClientConfiguration()>& configuration);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genvctl on a cluster: the commands that Slurm has counterparts of. command_line.cpp asks here
-// before it runs a command.
+// The commands of genvctl that have a counterpart in Slurm. command_line.cpp calls run() before it
+// runs a command.
 #pragma once
 
 namespace CLI {
@@ -13,8 +13,8 @@ class Context;
 
 namespace genv::ctl::cluster {
 
-/// Runs the command that was named on the cluster. False where it is about this machine, or where
-/// genvctl is set up for no cluster. Throws Failure.
+/// Runs the named command on the cluster. Returns false if the command is about this machine, or if
+/// genvctl is not configured for a cluster. Throws Failure.
 bool run(const CLI::App& app, Context& context);
 
 } // namespace genv::ctl::cluster

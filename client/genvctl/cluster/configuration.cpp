@@ -27,7 +27,7 @@ std::string_view withoutBlanks(std::string_view text) {
     return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-/// Reads lines one after the other, so that a mistake can name its line.
+/// Reads a text line by line, so that an error can name its line.
 class ConfigurationReader {
   public:
     explicit ConfigurationReader(std::string name) : name_(std::move(name)) {}

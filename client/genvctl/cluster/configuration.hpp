@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv.conf, the configuration of genvctl: whether GPUs are those of this machine or of a cluster.
+// genv.conf, the configuration of genvctl: whether genvctl manages the GPUs of this machine or of a
+// cluster.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +10,29 @@
 
 namespace genv::ctl::cluster {
 
-/// Who schedules the GPUs that genvctl is about.
+/// The scheduler of the GPUs that genvctl manages.
 enum class Cluster {
-    None, ///< genvd, those of one machine
+    None, ///< genvd, for the GPUs of one machine
     Slurm,
 };
 
 struct ClientConfiguration {
     Cluster cluster = Cluster::None;
-    /// How much memory of a GPU one shard stands for; Slurm only counts shards.
+    /// The memory that one shard represents; Slurm only counts shards.
     std::optional<std::uint64_t> shardBytes;
 };
 
-/// Reads "slurm" or "none"; nothing for any other text.
+/// Parses "slurm" or "none". Returns nothing for any other text.
 std::optional<Cluster> clusterNamed(std::string_view text);
 
-/// Reads the text of a file. `name` stands in messages. Throws Failure that names the line.
+/// Parses the text of a file. `name` is used in error messages. Throws Failure with the line
+/// number.
 ClientConfiguration parseConfiguration(std::string_view text, const std::string& name);
 
-/// The file: what GENV_CONF names, or genv.conf in the folder of genv's configuration.
+/// Returns the path of the file: GENV_CONF, or genv.conf in genv's configuration directory.
 std::string configurationFile();
 
-/// Reads the file; one that is not there says nothing. Throws Failure.
+/// Reads the file. A missing file is an empty configuration. Throws Failure.
 ClientConfiguration readConfiguration();
 
 } // namespace genv::ctl::cluster

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was typed, read off the definition that parsed it: a cluster's commands take the options of
-// this machine's, and have none of their own.
+// The options given on the command line, read from the parser's definition. The commands for a
+// cluster accept the same options as those for this machine and define none of their own.
 #pragma once
 
 #include <optional>
@@ -15,28 +15,28 @@ class Option;
 
 namespace genv::ctl::cluster {
 
-/// An option or argument of a command that was given.
+/// An option or argument that was given to a command.
 struct GivenOption {
-    std::string name; ///< "--gpus", or "TIME" of an argument
+    std::string name; ///< "--gpus", or "TIME" for an argument
     std::vector<std::string> values;
 };
 
-/// A command that was named, with what was given to it and to its subcommand.
+/// The named command, with the options and arguments given to it and to its subcommand.
 struct GivenCommand {
-    const CLI::App* app = nullptr; ///< of the subcommand, where there is one
+    const CLI::App* app = nullptr; ///< the subcommand's, if there is one
     std::string name;              ///< "devices"
-    std::string subcommand;        ///< "query"; empty: none
+    std::string subcommand;        ///< "query"; empty if there is none
     std::vector<GivenOption> options;
 
     [[nodiscard]] bool has(std::string_view option) const;
-    /// Its value; the last one of several.
+    /// Returns the value of an option, or the last of several values.
     [[nodiscard]] std::optional<std::string> value(std::string_view option) const;
 };
 
-/// The name by which a table knows an option: its first long one, or that of an argument.
+/// Returns the name of an option in the table: its first long name, or the name of an argument.
 std::string tableName(const CLI::Option& option);
 
-/// Nothing where no command was named.
+/// Returns nothing if no command was named.
 std::optional<GivenCommand> givenCommand(const CLI::App& app);
 
 } // namespace genv::ctl::cluster

@@ -9,15 +9,15 @@ namespace genv::ctl::cluster {
 
 namespace {
 
-// More than any node has: a count from outside allocates no more.
+// More GPUs than any node has. Limits the memory allocated for a count from outside.
 constexpr std::uint32_t maxGpus = 4096;
 
-/// One resource of a list: "gpu:rtx:2(IDX:0-1)".
+/// One resource in a list: "gpu:rtx:2(IDX:0-1)".
 struct GresEntry {
     std::string_view name;
     std::string_view type; ///< may be empty
     std::uint32_t count = 0;
-    std::string_view detail; ///< within the parentheses
+    std::string_view detail; ///< text in the parentheses
 };
 
 GresEntry readEntry(std::string_view text) {
@@ -45,7 +45,7 @@ bool isSharing(std::string_view name) {
     return name == "shard" || name == "mps";
 }
 
-// "0-1,3"; nothing for anything else, such as "N/A".
+// Parses "0-1,3". Returns nothing for any other text, such as "N/A".
 std::vector<std::uint32_t> readIndices(std::string_view text) {
     std::vector<std::uint32_t> indices;
     for (const std::string_view part : splitGres(text)) {
@@ -61,7 +61,7 @@ std::vector<std::uint32_t> readIndices(std::string_view text) {
     return indices;
 }
 
-// "0/4,3/4": a part for each GPU of the node.
+// Parses "0/4,3/4", which has one part for each GPU of the node.
 void addParts(const GresEntry& entry, std::vector<HeldGres>& held) {
     std::uint32_t index = 0;
     for (const std::string_view part : splitGres(entry.detail)) {
@@ -84,7 +84,7 @@ void addHeld(const GresEntry& entry, std::vector<HeldGres>& held) {
     std::vector<std::uint32_t> indices;
     if (entry.detail.starts_with(mark))
         indices = readIndices(entry.detail.substr(mark.size()));
-    // Of several GPUs nobody says how many shards each one has.
+    // If there are several GPUs, Slurm does not report how many shards each of them has.
     std::optional<std::uint32_t> shards;
     if (shares && indices.size() < 2)
         shards = entry.count;

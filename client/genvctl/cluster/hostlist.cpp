@@ -36,7 +36,7 @@ std::optional<NumberRange> readRange(std::string_view text) {
     return NumberRange{*first, *last, low.size()};
 }
 
-// Expands the first brackets of a part; those behind them are the next turn's.
+// Expands the first pair of brackets of a part. The recursive calls expand the other pairs.
 void expand(const std::string& part, std::vector<std::string>& names) {
     const std::size_t open = part.find('[');
     const std::size_t close = part.find(']', open == std::string::npos ? 0 : open);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Slurm's lists of nodes: "n[1-3,07],login".
+// Slurm's node lists: "n[1-3,07],login".
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace genv::ctl::cluster {
 
-/// Returns the names of a list, in its order. A part that is no list is returned as it is. Stops
-/// at 65536 names, which is more than Slurm allows in a cluster.
+/// Returns the names in a list, in their order. A part that is not a valid list is returned
+/// unchanged. Stops at 65536 names, which is more than Slurm allows in a cluster.
 std::vector<std::string> expandHosts(std::string_view list);
 
-/// Whether a name comes before another one: numbers in it count as numbers, so that n2 comes
-/// before n10.
+/// Whether a name sorts before another one. Numbers in names are compared as numbers, so that n2
+/// sorts before n10.
 bool comesBefore(std::string_view first, std::string_view second);
 
 } // namespace genv::ctl::cluster

@@ -36,8 +36,8 @@ std::optional<Partition> partitionFor(const JobRequest& request) {
     return chosenPartition(readPartitions(question.answer()), variable("SLURM_PARTITION"));
 }
 
-// What srun cannot have at once ends it with the status of genvctl for that, unless the person's
-// own variable says otherwise.
+// If the resources are not available at once, srun exits with genvctl's status for that, unless the
+// user has set SLURM_EXIT_IMMEDIATE.
 [[noreturn]] void becomeSrun(const JobRequest& request) {
     requireProgram("srun");
     const std::vector<std::string> words =
@@ -71,7 +71,7 @@ JobRequest readRequest(const GivenCommand& given, const Configuration& saved) {
     return request;
 }
 
-// A broken .genv folder keeps nobody from having a shell.
+// An invalid .genv folder must not prevent a shell from starting.
 Configuration savedConfiguration(const GivenCommand& given) {
     if (given.has("--no-load"))
         return {};
@@ -84,8 +84,8 @@ Configuration savedConfiguration(const GivenCommand& given) {
     return {};
 }
 
-/// The number of a job by the id of its environment, or by itself. Without one, that of the
-/// allocation that this shell has.
+/// Returns the job number from the id of its environment or from a plain number. Without one,
+/// returns the number of this shell's allocation.
 std::string jobNumber(const GivenCommand& given) {
     const auto id = given.value("--id");
     if (!id) {
@@ -173,7 +173,7 @@ void runShellJob(Context& /*context*/, const GivenCommand& given) {
 void cancelJob(Context& /*context*/, const GivenCommand& given) {
     const std::string job = jobNumber(given);
     requireProgram("scancel");
-    requireJob(job); // scancel does not complain about an unknown job
+    requireJob(job); // scancel does not report an unknown job
     askSlurmTo(fmt::format("cancel job {}", job), {"scancel", job});
 }
 

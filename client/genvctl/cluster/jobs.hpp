@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Starting, ending and extending Slurm jobs, and asking for all of them.
+// Starts, ends, extends and lists Slurm jobs.
 #pragma once
 
 #include "client/genvctl/cluster/given_options.hpp"
@@ -16,15 +16,15 @@ class Context;
 
 namespace genv::ctl::cluster {
 
-/// Slurm's commands whose output readNodes() and readJobs() read.
+/// Return the Slurm commands whose output readNodes() and readJobs() parse.
 std::vector<std::string> nodesCommand();
 std::vector<std::string> jobsCommand();
 
-/// The output of a form that genv does not know is a failure that says what to do.
+/// Throw a Failure with a hint if genv cannot interpret the output of Slurm.
 [[noreturn]] void failToUnderstand(const UnknownShape& error);
 [[noreturn]] void failByComplaint(const SlurmComplaint& error);
 
-/// Reads an answer. Throws Failure.
+/// Parses an answer of Slurm. Throws Failure.
 template <typename Read>
 auto understood(SlurmQuestion& question, Read read) {
     try {
@@ -39,10 +39,10 @@ auto understood(SlurmQuestion& question, Read read) {
 /// Throws Failure.
 std::vector<ClusterJob> allJobs();
 
-/// Says on standard error that an empty table is no mistake.
+/// Explains an empty table on standard error.
 void tellNoGpus();
 
-/// run, activate, deactivate and extend. They throw Failure.
+/// Implement run, activate, deactivate and extend. They throw Failure.
 void runJob(Context& context, const GivenCommand& given);
 void runShellJob(Context& context, const GivenCommand& given);
 void cancelJob(Context& context, const GivenCommand& given);

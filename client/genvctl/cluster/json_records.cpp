@@ -11,19 +11,19 @@ using nlohmann::json;
 
 constexpr std::string_view errorList = "errors";
 
-/// Goes through a text value by value. What is skipped is only looked at for where it ends; what is
-/// wanted goes to the parser. Throws InvalidJson where the text ends too early or has another form.
+/// Scans a text value by value. Skipped values are only searched for their end; selected values go
+/// to the parser. Throws InvalidJson if the text ends too early or is not valid JSON.
 class JsonScanner {
   public:
     explicit JsonScanner(std::string_view text) : text_(text) {}
 
-    /// Whether the next value begins so.
+    /// Whether the next value starts with this character.
     bool startsWith(char c) {
         skipBlanks();
         return at_ < text_.size() && text_[at_] == c;
     }
 
-    /// Calls `use` with each name of an object; it takes the member's value.
+    /// Calls `use` with the name of each member of an object; `use` must consume the value.
     template <typename Use>
     void eachMember(Use use) {
         forEach('{', '}', [&] {
@@ -31,17 +31,17 @@ class JsonScanner {
             if (name.size() < 2 || name.front() != '"')
                 fail("invalid member name: expected a string");
             expect(':');
-            use(name.substr(1, name.size() - 2)); // no name that genv looks for has an escape
+            use(name.substr(1, name.size() - 2)); // names that genv reads have no escapes
         });
     }
 
-    /// Calls `use` for each element of an array; it takes the element.
+    /// Calls `use` for each element of an array; `use` must consume the element.
     template <typename Use>
     void eachElement(Use use) {
         forEach('[', ']', use);
     }
 
-    /// The text of the next value.
+    /// Returns the text of the next value.
     std::string_view take() {
         skipBlanks();
         const std::size_t begin = at_;
@@ -92,7 +92,7 @@ class JsonScanner {
             fail("the text has another form than JSON");
     }
 
-    // Behind its first quote.
+    // Skips the rest of a string; its opening quote has been read.
     void skipString() {
         for (;;) {
             const std::size_t end = text_.find('"', at_);
@@ -107,7 +107,7 @@ class JsonScanner {
         }
     }
 
-    // A number, true, false or null, of which one character was taken.
+    // Skips the rest of a number, true, false or null; its first character has been read.
     void skipWord() { at_ = std::min(text_.find_first_of(" \t\r\n,:]}", at_), text_.size()); }
 
     template <typename Use>

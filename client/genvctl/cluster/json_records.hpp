@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads large JSON of Slurm's one record at a time. A record of Slurm has more than a hundred
-// fields and genv wants a dozen: nothing is kept of the rest.
+// Reads large JSON documents of Slurm one record at a time. A record has more than a hundred
+// fields, of which genv needs a dozen, so the other fields are not kept.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,27 +13,27 @@
 
 namespace genv::ctl::cluster {
 
-/// The text is no JSON, or its root is no object.
+/// The text is not JSON, or its root is not an object.
 class InvalidJson : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// What to read: the lists of the root object that hold the records, such as "jobs", and the
-/// fields of a record, which are read with everything in them.
+/// The selection: the lists in the root object that contain records, such as "jobs", and the fields
+/// of a record to read, with their complete values.
 struct RecordSelection {
     std::vector<std::string_view> lists;
     std::vector<std::string_view> fields;
 };
 
-/// What the root object has beside records.
+/// The content of the root object besides the records.
 struct RecordsSummary {
-    std::vector<std::string> lists; ///< those of the selection that it has
-    nlohmann::json errors;          ///< its list "errors"; null where it has none
+    std::vector<std::string> lists; ///< the selected lists that exist
+    nlohmann::json errors;          ///< the list "errors"; null if there is none
 };
 
-/// Hands over each record, which has the selected fields only, with the name of its list. Throws
-/// InvalidJson, and what `use` throws. What is skipped is not checked.
+/// Calls `use` for each record, which contains only the selected fields, with the name of its list.
+/// Throws InvalidJson and the exceptions of `use`. Skipped values are not validated.
 RecordsSummary
 readRecords(std::string_view text, const RecordSelection& selection,
             const std::function<void(const std::string& list, const nlohmann::json& record)>& use);

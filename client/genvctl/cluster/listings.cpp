@@ -13,14 +13,14 @@ namespace genv::ctl::cluster {
 
 namespace {
 
-/// A job on a GPU.
+/// A job that holds a GPU.
 struct Holder {
     const ClusterJob* job = nullptr;
     HeldGres gres;
 };
 
-/// The holders on a node: of each GPU by its index, and of those of which Slurm does not say which
-/// they are.
+/// The holders on a node: those of each GPU by its index, and those whose GPU Slurm does not
+/// report.
 struct NodeHolders {
     std::map<std::uint32_t, std::vector<Holder>> known;
     std::vector<Holder> unknown;
@@ -58,7 +58,7 @@ Json holdersJson(const std::vector<Holder>& holders) {
     return all;
 }
 
-// Empty where Slurm knows no type of it.
+// Returns an empty text if Slurm knows no type for the GPU.
 std::string modelOf(const ClusterNode& node, std::optional<std::uint32_t> index) {
     return index && *index < node.gres.models.size() ? node.gres.models[*index] : std::string();
 }
@@ -87,7 +87,7 @@ void forEachDevice(const Nodes& nodes, const Jobs& jobs, Use use) {
     }
 }
 
-// What a GPU's cell says beside the time.
+// Returns the text of a GPU's cell after the time.
 std::string partText(const HeldGres& gres) {
     if (!gres.isShared)
         return "";
@@ -114,7 +114,7 @@ std::string wantedText(const WantedGres& wanted) {
     return wanted.gpus > 0 ? std::to_string(wanted.gpus) : fmt::format("{} shards", wanted.shards);
 }
 
-// "node1:0,1 node2:0"; "?" for a GPU of which Slurm does not say which it is.
+// Returns "node1:0,1 node2:0", with "?" for a GPU whose index Slurm does not report.
 std::string devicesText(const ClusterJob& job) {
     std::map<std::string, std::vector<std::string>> indices;
     for (const JobGpu& gpu : job.gpus)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tables and the JSON of a cluster's nodes and jobs, with the columns and keys of one machine's
-// and the node.
+// The tables and the JSON of a cluster's nodes and jobs. They have the columns and keys of a single
+// machine's, and the node.
 #pragma once
 
 #include "client/genvctl/cluster/rows.hpp"

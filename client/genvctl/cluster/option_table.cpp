@@ -13,7 +13,7 @@ constexpr const char* slurmDecides = "Slurm alone decides which job has which GP
 
 struct CommandRow {
     std::string_view command;
-    std::string_view subcommand; ///< empty: the command itself
+    std::string_view subcommand; ///< empty for the command itself
     Meaning meaning;
 };
 
@@ -70,7 +70,7 @@ constexpr std::array commandRows{
 };
 
 struct OptionRow {
-    std::string_view command; ///< empty: all of them
+    std::string_view command; ///< empty for all commands
     std::string_view option;
     Meaning meaning;
 };
@@ -120,10 +120,10 @@ constexpr std::array optionRows{
                "none\" the ticket is one of this machine's."}},
     OptionRow{"activate", "--no-attach", {Use::Mapped}},
     OptionRow{"activate", "--no-load", {Use::Mapped}},
-    OptionRow{"", "--no-prompt", {Use::Nothing}}, // nothing marks the prompt on a node
+    OptionRow{"", "--no-prompt", {Use::Nothing}}, // on a node, the prompt has no marker
     OptionRow{"run", "COMMAND", {Use::Mapped}},
     OptionRow{"run", "--login", {Use::Mapped}},
-    // "genvctl remote" runs these on a host whose GPUs are meant.
+    // "genvctl remote" runs these commands on a host, for the GPUs of that host.
     OptionRow{"run", "--hold", {Use::ThisMachine}},
     OptionRow{"run", "--take-over", {Use::ThisMachine}},
     OptionRow{"run", "--report", {Use::ThisMachine}},

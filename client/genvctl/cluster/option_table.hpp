@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What becomes of genvctl's commands and options on a cluster: one table. A test finds options that
-// it lacks.
+// The single table of how genvctl's commands and options work on a cluster. A test finds options
+// that are missing in it.
 #pragma once
 
 #include <string_view>
 
 namespace genv::ctl::cluster {
 
-/// What becomes of a command or an option.
+/// How a command or an option is handled on a cluster.
 enum class Use {
-    Mapped,      ///< Slurm has a counterpart
-    Nothing,     ///< it changes nothing there, and does no harm
+    Mapped,      ///< it has a counterpart in Slurm
+    Nothing,     ///< it has no effect there and is accepted
     ThisMachine, ///< the whole command is about this machine
     Refused,
 };
 
 struct Meaning {
     Use use = Use::Mapped;
-    const char* why = ""; ///< a sentence that says why it is refused
+    const char* why = ""; ///< a sentence with the reason for the refusal
     const char* hint = "";
 };
 
-/// What a command means, or a subcommand such as "devices query". One that has no row is about this
-/// machine.
+/// Returns how a command, or a subcommand such as "devices query", is handled. A command without a
+/// row is about this machine.
 Meaning meaningOf(std::string_view command, std::string_view subcommand);
 
-/// What an option of a mapped command means; null where the table lacks it.
+/// Returns how an option of a mapped command is handled; null if it is missing in the table.
 const Meaning* meaningOfOption(std::string_view command, std::string_view option);
 
-/// What to do in place of a command that is about this machine, for one who asks for the cluster.
+/// Returns the alternative to a command that is about this machine, for a user who asks for the
+/// cluster.
 const char* clusterHintFor(std::string_view command);
 
 } // namespace genv::ctl::cluster

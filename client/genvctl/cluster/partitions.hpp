@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a cluster offers to jobs, by the text that sinfo prints: which GPUs the nodes of each
-// partition have. sinfo's JSON does not say which partition is the default one.
+// The GPUs that the nodes of each partition offer to jobs, from the output of sinfo. Its text is
+// used because its JSON does not contain the default partition.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct Partition {
     bool isDefault = false;
     std::set<std::string> types;    ///< of GPUs, as in gres.conf
     std::set<std::string> features; ///< of nodes with GPUs
-    std::uint32_t maxGpus = 0;      ///< of the node that has the most
-    std::uint32_t shardsPerGpu = 0; ///< of the node that has the most; 0: it has no shards
+    std::uint32_t maxGpus = 0;      ///< of the node with the most GPUs
+    std::uint32_t shardsPerGpu = 0; ///< of the node with the most shards; 0 if no node has shards
 };
 
-/// The command whose output readPartitions() reads.
+/// Returns the command whose output readPartitions() parses.
 std::vector<std::string> partitionsCommand();
 
-/// Reads that output, a line for each kind of node in each partition.
+/// Parses that output, which has a line for each kind of node in each partition.
 std::vector<Partition> readPartitions(std::string_view text);
 
-/// The partition in which a job would run: those of `names`, separated by commas, as one, or the
-/// default one. Throws Failure where there is none, or none with GPUs.
+/// Returns the partition in which a job would run: the partitions in the comma-separated `names`,
+/// merged into one, or the default partition. Throws Failure if there is none, or none with GPUs.
 Partition chosenPartition(const std::vector<Partition>& all,
                           const std::optional<std::string>& names);
 

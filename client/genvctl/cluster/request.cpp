@@ -13,8 +13,9 @@ namespace genv::ctl::cluster {
 
 namespace {
 
-// To find free GPUs takes Slurm a second or two. With --immediate=1, which is a bare --immediate,
-// it refuses a job as soon as another one waits in the same partition, whatever that one waits for.
+// Slurm needs a second or two to find free GPUs. With --immediate=1, which is the same as
+// --immediate, it refuses a job as soon as another job is pending in the same partition for any
+// reason.
 constexpr std::chrono::seconds defaultWait{5};
 constexpr std::chrono::seconds minWait{2};
 
@@ -25,7 +26,8 @@ std::string lowerCaseOf(std::string text) {
     return text;
 }
 
-/// The names that a model fits: one that is the same, else those that contain it.
+/// Returns the names that match a model: the equal name if there is one, else the names that
+/// contain it.
 std::vector<std::string> fitting(const std::set<std::string>& names, const std::string& model) {
     const std::string wanted = lowerCaseOf(model);
     std::vector<std::string> fitting;
@@ -43,13 +45,14 @@ std::string listOf(const std::set<std::string>& names) {
     return names.empty() ? "none" : joined(std::vector(names.begin(), names.end()), ", ");
 }
 
-/// How a model is asked for: by a type of gres.conf, or by a feature of nodes.
+/// How srun selects a model: by a type of gres.conf, or by a feature of nodes.
 struct ModelChoice {
     std::string type;
     std::string feature;
 };
 
-/// The one name that a model fits; empty where it fits none. `what` stands in messages.
+/// Returns the only name that matches a model, or an empty text if none does. `what` is used in
+/// error messages.
 std::string onlyFitting(const std::string& model, const std::set<std::string>& names,
                         const char* what) {
     const std::vector<std::string> found = fitting(names, model);
@@ -64,7 +67,7 @@ std::string onlyFitting(const std::string& model, const std::set<std::string>& n
 ModelChoice choose(const JobRequest& request, const Partition& partition) {
     const std::string& model = *request.model;
     std::string type = onlyFitting(model, partition.types, "types of GPUs");
-    // srun allocates shards of a type, and then refuses to run anything with them.
+    // srun allocates typed shards, but then refuses to run a command with them.
     if (!type.empty() && !request.memoryBytes)
         return {std::move(type), ""};
     std::string feature = onlyFitting(model, partition.features, "features of nodes");
@@ -148,7 +151,7 @@ std::string slurmTime(std::chrono::seconds time) {
 std::vector<std::string> srunWords(const JobRequest& request,
                                    const std::optional<Partition>& partition,
                                    const ClientConfiguration& configuration) {
-    // In an allocation of several tasks srun would start as many.
+    // In an allocation for several tasks, srun would start the command once for each task.
     std::vector<std::string> words{"srun", "-N1", "-n1"};
     if (request.gpus > 0 && partition)
         addDevices(words, request, *partition, configuration);

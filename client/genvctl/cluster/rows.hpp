@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The nodes and jobs of a cluster, whichever version of Slurm told of them.
+// The nodes and jobs of a cluster, independent of the version of Slurm.
 #pragma once
 
 #include "client/genvctl/cluster/gres.hpp"
@@ -15,10 +15,10 @@ namespace genv::ctl::cluster {
 struct ClusterNode {
     std::string name;
     NodeGres gres;
-    std::string trouble; ///< why it takes no jobs, such as "drained"; empty: it takes some
+    std::string trouble; ///< why it accepts no jobs, such as "drained"; empty if it does
 };
 
-/// A GPU that a job has, or a part of one.
+/// A GPU, or a part of one, that a job holds.
 struct JobGpu {
     std::string node;
     HeldGres gres;
@@ -26,7 +26,7 @@ struct JobGpu {
 
 enum class JobState {
     Waiting, ///< in the queue
-    Holding, ///< has its GPUs: it runs, is suspended or is ending
+    Holding, ///< holds its GPUs: it is running, suspended or completing
     Over,
 };
 
@@ -36,16 +36,16 @@ struct ClusterJob {
     std::uint32_t uid = 0;
     std::string user;
     JobState state = JobState::Over;
-    std::string nodes; ///< as Slurm lists them
+    std::string nodes; ///< in Slurm's list format
     std::string batchHost;
     std::vector<JobGpu> gpus;
     WantedGres wanted; ///< on all its nodes together
     std::uint64_t priority = 0;
-    std::string reason; ///< why it waits
+    std::string reason; ///< why it is pending
     Time submitted;
-    std::optional<Time> begins; ///< of one that waits: when Slurm expects to start it
+    std::optional<Time> begins; ///< for a pending job: the start time that Slurm expects
 
-    /// The id of its environment on its nodes.
+    /// Returns the id of its environment on its nodes.
     [[nodiscard]] std::string environment() const { return "slurm-" + std::to_string(id); }
 };
 

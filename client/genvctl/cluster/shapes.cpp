@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// A number, or {set, infinite, number}; nothing for null, what is not set and what has no end.
+// Parses a number or {set, infinite, number}. Returns nothing for null, unset and infinite values.
 std::optional<std::uint64_t> numberOf(const json& value) {
     if (value.is_number_unsigned())
         return value.get<std::uint64_t>();
@@ -40,7 +40,7 @@ std::string textIn(const json& record, const char* field) {
     return found != record.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// A word or a list of words, in capitals.
+// Returns a word or a list of words, in capitals.
 std::set<std::string> wordsIn(const json& record, const char* field) {
     std::set<std::string> words;
     const auto add = [&](const json& value) {
@@ -64,7 +64,7 @@ std::set<std::string> wordsIn(const json& record, const char* field) {
 
 std::optional<Time> timeIn(const json& record, const char* field) {
     const auto seconds = numberIn(record, field);
-    // 0 stands for none, and no time of Slurm's has more than 32 bits.
+    // 0 means none. No time of Slurm has more than 32 bits.
     if (!seconds || *seconds == 0 || *seconds > UINT32_MAX)
         return std::nullopt;
     return Time(std::chrono::seconds(*seconds));
@@ -101,7 +101,7 @@ void requireAnswer(const RecordsSummary& summary, const char* program, const cha
         throw UnknownShape(fmt::format("{} --json printed no list {}", program, lists));
 }
 
-// Up to 23.02.
+// The form up to 23.02.
 void addNode(const json& record, std::vector<ClusterNode>& nodes) {
     const std::string name = textIn(record, "name");
     if (name.empty() || !record.contains("gres") || !record.contains("state"))
@@ -111,7 +111,7 @@ void addNode(const json& record, std::vector<ClusterNode>& nodes) {
     nodes.push_back({name, readNodeGres(textIn(record, "gres")), troubleOf(states)});
 }
 
-// Since 23.11: nodes that are alike are one record.
+// The form since 23.11: equal nodes share one record.
 void addNodes(const json& record, std::vector<ClusterNode>& nodes) {
     constexpr const char* unknown =
         "a record in the output of sinfo --json has no nodes.nodes, node.state or gres.total";
@@ -143,7 +143,7 @@ JobState stateOf(const std::set<std::string>& states) {
     return holds ? JobState::Holding : JobState::Over;
 }
 
-// Slurm lists what a job has on each of its nodes, in their order.
+// Slurm lists the resources of a job on each of its nodes, in the order of the nodes.
 std::vector<JobGpu> gpusOf(const json& record, const std::string& nodes) {
     std::vector<JobGpu> gpus;
     const auto details = record.find("gres_detail");
@@ -205,7 +205,7 @@ ClusterJob readJob(const json& record) {
     return job;
 }
 
-// Slurm prints a job's name as it is, whatever bytes its user put there.
+// Slurm prints the name of a job without validation, so it may contain any bytes.
 std::string withoutForeignBytes(std::string_view text) {
     std::string ascii(text);
     std::replace_if(
@@ -213,11 +213,11 @@ std::string withoutForeignBytes(std::string_view text) {
     return ascii;
 }
 
-/// How a program's JSON becomes rows.
+/// How to convert the JSON of a program to rows.
 template <typename Row>
 struct RowReader {
     const char* program;
-    const char* lists; ///< for messages
+    const char* lists; ///< used in error messages
     RecordSelection selection;
     void (*add)(const std::string& list, const json& record, std::vector<Row>& rows);
 
@@ -268,7 +268,7 @@ std::vector<ClusterNode> readNodes(std::string_view sinfo) {
     std::stable_sort(nodes.begin(), nodes.end(), [](const ClusterNode& a, const ClusterNode& b) {
         return comesBefore(a.name, b.name);
     });
-    // A node is there once for each of its partitions.
+    // sinfo lists a node once for each of its partitions.
     const auto isSame = [](const ClusterNode& a, const ClusterNode& b) { return a.name == b.name; };
     nodes.erase(std::unique(nodes.begin(), nodes.end(), isSame), nodes.end());
     return nodes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What "sinfo --json" and "squeue --json" print, which changed with Slurm 23.02 and 23.11. A shape
-// is known by what is in it, not by the version that it names:
+// Parses the output of "sinfo --json" and "squeue --json", whose format changed with Slurm 23.02
+// and 23.11. The format is detected from the content, not from the reported version:
 //
 // clang-format off
 //               up to 22.05                  23.02                       from 23.11 on
@@ -20,22 +20,22 @@
 
 namespace genv::ctl::cluster {
 
-/// The output is in none of the forms above. what() says what is missing.
+/// The output has none of the formats above. what() names the missing part.
 class UnknownShape : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// Slurm's own complaint, within its JSON.
+/// An error that Slurm reports in its JSON.
 class SlurmComplaint : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The nodes with GPUs, by name. Throws UnknownShape and SlurmComplaint.
+/// Returns the nodes with GPUs, by name. Throws UnknownShape and SlurmComplaint.
 std::vector<ClusterNode> readNodes(std::string_view sinfo);
 
-/// All jobs, in Slurm's order. Throws UnknownShape and SlurmComplaint.
+/// Returns all jobs in Slurm's order. Throws UnknownShape and SlurmComplaint.
 std::vector<ClusterJob> readJobs(std::string_view squeue);
 
 } // namespace genv::ctl::cluster

@@ -19,7 +19,7 @@ namespace genv::ctl::cluster {
 namespace {
 
 constexpr std::chrono::seconds timeout{60};
-// Ten thousand jobs have 100 MiB.
+// The output for ten thousand jobs has 100 MiB.
 constexpr std::size_t maxOutput = std::size_t{1} << 30;
 constexpr const char* slurmHint =
     "\"scontrol ping\" tells whether slurmctld answers; \"--cluster none\" is about this machine.";
@@ -76,7 +76,7 @@ std::string SlurmQuestion::answer() {
         if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR)
             throwErrno("waiting for Slurm");
         if (watched[1].revents != 0)
-            child_->messages(); // it could wait for room for what it says
+            child_->messages(); // it would block if its pipe for messages were full
         speaks = speaks && (watched[1].revents & (POLLHUP | POLLERR)) == 0;
         if (watched[0].revents == 0)
             continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Slurm's programs, found in PATH and run without a shell. What goes wrong is told in a sentence
-// with Slurm's own words in it.
+// Runs Slurm's programs, found in PATH, without a shell. Error messages contain Slurm's own
+// message.
 #pragma once
 
 #include "client/descriptor.hpp"
@@ -12,17 +12,17 @@
 
 namespace genv::ctl::cluster {
 
-/// Throws Failure(NoService) unless there is such a program in PATH.
+/// Throws Failure(NoService) if the program is not in PATH.
 void requireProgram(const std::string& name);
 
-/// A question to Slurm, by a program of its own. It is being answered from the beginning on, so
-/// that several can be answered at once.
+/// A query to Slurm, made by running one of its programs. The program starts at once, so several
+/// queries can run in parallel.
 class SlurmQuestion {
   public:
-    /// Starts the program. Throws Failure where it is not there.
+    /// Starts the program. Throws Failure if it is not installed.
     explicit SlurmQuestion(std::vector<std::string> words);
 
-    /// What the program prints. Throws Failure where it fails or takes too long.
+    /// Returns the output of the program. Throws Failure if it fails or takes too long.
     std::string answer();
 
   private:
@@ -32,7 +32,8 @@ class SlurmQuestion {
         child_; ///< the way in which genvctl runs programs that it reads
 };
 
-/// Runs a program that is to do something. Throws Failure, with NotAuthorised where Slurm says so.
+/// Runs a program that changes something. Throws Failure, with NotAuthorised if Slurm refuses
+/// permission.
 void askSlurmTo(const std::string& what, std::vector<std::string> words);
 
 } // namespace genv::ctl::cluster

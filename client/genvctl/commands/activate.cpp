@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// activate and deactivate: an environment for the shell that asks.
+// activate and deactivate: an environment for the calling shell.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -63,7 +63,7 @@ bool exists(Context& context, const std::string& id) {
     }
 }
 
-// A broken .genv folder keeps nobody from having an environment.
+// An invalid .genv folder must not prevent an environment from starting.
 Configuration projectConfiguration() {
     try {
         if (const auto folder = projectFolder())
@@ -87,16 +87,16 @@ std::string startWithout(Context& context, ActivateOptions options, std::uint32_
     return id;
 }
 
-// genvd does not know the bookings of genv 1. A person who types its name, or runs a script that
-// does, should know that it is there.
+// genvd does not know the reservations of genv 1. A user who runs genv 1 by name, or by a script,
+// should know that it is installed.
 void tellOfGenv1() {
     if (const auto program = genv1OnPath(Places::own()))
         tellPerson(fmt::format("{} is genv 1 and comes first in PATH; see \"genvctl doctor\"",
                                program->string()));
 }
 
-// If the command line asks for GPUs that cannot be had, the command fails. If only the project's
-// folder asks for them, it warns.
+// If the command line requests GPUs that are not available, the command fails. If only the
+// project's folder requests them, it warns.
 std::string start(Context& context, const ActivateArguments& arguments, std::uint32_t pid,
                   const std::optional<std::string>& parent) {
     const Configuration typed = arguments.configuration.read();
@@ -149,7 +149,8 @@ void activateOnHost(const Context& context, const ActivateArguments& arguments) 
     runRemotely(context, {wanted, "order", arguments.id, {}, arguments.noPrompt, false});
 }
 
-// A shell may be in one environment more than its parent activated, and is a process of one alone.
+// A shell that inherited an environment from its parent process may activate a nested one. A shell
+// is a root process of one environment only.
 void requireRoomWithin(const Environment& active, const std::optional<std::string>& parent,
                        std::uint32_t shell) {
     const bool isItsOwn = std::ranges::find(active.processes, shell) != active.processes.end();
@@ -188,7 +189,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
         warn(fmt::format("Environment {} exists already and stays as it is", id),
              "\"genv attach\" attaches GPUs to it, \"genv config\" configures it.");
 
-    // The line is read first: every later change is news to the shell.
+    // Read the status line first, so that the shell treats every later change as new.
     const std::optional<std::string> seen = firstStatusLine(id);
     const Environment environment = context.client().environment(id);
     code.enter(arguments.noPrompt ? "" : promptPrefix, shimsFolder());
@@ -226,7 +227,7 @@ struct DeactivateArguments {
     bool kill = false;
 };
 
-// This names the processes that keep the environment, or ends them.
+// Ends the processes that keep the environment alive, or warns about them.
 void settle(Context& context, const std::string& id, bool kill) {
     if (kill)
         endLingering(context, id);
@@ -234,7 +235,7 @@ void settle(Context& context, const std::string& id, bool kill) {
         warnOfLingering(context.client(), id);
 }
 
-// If the environment has ended already, only the shell has to be put right.
+// If the environment has already ended, only the shell has to be cleaned up.
 void deactivateShell(Context& context, bool kill) {
     const ShellLink& shell = context.requireShell("deactivate");
     const std::string id = Context::currentEnvironment();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// attach and detach: which devices the environment of this shell holds.
+// attach and detach: change the devices of this shell's environment.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/requests.hpp"
@@ -44,8 +44,8 @@ struct AttachArguments {
     }
 };
 
-// A shell without genv's function, such as the "sh -c" of a command of "run", keeps its variables:
-// nobody can change those of a process from outside.
+// A shell without genv's function keeps its variables, because they cannot be changed from outside.
+// One example is "sh -c" in a command of "run".
 void warnOfUnchangedVariables(const std::string& visible) {
     const char* now = std::getenv("CUDA_VISIBLE_DEVICES");
     if (now == nullptr || now != visible)
@@ -54,7 +54,7 @@ void warnOfUnchangedVariables(const std::string& visible) {
              fmt::format("To use the attached GPUs: export CUDA_VISIBLE_DEVICES={}", visible));
 }
 
-// In a Slurm job the variable is Slurm's, and counts the devices that the job may open.
+// In a Slurm job, Slurm sets the variable, and its indices count the devices that the job may open.
 bool isSlurms(const std::string& environment) {
     const auto job = client::slurmJobOf(environment);
     if (job)
@@ -91,7 +91,7 @@ void attach(Context& context, const AttachArguments& arguments) {
         arguments.waiting.apply(request);
         const std::optional<std::string> before = lastGrant(id);
         const std::vector<std::uint32_t> attached = requestDevices(context, id, request);
-        // What is answered here is no news at the next prompt.
+        // Results shown here must not be reported again at the next prompt.
         ShellCode code;
         if (const std::optional<std::string> grant = lastGrant(id); grant && grant != before)
             code.know(*grant);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The commands. Each function adds one to the command line; the one that was named sets
+// The commands. Each function adds one command to the command line. The command that was named sets
 // Context::command.
 #pragma once
 

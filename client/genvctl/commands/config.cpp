@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// config: what the environment of this shell wants, and keeping that in .genv.
+// config: the configuration of this shell's environment, and saving it in .genv.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -26,7 +26,7 @@ struct ConfigArguments {
     bool refresh = false;
 
     [[nodiscard]] bool changes() const { return value || clear || load; }
-    /// Those that the command is about: the named one, or all.
+    /// Returns the fields that the command is about: the named one, or all.
     [[nodiscard]] std::vector<Field> fields() const {
         if (field)
             return {*fieldOf(*field)};
@@ -48,8 +48,8 @@ void put(ConfigurationChange& change, const Configuration& from, Field field) {
     }
 }
 
-// Clearing takes the values of an empty configuration, loading those of the saved one. A field that
-// is not saved keeps its value.
+// Clearing applies the values of an empty configuration, and loading those of the saved one. A
+// field that is not saved keeps its value.
 ConfigurationChange wantedChange(const ConfigArguments& arguments) {
     Configuration wanted;
     if (arguments.value)

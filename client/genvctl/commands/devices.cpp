@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// devices: who holds which device, for everybody; and changing that, for owners and administrators.
+// devices: shows the holders of each device to every user, and lets owners and administrators
+// change them.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/common/parents.hpp"
@@ -38,7 +39,7 @@ std::vector<HeldDevice> heldDevices(Client& client) {
     return held;
 }
 
-// Nothing is asked for where nobody holds anything.
+// Makes no request if no device is held.
 Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
     Holders holders;
     if (std::all_of(held.begin(), held.end(),
@@ -55,7 +56,7 @@ Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
     return holders;
 }
 
-// An empty table would leave everybody wondering.
+// Explains an empty table.
 void sayWhyThereAreNone(const Context& context) {
     if (context.options.host) {
         tellAside(fmt::format("{} has no GPUs that its genvd knows of", *context.options.host));
@@ -67,7 +68,7 @@ void sayWhyThereAreNone(const Context& context) {
     tellAside(fmt::format("there are no GPUs: {}", why.found));
 }
 
-// What the extra columns show: who uses what is asked first, so that the readings are as new.
+// Reads the extra columns. Requests the processes first, so that the readings are equally recent.
 DeviceDetails readDetails(Context& context) {
     const auto processes = processesOrNote(context.client());
     return deviceDetails(context.client().overview(), processes, userNames(context));
@@ -76,7 +77,7 @@ DeviceDetails readDetails(Context& context) {
 void printDevices(Context& context, const ListingOptions& options) {
     DeviceList devices;
     devices.held = heldDevices(context.client());
-    // For programs that read the table nothing is said beside the time.
+    // In the table for programs, the time column contains nothing but the time.
     if (options.format != "csv" || context.options.json != JsonMode::Off)
         devices.holders = holdersOf(context.client(), devices.held);
     if ((options.showsExtras() && !devices.held.empty()) || context.options.json != JsonMode::Off)
@@ -90,7 +91,7 @@ void printDevices(Context& context, const ListingOptions& options) {
     options.print(context, deviceTable(devices, options));
 }
 
-// eid+memory+time, with no space in it, so that several can stand side by side.
+// Returns eid+memory+time without spaces, so that several can be listed on a line.
 std::string attachmentCell(const Attachment& attachment) {
     std::string time = timestamp(attachment.since);
     std::replace(time.begin(), time.end(), ' ', '_');
@@ -116,7 +117,7 @@ void printIndices(Context& context, const std::vector<std::uint32_t>& devices) {
         print(joined(devices, ",") + '\n');
 }
 
-// Programs of genv 1 ask about environments that may be none, and take a failure for a defect.
+// Programs of genv 1 pass ids of environments that may not exist, and treat a failure as a defect.
 void findDevices(Context& context, const std::string& id) {
     const auto found = foundOrNothing([&] { return context.client().environment(id); });
     printIndices(context, found ? found->devices : std::vector<std::uint32_t>{});
@@ -129,7 +130,7 @@ void detachEverybody(Context& context) {
     for (const auto& [device, attachments] : heldDevices(context.client())) {
         if (attachments.empty())
             continue;
-        const std::uint32_t index = device.index; // clang 14 captures no structured binding
+        const std::uint32_t index = device.index; // clang 14 cannot capture a structured binding
         context.authorised([&](Client& client) { client.detachDevice(index, ""); });
         for (const Attachment& attachment : attachments)
             print(fmt::format("GPU {} was taken from environment {} of {}\n", index,
@@ -248,7 +249,7 @@ void addDevices(CLI::App& app, Context& context) {
     addAdministrativeAttach(*devices, context);
     addAdministrativeDetach(*devices, context);
 
-    // The subcommands' callbacks run after this one and take precedence; ps has none.
+    // The callbacks of subcommands run after this one and take precedence; ps has no callback.
     devices->parse_complete_callback([&context, options, reset] {
         context.command = [&context, options, reset] {
             if (*reset)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// doctor: what is wrong on this machine, and what to do about it.
+// doctor: finds problems of this machine and suggests solutions.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -51,7 +51,7 @@ std::vector<Check> chosenChecks(const std::vector<std::string>& names) {
     return chosen;
 }
 
-// Words in lines behind `first`; a word that is too long for a line has one of its own.
+// Wraps the words of a text after `first`. A word that is longer than a line gets its own line.
 std::string wrapped(std::string line, const std::string& text, std::size_t width) {
     std::string result;
     std::istringstream words(shown(text));

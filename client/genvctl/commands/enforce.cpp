@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// enforce: runs rules over what everybody holds and uses, once or until told to stop.
+// enforce: evaluates rules for all users, once or until it is stopped.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -20,7 +20,7 @@ namespace genv::ctl {
 
 namespace {
 
-/// The command line; what has units is text until it is read.
+/// The command line. Values with units are text until they are parsed.
 struct Arguments : EnforceArguments {
     std::map<std::string, std::uint32_t> counts; ///< limits by name
     std::map<std::string, std::string> amounts;
@@ -62,7 +62,7 @@ void enforce(Context& context, const Arguments& arguments) {
     const StopSignals stop;
     for (; actions; actions = context.client().nextEnforcement(stop.descriptor()))
         printActions(context, *actions);
-    stop.take(); // being told to stop is how this ends well
+    stop.take(); // a stop signal is the normal end of this command
 }
 
 template <typename Value>
@@ -79,7 +79,7 @@ void addLimit(CLI::App& command, const core::LimitDefinition& limit,
         ->group(limitOptions);
 }
 
-// All but the devices of a user, which "remote enforce" has, too.
+// Adds all limits except the devices of a user, which "remote enforce" has as well.
 void addMoreLimits(CLI::App& command, Arguments& arguments) {
     for (const core::LimitDefinition& limit : core::limitDefinitions()) {
         if (command.get_option_no_throw(fmt::format("--{}", limit.name)) != nullptr)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// envs: who runs which environment, for everybody; and changing that, for owners and
-// administrators.
+// envs: lists the environments of all users, and lets owners and administrators change them.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/found.hpp"
@@ -24,7 +23,7 @@ namespace genv::ctl {
 
 namespace {
 
-// What the list itself does not say. Programs that read the table expect nothing of it.
+// Returns properties that are not in the list. The table for programs does not contain them.
 std::map<std::string, Environment> detailsOf(Context& context, const ListingOptions& options) {
     std::map<std::string, Environment> details;
     if (options.format == "csv" && !options.showsExtras())
@@ -47,7 +46,7 @@ void printEnvironments(Context& context, const ListingOptions& options) {
         return;
     }
     EnvironmentList list;
-    // A table for programs has no room for it.
+    // The table for programs does not show parents.
     if (options.format != "csv")
         list.parents = context.client().parents();
     list.entries = context.client().environments();
@@ -89,8 +88,8 @@ std::optional<std::string> environmentOfKernel(Context& context, const std::stri
     return std::nullopt;
 }
 
-// Programs of genv 1 ask about processes and kernels that may be in no environment, and take a
-// failure for a defect.
+// Programs of genv 1 pass processes and kernels that may have no environment, and treat a failure
+// as a defect.
 void findEnvironment(Context& context, std::optional<std::uint32_t> pid,
                      const std::optional<std::string>& kernel) {
     const auto found =
@@ -162,7 +161,7 @@ void addAdministrativeActivate(CLI::App& envs, Context& context) {
         ->required()
         ->type_name("ID");
     command->add_option("--uid", arguments->uid, "Set the owner")->required()->type_name("UID");
-    // The service takes the name from the user database.
+    // The service reads the name from the user database.
     command->add_option("--username", "Ignore, for compatibility with genv 1")->type_name("NAME");
     CLI::Option* process = command
                                ->add_option("--pid", arguments->pid,
@@ -202,7 +201,7 @@ void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
 
 struct EnvsConfigArguments {
     std::string id;
-    std::optional<Field> field; ///< unset: all
+    std::optional<Field> field; ///< unset for all fields
     std::optional<std::string> value;
     bool clear = false;
 };
@@ -290,7 +289,7 @@ void addEnvs(CLI::App& app, Context& context) {
     addAdministrativeDeactivate(*envs, context);
     addConfigure(*envs, context);
 
-    // The subcommands' callbacks run after this one and take precedence; ps has none.
+    // The callbacks of subcommands run after this one and take precedence; ps has no callback.
     envs->parse_complete_callback([&context, options, reset] {
         context.command = [&context, options, reset] {
             if (*reset)

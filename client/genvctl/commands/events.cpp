@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// events: what the service tells, as it tells it.
+// events: prints the signals of the service as they arrive.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -16,18 +16,19 @@ namespace genv::ctl {
 
 namespace {
 
-/// Readable when the command is told to stop, or nobody reads its output any more.
+/// Its descriptor becomes readable when the command is stopped or when nothing reads its output any
+/// more.
 class Ending {
   public:
     Ending() : descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
         watch(stop_.descriptor(), EPOLLIN);
-        // An error or a hang-up is told without being asked for; a file has neither.
+        // epoll always reports errors and hang-ups. A file has neither.
         watch(STDOUT_FILENO, 0);
     }
     Ending(const Ending&) = delete;
     Ending& operator=(const Ending&) = delete;
     ~Ending() {
-        stop_.take(); // being told to stop is how this ends well
+        stop_.take(); // a stop signal is the normal end of this command
         close(descriptor_);
     }
 
@@ -115,7 +116,7 @@ void printEvent(Context& context, const Event& event) {
 
 void events(Context& context) {
     Client& client = context.client();
-    client.status(); // starts a service that is not running, or says why it cannot be
+    client.status(); // starts the service if necessary, or fails with the reason
     client.listenForEvents();
     const Ending ending;
     if (context.options.json == JsonMode::Off && !context.options.noLegend) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// help: prints the help of a command, as --help of that command does.
+// help: prints the help of a command, as its --help does.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/help/usage_error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// history: what has happened, from the service's journal.
+// history: prints past events from the service's journal.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/history_options.hpp"
@@ -29,7 +29,7 @@ struct HistoryArguments {
     std::string job;
     std::string device;
     std::vector<std::string> kinds;
-    std::uint32_t lines = 0; // 0: all
+    std::uint32_t lines = 0; // 0 for all
     bool reverse = false;
 };
 
@@ -56,7 +56,7 @@ std::string jobEnvironment(const HistoryArguments& arguments) {
     return core::environmentIdOf(*job);
 }
 
-/// An event with who logged in before acting as root, where that is known.
+/// An event with the user who logged in and then acted as root, if known.
 struct DetailedEvent : HistoryEvent {
     std::optional<std::uint32_t> callerLogin;
     std::optional<std::string> callerLoginUser;
@@ -90,8 +90,8 @@ std::string_view lastPart(std::string_view name) {
     return name.substr(name.find_last_of('.') + 1);
 }
 
-// Who did it, where that is somebody else than whom it was done to. What nobody asked for is the
-// service's own doing.
+// Returns the user who caused the event, unless it is the affected user. Events that no user
+// requested were caused by the service itself.
 std::string actorText(const DetailedEvent& event) {
     if (!event.caller || !event.uid || event.caller == event.uid)
         return "";
@@ -105,7 +105,7 @@ std::string actorText(const DetailedEvent& event) {
     return "by " + name;
 }
 
-// The fields that say more than the event's kind does.
+// Returns the fields that add information to the kind of the event.
 std::string fieldsText(const DetailedEvent& event) {
     std::vector<std::string> parts;
     const auto add = [&](bool holds, auto text) {
@@ -131,8 +131,8 @@ std::string fieldsText(const DetailedEvent& event) {
     return joined(parts, " ");
 }
 
-// The message of the journal stands by itself: it names the caller, and the method and the error in
-// full, before what was said to the caller.
+// The journal message is complete by itself: it contains the caller, the method and the full name
+// of the error before the text that the caller received.
 std::string refusalText(const DetailedEvent& event) {
     std::string_view said = event.message;
     if (event.error) {
@@ -148,7 +148,7 @@ std::string refusalText(const DetailedEvent& event) {
     return parts.empty() ? std::string(said) : fmt::format("{}: {}", joined(parts, " "), said);
 }
 
-// Some say in their sentence what no field does.
+// The sentences of some kinds contain information that is not in any field.
 std::string detailsText(const DetailedEvent& event) {
     if (event.kind == "refused")
         return refusalText(event);
@@ -158,7 +158,7 @@ std::string detailsText(const DetailedEvent& event) {
     return isSentence && !event.message.empty() ? event.message : text;
 }
 
-// Of another year the day matters more than the second.
+// For a time in another year, the day is more important than the seconds.
 std::string timeText(Time time, Time now) {
     const auto yearOf = [](Time moment) {
         const std::time_t seconds = std::chrono::system_clock::to_time_t(moment);
@@ -182,7 +182,7 @@ Json spanJson(const std::optional<std::chrono::microseconds>& span) {
     return span ? Json(span->count()) : Json(nullptr);
 }
 
-// What an event does not have is left out, so that the lines can be read.
+// Omits fields that an event does not have, so that the lines stay readable.
 Json eventJson(const DetailedEvent& event) {
     Json json = {{"time", toJson(event.time)},
                  {"event", event.kind},
@@ -223,7 +223,7 @@ Json eventJson(const DetailedEvent& event) {
     return kept;
 }
 
-// As wide as what stands in them, so that the details have what is left of 80 columns.
+// Makes the columns as wide as their content, so that the details get the rest of 80 columns.
 Table tableFor(const std::vector<std::vector<std::string>>& rows) {
     std::vector<Table::Column> columns{{"TIME"}, {"EVENT"}, {"ENV ID"}, {"USER"}, {"DETAILS", 0}};
     constexpr std::array<std::size_t, 4> widest{17, 20, 16, 16};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// isolation: shows whether the kernel refuses GPUs to users who do not hold them, lists the
-// refusals, and switches isolation for an administrator.
+// isolation: shows whether the kernel refuses GPUs to users who do not hold them, lists the refused
+// opens, and lets an administrator suspend or resume isolation.
 #include "client/genvctl/reports/isolation.hpp"
 
 #include "client/genvctl/commands/commands.hpp"
@@ -23,7 +23,7 @@ void showIsolation(Context& context) {
     if (!context.printJson(isolationJson(state)))
         print(isolationText(state));
     if (!isAsWanted(state))
-        throw Failure(ExitStatus::Failed, ""); // said above
+        throw Failure(ExitStatus::Failed, ""); // the sentence above has the reason
 }
 
 void suspendIsolation(Context& context) {

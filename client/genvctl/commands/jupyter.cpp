@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// jupyter: kernels that run in an environment of their own. "install" derives a kernelspec from
-// another; Jupyter then starts "jupyter run", which takes the GPUs and becomes the kernel in the
-// same process, so that interrupting, restarting and ending it work as ever and the environment
-// ends with it.
+// jupyter: kernels that run in their own environment. "install" derives a kernelspec from an
+// existing one. Jupyter then starts "jupyter run", which requests the GPUs and becomes the kernel
+// in the same process. Interrupting, restarting and ending the kernel therefore work as usual, and
+// the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -25,11 +25,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How long Jupyter's server, console and nbconvert wait for a kernel unless they are told
-// otherwise.
+// How long Jupyter's server, console and nbconvert wait for a kernel by default.
 constexpr std::chrono::seconds jupytersPatience{60};
 
-// Which of Jupyter's folders.
+// Selects one of Jupyter's folders.
 struct KernelPlace {
     bool user = false;
     bool active = false;
@@ -111,7 +110,7 @@ void warnOfPatience(const OwnEnvironmentOptions& environment) {
 
 void warnOfProgram(const Json& document, std::size_t at) {
     const std::string program = document["argv"][at];
-    // Every other program that is named without its folder is found so by Jupyter, too.
+    // Jupyter finds every other program without a folder in its name in the same way.
     if (program.starts_with("python") && program.find('/') == std::string::npos)
         warn(fmt::format("The kernel is the \"{}\" that is first on Jupyter's PATH", program),
              "If that is not the one, install it from a kernelspec with a whole path: --from.");
@@ -202,7 +201,7 @@ void addRunKernel(CLI::App& jupyter, Context& context) {
     command->callback([&context, options, command] {
         const std::vector<std::string> words = commandWords(*command);
         context.command = [&context, options, words] {
-            // A file of another name is no reason to have no kernel.
+            // A connection file with an unexpected name must not prevent the kernel from starting.
             enterOwnEnvironment(context, *options, kernelIdAmong(words));
             execute(words);
         };

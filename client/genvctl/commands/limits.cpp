@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// limits: what a user, or each, may have and has.
+// limits: the limits of one user or of all users, and the used part of each.
 #include "client/genvctl/reports/limits.hpp"
 
 #include "client/genvctl/commands/commands.hpp"
@@ -30,7 +30,7 @@ void limits(Context& context, const ListingOptions& options, const std::string& 
         options.print(context, limitsTable(limits));
 }
 
-// Those who have something, and those with limits of their own.
+// Returns the users who hold something, and the users with limits of their own.
 std::map<std::uint32_t, std::string> findUsers(Context& context) {
     std::map<std::uint32_t, std::string> users;
     std::set<std::string> names;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// lock: a command that has the environment's devices to itself among those who share them. The
-// command takes the place of genvctl and inherits the lock's descriptor: so the lock lasts exactly
-// as long as the command, however it ends, and as what it leaves running with that descriptor open.
+// lock: runs a command that has exclusive use of the environment's devices among the users who
+// share them. The command replaces genvctl in the same process and inherits the descriptor of the
+// lock. The lock therefore lasts exactly as long as the command, however it ends, and as long as
+// its children keep the descriptor open.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/turn.hpp"

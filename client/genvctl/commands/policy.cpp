@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// policy: whether a configuration of the service makes sense, as the service itself reads it.
+// policy: checks a configuration of the service with the service's own parser.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/service_program.hpp"
@@ -16,7 +16,7 @@ namespace genv::ctl {
 
 namespace {
 
-// The service says what is wrong on standard error itself.
+// The service prints the errors on standard error itself.
 void check(const std::string& file) {
     const int status = checkWithService(file, false).status;
     if (WIFSIGNALED(status))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// queue: who waits for devices, and in which order; cancels a wait.
+// queue: lists the requests that wait for devices, in their order, and cancels one.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -32,7 +32,8 @@ void printQueue(Context& context, const ListingOptions& options) {
                  {"SINCE", 17},
                  {"TICKET", 0}});
     for (const QueueEntry& entry : queue) {
-        // One that has left since has no name here any more.
+        // The environment of a request that has just left the queue may be gone, so its name may be
+        // unknown.
         const auto found = users.find(entry.environment);
         const std::string user = found == users.end() ? std::to_string(entry.uid) : found->second;
         const std::size_t position = json.size() + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// remote: many machines at once.
+// remote: commands for many machines at once.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// report: who had how much of which device in a time, from the history.
+// report: the use of each device by each user in a period, from the history.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -27,11 +27,11 @@ struct ReportArguments {
     std::string by = "both";
 };
 
-// An attachment that ended in a crash is told of by nothing later, so the time before the period
-// is looked at in any case.
+// No later event reports an attachment that ended in a crash. The time before the period is
+// therefore always searched as well.
 constexpr std::chrono::hours lookBack{24};
 
-// Without what environments within others had: that is a part of what those had.
+// Omits the attachments of nested environments, which are part of those of their parents.
 std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) {
     std::vector<HistoryEvent> events;
     context.authorised([&](Client& client) {
@@ -48,7 +48,7 @@ std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) 
 
 std::vector<HeldNow> heldNow(Client& client, const std::vector<Device>& devices,
                              const std::optional<std::uint32_t>& uid) {
-    // Those that began in between are in the history, too.
+    // Attachments that began in between are in the history as well.
     const auto attachments = holdersAttachments(client);
     std::map<std::string, EnvironmentEntry> environments;
     for (EnvironmentEntry& entry : client.environments()) {
@@ -81,7 +81,7 @@ UsageInput gather(Context& context, const HistoryOptions& options) {
     input.devices = context.client().devices();
     input.held = heldNow(context.client(), input.devices, input.uid);
     query.setKinds(kindsOfUsage());
-    query.setUntil(std::nullopt); // what ended later began earlier
+    query.setUntil(std::nullopt); // attachments that ended later may have begun earlier
     query.setSince(std::max(input.period.since - lookBack, Time{}));
     input.events = eventsOf(context, query);
     const auto earliest = earliestBeginning(input);
@@ -95,7 +95,7 @@ UsageInput gather(Context& context, const HistoryOptions& options) {
     return input;
 }
 
-// A row of either table: what it is about, for people and exactly, and what was had of it.
+// A row of either table: its subject for people, its exact name, and its usage.
 struct UsageRow {
     std::string name;
     std::string id;
@@ -124,7 +124,7 @@ std::vector<UsageRow> deviceRows(const UsageReport& report) {
     return rows;
 }
 
-// Hundredths of an hour. Idle is what is left of them, so that they add up as they are printed.
+// Hundredths of an hour. Idle time is the remainder, so that the printed numbers add up.
 struct Hours {
     explicit Hours(const Usage& usage)
         : held(round(usage.held)), used(std::min(round(usage.used), held)),
@@ -143,7 +143,7 @@ struct Hours {
     std::int64_t unknown;
 };
 
-// For programs: seconds, to the millisecond.
+// For programs: seconds with milliseconds.
 std::string secondsText(std::chrono::milliseconds span) {
     return fmt::format("{}.{:03}", span.count() / 1000, span.count() % 1000);
 }
@@ -152,7 +152,7 @@ std::vector<std::string> exactCellsOf(const Usage& usage) {
     const auto exact = [](std::chrono::microseconds span) {
         return std::chrono::floor<std::chrono::milliseconds>(span + std::chrono::microseconds{500});
     };
-    // Idle is what is left, so that they add up as they are printed.
+    // Idle time is the remainder, so that the printed numbers add up.
     const auto held = exact(usage.held);
     const auto used = std::min(exact(usage.used), held);
     const auto unknown = std::min(exact(usage.unknown), held - used);
@@ -188,7 +188,8 @@ const std::vector<std::string>& usageTitles() {
     return titles;
 }
 
-// What was used, dark, and what was held besides, light, as parts of the longest row.
+// Draws the used time in dark and the rest of the held time in light, in proportion to the longest
+// row.
 std::string bar(const Usage& usage, std::chrono::microseconds most, std::size_t width) {
     const auto parts = [&](std::chrono::microseconds span) {
         return static_cast<std::size_t>(

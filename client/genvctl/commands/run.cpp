@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// run: an environment for one command, for a shell of one's own, or for somebody who is elsewhere.
-// A command or a shell takes the place of genvctl in the same process, so that its pid, exit status
-// and signals are its own and the environment ends with it.
+// run: an environment for a command, for a new shell, or for a program on another machine. A
+// command or shell replaces genvctl in the same process. It therefore keeps the PID, its exit
+// status and signals are its own, and the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/ending_reporter.hpp"
@@ -97,9 +97,9 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
                      "Do not change the prompt of the login shell");
     command.add_flag("--hold", arguments.hold,
                      "Hold the GPUs until standard input ends; run nothing");
-    // Of "remote": the process that holds the environment and leaves it now.
+    // Used by "remote": the process that holds the environment and now leaves it.
     command.add_option("--take-over", arguments.predecessor)->group("");
-    // Of startEndingReporter().
+    // Used by startEndingReporter().
     command.add_flag("--report", arguments.report)->group("");
 }
 

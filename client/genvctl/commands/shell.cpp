@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// shell: what makes a shell know genv, makes it forget genv, and tells it again what it should
-// know.
+// shell: prints the code that sets up genv in a shell or removes it, and refreshes the variables of
+// the shell.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -39,8 +39,8 @@ constexpr const char* shellFooter =
     "  fish  genvctl shell --init | source      ~/.config/fish/config.fish\n"
     "To undo the setup, use --deinit instead of --init.";
 
-// What is known not to understand the code. Whoever else asks, such as a test or an editor, gets
-// bash's.
+// Shells that are known not to understand the code. Every other caller, such as a test or an
+// editor, gets bash's code.
 constexpr std::array otherShells{"sh",   "dash", "ash", "busybox", "ksh",
                                  "mksh", "tcsh", "csh", "nu",      "elvish"};
 
@@ -61,13 +61,14 @@ Shell chosenShell(const Context& context, const std::optional<std::string>& name
 std::string initCode(Shell shell) {
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-    // The very program that printed the code is called by it, whatever PATH says later.
+    // The shell calls the same program that printed the code, regardless of later changes of PATH.
     const std::string word = shellQuoted(shell, error ? "genvctl" : program.string());
     switch (shell) {
     case Shell::Bash:
         return fmt::format("{}__genv_program={}\n{}", genv1CleanupWhereNeeded(), word, bashScript);
     case Shell::Zsh:
-        // Read and run as zsh does by itself, whatever options and aliases the person has set.
+        // Read and run with the default options of zsh, regardless of the user's options and
+        // aliases.
         return fmt::format("__genv_program={}\nemulate zsh -o no_aliases -c {}\n", word,
                            shellQuoted(shell, zshScript));
     case Shell::Fish:
@@ -103,10 +104,11 @@ void refresh(Context& context, const ShellArguments& arguments) {
     });
 }
 
-// How long a shell that exits may be kept by the question what stays; SIGALRM ends this then.
+// How long the check for remaining processes may delay a shell that exits; SIGALRM then ends the
+// check.
 constexpr unsigned exitQuestionSeconds = 2;
 
-// What goes wrong is no news to somebody who leaves.
+// A user who leaves the shell does not need error messages.
 void tellWhatStays(Context& context) {
     const ShellLink& link = context.requireShell("shell --exiting");
     alarm(exitQuestionSeconds);
@@ -154,7 +156,7 @@ void addShell(CLI::App& app, Context& context) {
     command->add_flag("--reattach", arguments->reattach, "Refresh the variables about GPUs");
     command->add_flag("--reconfigure", arguments->reconfigure,
                       "Refresh the variables about the configuration");
-    // Of the shell functions, when the shell exits.
+    // Used by the shell functions when the shell exits.
     command->add_flag("--exiting", arguments->exiting)->group("");
     command->add_option("SHELL", arguments->shell, "Choose bash, zsh or fish [default: this shell]")
         ->type_name("");
@@ -165,7 +167,7 @@ void addShell(CLI::App& app, Context& context) {
 }
 
 void addInit(CLI::App& app, Context& context) {
-    // The spelling of the first versions: genv init -
+    // The syntax of the first versions: genv init -
     CLI::App* old = app.add_subcommand("init")->group("");
     old->add_option("DASH")->type_name("");
     old->callback([&context] {

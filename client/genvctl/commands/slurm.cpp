@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// slurm: what a node's slurm.conf names as Prolog, Epilog and TaskProlog.
+// slurm: the hooks that a node's slurm.conf names as Prolog, Epilog and TaskProlog.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/slurm/hooks.hpp"
@@ -18,7 +18,7 @@ struct Hook {
 
 void addHook(CLI::App& slurm, Context& context, const Hook& hook) {
     CLI::App* command = slurm.add_subcommand(hook.name, hook.help);
-    // A mistake in slurm.conf must not drain the node: what the command does not know stays here.
+    // A mistake in slurm.conf must not drain the node: unknown options stay with this command.
     command->fallthrough(false);
     command->allow_extras();
     command->footer(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// terminate: ends processes that use a GPU; others' with an administrator's consent.
+// terminate: ends processes that use a GPU. Processes of others need an administrator's consent.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -16,7 +16,7 @@ namespace genv::ctl {
 
 namespace {
 
-// Like kill(1), it goes on after a process that it cannot end.
+// Continues after a process that it cannot end, as kill(1) does.
 void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
     requireTermination("Unset that variable.");
     std::optional<ExitStatus> worst;
@@ -32,7 +32,7 @@ void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
         }
     }
     if (worst)
-        throw Failure(*worst, ""); // said above
+        throw Failure(*worst, ""); // the messages above have the reasons
 }
 
 } // namespace

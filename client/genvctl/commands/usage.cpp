@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// usage: the snapshot that a decision can be made from elsewhere, and carrying one out.
+// usage: prints the snapshot on which another program can base a decision, and executes such a
+// decision.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 void snapshot(Context& context, const std::string& type) {
     Json json = Json::parse(context.client().snapshot(), nullptr, false);
-    // Another machine's may be no genvd at all.
+    // The service of another machine may not be a genvd.
     if (!json.is_object() || (!type.empty() && !json.contains(type)))
         throw Failure(ExitStatus::Failed, "The service sent an invalid snapshot");
     if (!type.empty())

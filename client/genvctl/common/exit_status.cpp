@@ -12,7 +12,7 @@ namespace {
 
 namespace names = dbus::contract::error;
 
-// What the library says where the service does not start because of its configuration.
+// The library's error for a service that does not start because of its configuration.
 constexpr std::string_view wrongConfiguration = "org.freedesktop.DBus.Error.Spawn.ConfigInvalid";
 
 struct Meaning {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How genvctl ends: the one table from an error's name on the bus to an exit status and to what the
-// person can do next, and the one exception that commands throw for failures of their own.
+// The exit statuses of genvctl: the only table from D-Bus error names to exit statuses and hints,
+// and the only exception that commands throw for their own failures.
 #pragma once
 
 #include "genv/error.hpp"
@@ -23,15 +23,15 @@ enum class ExitStatus : int {
     QuotaExceeded = 7,
 };
 
-/// Why a command ends without having done what it was asked for. The texts may hold foreign text;
-/// they are made safe where they are printed.
+/// The reason why a command failed. The texts may contain foreign text, which is made safe when it
+/// is printed.
 class Failure : public std::runtime_error {
   public:
     Failure(ExitStatus status, const std::string& what, std::string hint = {})
         : std::runtime_error(what), status_(status), hint_(std::move(hint)) {}
 
     [[nodiscard]] ExitStatus status() const noexcept { return status_; }
-    /// What to do next; may be empty.
+    /// Returns the hint about what to do next; may be empty.
     [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
 
   private:
@@ -39,7 +39,7 @@ class Failure : public std::runtime_error {
     std::string hint_;
 };
 
-/// What a failed call means to the person who ran the command.
+/// Converts the failure of a call to the failure of a command.
 Failure toFailure(const Error& error);
 
 } // namespace genv::ctl

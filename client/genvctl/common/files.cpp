@@ -40,7 +40,7 @@ void replaceFile(const std::filesystem::path& file, std::string_view text) {
 }
 
 std::string readFile(const std::filesystem::path& file, std::size_t most, Links links) {
-    // A pipe or a terminal in its place must not make this wait.
+    // A pipe or terminal in place of the file must not block this call.
     const client::Descriptor descriptor(
         open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
                                (links == Links::Refused ? O_NOFOLLOW : 0)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Files of the person who runs the command.
+// Reads and writes files of the user who runs the command.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 
 namespace genv::ctl {
 
-/// Puts a file with this text there, whole or not at all: a reader sees the old or the new one, and
-/// a link is replaced, not followed. Throws Failure.
+/// Replaces a file atomically: a reader sees either the old or the new text. A symbolic link is
+/// replaced, not followed. Throws Failure.
 void replaceFile(const std::filesystem::path& file, std::string_view text);
 
 enum class Links { Followed, Refused };
-/// Reads a file. Throws Failure for one that is not there, no regular file, or has more bytes than
-/// this.
+/// Reads a file. Throws Failure if the file is missing, is not a regular file, or has more than
+/// `most` bytes.
 std::string readFile(const std::filesystem::path& file, std::size_t most,
                      Links links = Links::Followed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Looking for what may not be there.
+// Handles lookups whose object may not exist.
 #pragma once
 
 #include "dbus/contract/names.hpp"
@@ -9,7 +9,7 @@
 
 namespace genv::ctl {
 
-/// The result of a call, or nothing where there is no such environment or process.
+/// Returns the result of a call, or nothing if the environment or process does not exist.
 template <typename Call>
 auto foundOrNothing(Call&& call) -> std::optional<decltype(call())> {
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which environments are within which others, as Client::parents() says.
+// Looks up the parents of nested environments, as Client::parents() returns them.
 #pragma once
 
 #include "genv/client.hpp"
@@ -12,17 +12,18 @@
 
 namespace genv::ctl {
 
-/// The ids of environments within others, and of those.
+/// Maps the id of each nested environment to the id of its parent.
 using Parents = std::map<std::string, std::string>;
 
-/// The environment that this one is within.
+/// Returns the parent of this environment.
 inline std::optional<std::string> parentOf(const Parents& parents, const std::string& id) {
     const auto found = parents.find(id);
     return found == parents.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The attachments but for those that are a part of what another environment has. One of these
-/// comes after that, so who is within what is only asked where a device has several.
+/// Returns the attachments without those of nested environments, which are part of their parents'
+/// attachments. A nested attachment comes after that of its parent, so the parents are requested
+/// only if a device has several attachments.
 inline std::vector<Attachment> holdersAttachments(Client& client) {
     std::vector<Attachment> attachments = client.attachments();
     std::set<std::uint32_t> devices;

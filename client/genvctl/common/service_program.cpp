@@ -32,7 +32,7 @@ class Actions {
     posix_spawn_file_actions_t actions_{};
 };
 
-// To its end, so that the writer never waits; what is too much is dropped.
+// Reads to the end, so that the writer never blocks, and drops text beyond the limit.
 std::string readAll(int descriptor) {
     std::string text;
     std::array<char, 4096> chunk{};
@@ -57,7 +57,7 @@ std::string serviceProgram() {
 FileCheck checkWithService(std::string_view file, bool collect) {
     std::string program = serviceProgram();
     std::string option = "--check";
-    std::string path = (file.starts_with('-') ? "./" : "") + std::string(file); // no option
+    std::string path = (file.starts_with('-') ? "./" : "") + std::string(file); // not an option
     const std::array<char*, 4> arguments{program.data(), option.data(), path.data(), nullptr};
     std::array<int, 2> answer{-1, -1};
     Actions actions;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's own program, which judges configuration files.
+// Runs the service's own program to check configuration files.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace genv::ctl {
 
-/// Where it is: what GENVD says, or where it is installed.
+/// Returns its path: the variable GENVD, or the installed path.
 std::string serviceProgram();
 
-/// How a check of a file ended.
+/// The result of checking a file.
 struct FileCheck {
-    int status = 0;     ///< as waitpid() tells it
-    std::string errors; ///< what it said, where that was asked for
+    int status = 0;     ///< as waitpid() returns it
+    std::string errors; ///< its error output, if it was collected
 };
 
-/// Runs it on a configuration file. It says what is wrong on standard error, or with `collect` in
-/// the result. Throws Failure where it cannot be run.
+/// Runs the program on a configuration file. It prints errors on standard error, or with `collect`
+/// returns them in the result. Throws Failure if the program cannot be run.
 FileCheck checkWithService(std::string_view file, bool collect);
 
 } // namespace genv::ctl

@@ -18,7 +18,7 @@ int blockedSignals(sigset_t& before) {
     sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction action {};
-        // What the caller wants ignored, as nohup does, stays ignored.
+        // A signal that the caller ignores, as under nohup, stays ignored.
         if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&signals, signal);
     }
@@ -36,7 +36,7 @@ int epollOf(int signals, int watched) {
         return -1;
     const int descriptor = epoll_create1(EPOLL_CLOEXEC);
     epoll_event arrival{EPOLLIN, {}};
-    epoll_event closing{EPOLLRDHUP, {}}; // and EPOLLHUP, which is always told
+    epoll_event closing{EPOLLRDHUP, {}}; // EPOLLHUP is always reported as well
     if (descriptor >= 0 && epoll_ctl(descriptor, EPOLL_CTL_ADD, signals, &arrival) == 0 &&
         (epoll_ctl(descriptor, EPOLL_CTL_ADD, watched, &closing) == 0 || errno == EPERM))
         return descriptor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Being told to stop while waiting for something else.
+// Handles signals to stop while a command waits for something else.
 #pragma once
 
 #include "client/descriptor.hpp"
@@ -11,12 +11,13 @@
 
 namespace genv::ctl {
 
-/// SIGINT, SIGTERM and SIGHUP as something to wait for: as long as this lives they do not end the
-/// process but make a descriptor readable. One that was not taken acts when this goes.
+/// Makes SIGINT, SIGTERM and SIGHUP available as a descriptor. While this object exists, these
+/// signals do not end the process but make the descriptor readable. A signal that was not taken is
+/// delivered when the object is destroyed.
 class StopSignals {
   public:
-    /// With a descriptor, the closing of its other end is the same as a signal. What cannot be
-    /// watched for that, such as a file, is not. Throws std::system_error.
+    /// With a descriptor, closing its other end counts as a signal. A descriptor that cannot be
+    /// polled, such as a file, is ignored. Throws std::system_error.
     explicit StopSignals(int watched = -1);
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
@@ -25,16 +26,16 @@ class StopSignals {
     [[nodiscard]] int descriptor() const noexcept {
         return both_.get() >= 0 ? both_.get() : descriptor_;
     }
-    /// Takes the signal that has arrived; 0: none has.
+    /// Takes the pending signal and returns its number, or 0 if there is none.
     int take() const noexcept;
 
   private:
     sigset_t before_{};
     int descriptor_;
-    client::Descriptor both_; ///< an epoll instance with what is watched, too, if anything is
+    client::Descriptor both_; ///< epoll instance for the signals and the watched descriptor
 };
 
-/// A command that was told to stop while it waited, with what it has left undone.
+/// A command was interrupted while it waited. The text names what was not done.
 class Interrupted : public std::runtime_error {
   public:
     Interrupted(int signal, const std::string& what) : std::runtime_error(what), signal_(signal) {}
@@ -44,7 +45,7 @@ class Interrupted : public std::runtime_error {
     int signal_;
 };
 
-/// Ends the process by this signal, so that whoever started it sees what happened.
+/// Ends the process by this signal, so that its parent sees the cause.
 [[noreturn]] void dieBy(int signal);
 
 } // namespace genv::ctl

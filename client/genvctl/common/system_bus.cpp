@@ -55,7 +55,7 @@ SystemBus::SystemBus(std::chrono::milliseconds timeout)
         failBus(ready);
 }
 
-// Not 0, which is sd-bus's default.
+// Must not return 0, which selects the default of sd-bus.
 std::uint64_t SystemBus::timeLeft() const {
     const std::uint64_t moment = now();
     return moment < deadline_ ? deadline_ - moment : 1;

@@ -14,12 +14,12 @@ namespace genv::ctl {
 namespace {
 
 struct TableEntry {
-    std::string_view command; // and those below it
+    std::string_view command; // and its subcommands
     std::string_view option;
     ValueSource source;
 };
 
-// The first that fits counts.
+// The first matching entry counts.
 const std::vector<TableEntry>& table() {
     using enum ValueKind;
     static const std::vector<TableEntry> entries{
@@ -141,7 +141,7 @@ bool isShown(const CLI::Option& option) {
     return !option.get_group().empty();
 }
 
-// --x of an option, X of an argument.
+// Returns --x for an option, X for an argument.
 std::vector<std::string> namesOf(const CLI::Option& option) {
     if (option.get_positional())
         return {option.get_name(true, false)};
@@ -151,7 +151,7 @@ std::vector<std::string> namesOf(const CLI::Option& option) {
     return names;
 }
 
-// A value of its own word follows. A flag's comes after "=", and so does one that may be left out.
+// Whether the value is the next word. The value of a flag, and an optional value, come after "=".
 bool takesNextWord(const CLI::Option& option) {
     return option.get_items_expected_min() > 0;
 }
@@ -161,7 +161,7 @@ std::vector<const CLI::App*> below(const CLI::App& command, bool named) {
         [named](const CLI::App* app) { return app->get_name().empty() != named; });
 }
 
-// With those of its option groups, which are commands without a name.
+// Includes the options of option groups, which are commands without a name.
 std::vector<const CLI::Option*> optionsOf(const CLI::App& command, bool positional) {
     std::vector<const CLI::Option*> options = command.get_options(
         [positional](const CLI::Option* o) { return o->get_positional() == positional; });
@@ -172,11 +172,11 @@ std::vector<const CLI::Option*> optionsOf(const CLI::App& command, bool position
     return options;
 }
 
-// What the words before the last one leave open.
+// The state of the command line before the word that is completed.
 struct CursorPlace {
     const CLI::App* command = nullptr;
-    const CLI::Option* pending = nullptr; // its value comes next
-    bool onlyPending = false;             // and nothing else may
+    const CLI::Option* pending = nullptr; // the next word is its value
+    bool onlyPending = false;             // the next word can only be that value
     std::vector<std::string> arguments = {};
     bool onlyArguments = false; // after "--"
     std::optional<std::size_t> foreignCommandAt;
@@ -226,7 +226,7 @@ void takeWord(CursorPlace& place, const std::string& word, std::size_t index) {
         return;
     }
     if (place.pending != nullptr) {
-        // An option with a list goes on taking words, and the next one may also be something else.
+        // An option with a list takes more words, but the next word may also be something else.
         place.onlyPending = false;
         if (place.pending->get_items_expected_max() < CLI::detail::expected_max_vector_size)
             place.pending = nullptr;
@@ -283,7 +283,7 @@ class Collector {
         }
     }
 
-    // The argument that comes next; the last one where it takes many.
+    // Adds values for the next argument, or for the last argument if it accepts several.
     void addArguments() {
         std::vector<const CLI::Option*> arguments = optionsOf(*place_.command, true);
         std::erase_if(arguments, [](const CLI::Option* o) { return !isShown(*o); });
@@ -322,7 +322,7 @@ class Collector {
         }
     }
 
-    // The commands below the one that the words so far name.
+    // Adds the subcommands of the command named by the words so far.
     void addHelpTopics() {
         const CLI::App* topic = place_.command->get_parent();
         for (const std::string& word : place_.arguments) {
@@ -346,7 +346,7 @@ class Collector {
                     const bool isKnown = std::any_of(
                         result_.candidates.begin(), result_.candidates.end(),
                         [&](const Candidate& candidate) { return candidate.value == name; });
-                    if (!isKnown) // --help is every command's
+                    if (!isKnown) // every command has --help
                         add(name, option->get_description());
                 }
             }
@@ -359,7 +359,7 @@ class Collector {
     Completion result_;
 };
 
-// A value that a terminal would not show as it is cannot be typed either.
+// A value that a terminal cannot show unchanged cannot be typed either.
 bool isPlain(const std::string& text) {
     return shown(text) == text && !text.empty();
 }
@@ -378,7 +378,7 @@ std::optional<ValueSource> valueSource(std::string_view command, const CLI::Opti
             std::find(names.begin(), names.end(), entry.option) != names.end())
             return entry.source;
     }
-    // What a limit allows is anybody's choice.
+    // The value of a limit can be any number.
     const bool isLimit = std::any_of(names.begin(), names.end(), [](const std::string& name) {
         return name.starts_with("--") && core::findLimit(name.substr(2)) != nullptr;
     });

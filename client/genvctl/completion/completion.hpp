@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What may come next on a command line. It is read off the very definition that parses command
-// lines, so a new command or option is completed without a word here; only what an option's value
-// may be is looked up in a table, and a test tells which options that lacks.
+// Completes command lines. It reads the same definition that parses command lines, so a new command
+// or option is completed without changes here. Only the values of options are looked up in a table,
+// and a test finds options that are missing in it.
 #pragma once
 
 #include <functional>
@@ -22,58 +22,58 @@ struct Candidate {
     std::string help; ///< may be empty
 };
 
-/// What the value of an option or argument is.
+/// The type of the value of an option or argument.
 enum class ValueKind {
-    Free,           ///< anything, such as a name: nothing to offer
-    Words,          ///< one of a few fixed words
-    File,           ///< the shell completes it
-    Command,        ///< the shell completes it, and what follows are the command's own words
-    Environment,    ///< an id
+    Free,           ///< anything, such as a name, so there are no candidates
+    Words,          ///< one of a fixed set of words
+    File,           ///< completed by the shell
+    Command,        ///< completed by the shell, followed by the command's own words
+    Environment,    ///< an environment id
     OwnEnvironment, ///< an id of an environment that the caller may join
-    Device,         ///< an index
-    AttachedDevice, ///< an index that the environment of this shell holds
+    Device,         ///< a device index
+    AttachedDevice, ///< a device index attached to this shell's environment
     DeviceCount,    ///< a number of devices
     DeviceUuid,     ///< a UUID
-    Model,          ///< a model's name
-    User,           ///< a name
-    Uid,            ///< a number
+    Model,          ///< a model name
+    User,           ///< a user name
+    Uid,            ///< a numeric user id
     UserLimit,      ///< "name="
-    RootProcess,    ///< a pid that keeps an environment alive
-    ComputeProcess, ///< a pid that uses a GPU
-    Ticket,         ///< of a request that waits
-    Host,           ///< another machine that the caller's ssh knows
-    HelpTopic,      ///< a command of genvctl, or a subcommand of the one before
+    RootProcess,    ///< the PID of a process that keeps an environment alive
+    ComputeProcess, ///< the PID of a process that uses a GPU
+    Ticket,         ///< of a request in the queue
+    Host,           ///< another machine that the user's ssh knows
+    HelpTopic,      ///< a command of genvctl, or a subcommand of the previous one
 };
 
-/// The values that there are now of a kind other than the first four.
+/// Returns the current values of a kind, except for the first four kinds.
 using LiveValues = std::function<std::vector<Candidate>(ValueKind)>;
 
 struct ValueSource {
     ValueKind kind = ValueKind::Free;
-    std::vector<std::string_view> words = {}; ///< of ValueKind::Words
+    std::vector<std::string_view> words = {}; ///< for ValueKind::Words
 };
 
-/// What the value of an option or argument of a command is, such as ("genvctl limits", "USER");
-/// nothing for one that the table lacks.
+/// Returns the values of an option or argument of a command, such as ("genvctl limits", "USER").
+/// Returns nothing if it is missing in the table.
 std::optional<ValueSource> valueSource(std::string_view command, const CLI::Option& option);
 
-/// The command's name with those above it, such as "genvctl devices find", whatever the program is
-/// called as.
+/// Returns the full name of a command, such as "genvctl devices find", independent of the name of
+/// the program.
 std::string commandPath(const CLI::App& command);
 
 struct Completion {
-    /// Free: the candidates are all there is. File and Command: the shell completes, too.
+    /// Free: there are no other candidates. File and Command: the shell adds its own.
     ValueKind kind = ValueKind::Free;
-    std::size_t commandAt = 0; ///< of ValueKind::Command: which word is the command's name
+    std::size_t commandAt = 0; ///< for ValueKind::Command: the position of the command's name
     std::vector<Candidate> candidates;
 };
 
-/// Completes the last of the words that follow the program's name; it may be empty.
+/// Completes the last of the words after the program's name; it may be empty.
 Completion complete(const CLI::App& app, const std::vector<std::string>& words,
                     const LiveValues& live);
 
-/// What a shell's completion function reads: "values", "files" or "command N" on the first line,
-/// then a candidate a line, with its help behind a tab.
+/// Formats a completion for the shell's function: "values", "files" or "command N" on the first
+/// line, then one candidate a line, with its help after a tab.
 std::string completionText(const Completion& completion);
 
 } // namespace genv::ctl

@@ -21,7 +21,7 @@ namespace genv::ctl {
 namespace {
 
 constexpr std::uint64_t patienceMicroseconds = 1'000'000;
-// The first uid of a person on Debian; below are the system's own users.
+// The first uid of a regular user on Debian; lower uids are system users.
 constexpr std::uint32_t firstPerson = 1000;
 constexpr std::uint32_t lastPerson = 60000;
 
@@ -55,7 +55,7 @@ class Bus {
             bus_.reset(bus);
     }
 
-    /// The reply to a method of the manager without arguments; null for any failure.
+    /// Calls a method of the manager without arguments. Returns null on any failure.
     [[nodiscard]] Message call(const char* member) const {
         sd_bus_message* raw = nullptr;
         if (!bus_ || sd_bus_message_new_method_call(bus_.get(), &raw, dbus::contract::busName,
@@ -74,7 +74,7 @@ class Bus {
     std::unique_ptr<sd_bus, Unref> bus_;
 };
 
-// Reads the structures of an array; `row` reads one.
+// Reads the structures of an array; `row` reads one of them.
 template <typename Row>
 void forEach(sd_bus_message* message, const char* types, Row row) {
     if (message == nullptr || sd_bus_message_enter_container(message, 'a', nullptr) <= 0)
@@ -151,7 +151,7 @@ std::vector<Candidate> environmentIds(const Bus& bus, bool onlyOwn) {
     return found;
 }
 
-// The id of this shell's environment, where that is still there and the caller's.
+// Returns the id of this shell's environment if it still exists and belongs to the caller.
 std::optional<std::string> ownEnvironment(const Bus& bus) {
     const auto named = namedEnvironment();
     if (!named)
@@ -203,8 +203,8 @@ std::vector<Candidate> models(const Bus& bus) {
     return found;
 }
 
-// Who holds an environment, and the people of this machine's own user database: one that is far
-// away may have thousands, and be slow.
+// Returns the owners of environments and the users in this machine's own user database. A remote
+// user database may have thousands of users and may be slow.
 std::map<std::string, std::uint32_t> people(const Bus& bus) {
     std::map<std::string, std::uint32_t> found;
     for (const EnvironmentRow& row : environments(bus))
@@ -263,7 +263,7 @@ std::vector<Candidate> tickets(const Bus& bus) {
 
 std::vector<Candidate> hosts() {
     std::vector<Candidate> found;
-    // ssh has its files there, too, whatever HOME says.
+    // ssh uses this folder regardless of HOME.
     const passwd* person = getpwuid(geteuid());
     if (person != nullptr && person->pw_dir != nullptr) {
         for (const std::string& host : knownHosts(std::filesystem::path(person->pw_dir) / ".ssh"))

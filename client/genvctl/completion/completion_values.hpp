@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What there is now that a command line may name: environments, devices, users. Asked for while
-// somebody types, so it is silent whatever fails, waits a second at most, and starts no service;
-// libgenv, which commands use, rightly does the opposite of each.
+// Completes names of environments, devices and users that exist now. These functions run while the
+// user types, so they report no errors, wait at most one second, and start no service. Commands use
+// libgenv, which does the opposite in each case.
 #pragma once
 
 #include "client/genvctl/completion/completion.hpp"
 
 namespace genv::ctl {
 
-/// The values of a kind; none where the service does not run or does not answer in time.
+/// Returns the values of a kind. Empty if the service is not running or does not reply in time.
 std::vector<Candidate> liveValues(ValueKind kind);
 
-/// The same where the command line is about another machine: nobody waits for that one.
+/// The same for a command line about another machine, which is not contacted.
 std::vector<Candidate> valuesElsewhere(ValueKind kind);
 
 } // namespace genv::ctl

@@ -20,21 +20,21 @@ namespace genv::ctl {
 
 namespace {
 
-// Who still uses a device that was attached: "process 12 of bob".
+// Describes the process that still uses an attached device: "process 12 of bob".
 std::string occupantOf(const Notice& notice) {
     const auto pid = notice.details.find("pid");
     const auto owner = notice.details.find("owner");
     const auto uid = owner != notice.details.end() ? parseNumber(owner->second) : std::nullopt;
     if (pid == notice.details.end() || !uid)
-        return "a process outside its environments"; // of a service of an earlier version
+        return "a process outside its environments"; // sent by an earlier version of the service
     const passwd* person = getpwuid(*uid);
     return fmt::format("process {} of {}", shown(pid->second),
                        person != nullptr ? shown(person->pw_name) : fmt::format("uid {}", *uid));
 }
 
-// The uid of a user of this machine, by name or uid.
+// Returns the uid of a user of this machine, by name or uid.
 std::uint32_t uidHere(const std::string& user) {
-    // A name may be all digits, so the user database comes first.
+    // A name may consist of digits, so the user database is searched first.
     passwd entry{};
     passwd* found = nullptr;
     std::array<char, 16384> buffer{};
@@ -72,7 +72,7 @@ std::uint32_t Context::uidOf(const std::string& user) {
         return uidHere(user);
     if (const auto uid = parseNumber(user))
         return *uid;
-    // The users of another machine are known here by what they have there.
+    // The users of another machine are known only from their environments there.
     for (const EnvironmentEntry& entry : client().environments()) {
         if (entry.user == user)
             return entry.uid;
@@ -106,7 +106,7 @@ void Context::requireThisMachine() const {
 
 std::optional<client::NamedEnvironment> Context::namedEnvironment() const {
     auto named = ctl::namedEnvironment();
-    // Where there is no status file the shell function does not know.
+    // If there is no status file, the shell function does not know the time.
     if (named && named->created.empty() && shell && statusFile(named->id))
         named->created = shell->began;
     return named;

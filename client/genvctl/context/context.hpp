@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What every command works with: the options that all take, the connection, made at the first call,
-// and the shell function that called, if one did.
+// The state that all commands use: the global options, the connection, which is made at the first
+// call, and the shell function that called genvctl, if any.
 #pragma once
 
 #include "client/genvctl/common/exit_status.hpp"
@@ -20,45 +20,47 @@ namespace genv::ctl {
 
 enum class JsonMode { Off, Short, Pretty };
 
-/// The options that every command takes.
+/// The options that every command accepts.
 struct GlobalOptions {
     JsonMode json = JsonMode::Off;
     bool noLegend = false;
     bool noAskPassword = false;
-    bool full = false;                  ///< tables are not fitted to the terminal
-    std::optional<std::string> host;    ///< the machine whose service is meant; unset: this one
-    std::optional<std::string> cluster; ///< "slurm" or "none"; unset: as it is configured
+    bool full = false;                  ///< do not fit tables to the terminal
+    std::optional<std::string> host;    ///< the machine of the service; unset for this one
+    std::optional<std::string> cluster; ///< "slurm" or "none"; unset for the configured one
 };
 
 /// The shell function of data/shell that runs this command.
 struct ShellLink {
     Shell kind = Shell::Bash;
-    std::uint32_t pid = 0; ///< of the shell
-    int descriptor = -1;   ///< where it reads code from
-    std::string began;     ///< when its environment began, as the status file says; empty: unknown
+    std::uint32_t pid = 0; ///< PID of the shell
+    int descriptor = -1;   ///< where the shell reads code from
+    std::string began; ///< start of its environment according to the status file; empty if unknown
 };
 
 class Context {
   public:
     GlobalOptions options;
     std::optional<ShellLink> shell;
-    /// Waiting for one's turn is given up when the other end of this is closed; -1: nothing.
+    /// Waiting in the queue is cancelled when the other end of this descriptor is closed. -1 means
+    /// that there is none.
     int waitsWhileOpen = -1;
-    /// What to run, set by the subcommand that was named.
+    /// The function to run, set by the subcommand that was named.
     std::function<void()> command;
 
-    /// The connection to the service, of the machine that -H names. Throws ServiceUnavailable, and
-    /// Failure for a host that is none.
+    /// Returns the connection to the service of this machine, or of the machine given by -H. Throws
+    /// ServiceUnavailable, and Failure for an invalid host.
     Client& client();
-    /// The user that the service sees: on the machine that -H names, who one is there.
+    /// Returns the uid that the service sees: with -H, the user's uid on that machine.
     std::uint32_t uid();
-    /// The user with a name or a uid, on the machine that is meant. Throws Failure(Usage).
+    /// Returns the uid of a user given by name or uid, on the machine of the service. Throws
+    /// Failure(Usage).
     std::uint32_t uidOf(const std::string& user);
-    /// What a failed call means to the person who ran the command.
+    /// Converts the failure of a call to the failure of a command.
     Failure failureOf(const Error& error);
 
-    /// Runs a call that may need an administrator: at first without a question, which is quick and
-    /// needs no agent, and only where that is not enough once more with one.
+    /// Runs a call that may need an administrator. The first attempt asks for no password, which is
+    /// fast and needs no agent. Only if this is not sufficient, the call is repeated with an agent.
     template <typename Call>
     auto authorised(Call&& call) {
         try {
@@ -66,24 +68,24 @@ class Context {
         } catch (const Error& error) {
             if (error.name() != dbus::contract::error::interactiveAuthorizationRequired ||
                 options.noAskPassword || options.host)
-                throw; // nobody can be asked on another machine
+                throw; // nobody can enter a password on another machine
         }
         const PasswordAgent agent;
         client().allowInteraction(true);
         return call(client());
     }
 
-    /// The environment that this shell is in; nothing when it is in none, in one that has ended, or
-    /// in one of another user's. An id is free to be taken again, so one that is another
-    /// environment's now is none of this shell's.
+    /// Returns the environment of this shell, or nothing if there is none, if it has ended, or if
+    /// it belongs to another user. An id can be used again, so a newer environment with the same id
+    /// is not this shell's.
     std::optional<Environment> activeEnvironment();
 
-    /// The id that this shell has, whatever became of it. Throws Failure(NotInEnvironment) where it
-    /// has none.
+    /// Returns the id of this shell's environment, even if that has ended. Throws
+    /// Failure(NotInEnvironment) if there is none.
     static std::string currentEnvironment();
 
-    /// Runs a call about the environment of this shell. Throws Failure(NotInEnvironment) where
-    /// there is none any more, and where it is another user's: only who names it means that.
+    /// Runs a call about this shell's environment. Throws Failure(NotInEnvironment) if it no longer
+    /// exists or belongs to another user, whose environments must be named explicitly.
     template <typename Call>
     auto inEnvironment(Call&& call) {
         requireThisMachine();
@@ -98,33 +100,35 @@ class Context {
         }
     }
 
-    /// The shell function that called. Throws Failure that says how to set it up, where none did.
+    /// Returns the shell function that called genvctl. Throws Failure with the setup command if
+    /// there is none.
     const ShellLink& requireShell(const std::string& name);
 
-    /// Sends code to the shell function that called; without one there is nothing to tell.
+    /// Sends code to the calling shell function. Does nothing without one.
     void tellShell(const ShellCode& code);
 
-    /// Prints a result as JSON if that was asked for; says whether it did.
+    /// Prints a result as JSON if the user requested JSON, and returns whether it did.
     bool printJson(const Json& json);
 
-    /// Warns of what an environment could not have as well as it should in the calls since
-    /// listenForNotices().
+    /// Warns about restrictions of an environment that calls since listenForNotices() have caused.
     void warnOfNotices(const std::string& environment);
 
   private:
-    /// Throws Failure(Usage) with -H: this shell's environment is on this machine.
+    /// Throws Failure(Usage) with -H, because this shell's environment is on this machine.
     void requireThisMachine() const;
-    /// What the variables name. In a shell that was activated before there was a stamp, the shell
-    /// function says when its environment began, which is the same.
+    /// Returns the environment that the variables name. If the shell was activated by a version
+    /// without GENV_ENVIRONMENT_CREATED, the shell function supplies the start time of the
+    /// environment, which is the same value.
     [[nodiscard]] std::optional<client::NamedEnvironment> namedEnvironment() const;
-    /// Throws Failure(NotInEnvironment) unless this shell's environment, with this id, is the
-    /// caller's own.
+    /// Throws Failure(NotInEnvironment) unless this shell's environment, with this id, belongs to
+    /// the caller.
     void requireOwn(const std::string& id);
     static Failure endedEnvironment(const std::string& id);
 
-    /// What a shell lacks that was activated before there was a stamp.
+    /// The variable that a shell lacks if it was activated by a version without
+    /// GENV_ENVIRONMENT_CREATED.
     std::optional<Variable> missingStamp_;
-    std::unique_ptr<remote::Session> session_; ///< of the machine that -H names
+    std::unique_ptr<remote::Session> session_; ///< of the machine given by -H
     std::optional<Client> client_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// These functions turn the failure of another machine into the failure of a command.
+// Converts the failure of another machine to the failure of a command.
 #pragma once
 
 #include "client/genvctl/common/exit_status.hpp"
@@ -9,7 +9,7 @@
 
 namespace genv::ctl {
 
-/// Returns how a command ends when the failure of one host ends it.
+/// Returns the failure of a command that ends because of one host.
 Failure hostFailed(const remote::Host& host, const remote::HostFailure& failure);
 /// Returns how a command ends when no host answered: with the exit status that the failures have in
 /// common, else 1.

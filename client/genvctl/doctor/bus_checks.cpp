@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The checks that ask the bus: the bus itself, the service, polkit, the exporter and the versions.
+// The checks that use the bus: the bus itself, the service, polkit, the exporter and the versions.
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
 #include "client/genvctl/doctor/units.hpp"
@@ -20,7 +20,7 @@ constexpr BusObject polkit{"org.freedesktop.PolicyKit1", "/org/freedesktop/Polic
                            "org.freedesktop.PolicyKit1.Authority"};
 constexpr const char* servicePath = "/org/freedesktop/systemd1/unit/genvd_2eservice";
 constexpr const char* exporterPath = "/org/freedesktop/systemd1/unit/genv_2dmonitor_2eservice";
-// Exit status of a service whose configuration is wrong.
+// The exit status of a service with an invalid configuration.
 constexpr std::int32_t exitConfiguration = 78;
 
 Finding ofStoppedService(const SystemBus& bus) {
@@ -73,7 +73,7 @@ Finding checkBus(const Places& /*places*/) {
         if (error.name() == dbus::contract::error::accessDenied)
             return {Problem, "the system bus rejects requests to genvd",
                     "Install the package genv again, then, as root: systemctl reload dbus"};
-        // Whatever else genvd answers, or not, is the service's.
+        // Any other reply of genvd, or none, is for the check of the service.
     }
     return {Ok, "the system bus answers and delivers requests to genvd", ""};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The checks of `genvctl doctor`: a row of the table each. A check runs in a process of its own
-// that is ended at its deadline, so it may block; it changes nothing and starts no service of
-// genv's.
+// The checks of `genvctl doctor`, one for each row of the table. Each check runs in its own
+// process, which is killed at its deadline, so a check may block. A check changes nothing and
+// starts no service of genv.
 #pragma once
 
 #include "client/genvctl/doctor/finding.hpp"

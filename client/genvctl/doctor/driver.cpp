@@ -43,7 +43,7 @@ unsigned countGpus(const fs::path& bus) {
     return count;
 }
 
-// The first word with a digit and a dot of "NVRM version: NVIDIA UNIX x86_64 Kernel Module
+// Returns the first word with a digit and a dot in "NVRM version: NVIDIA UNIX x86_64 Kernel Module
 // 535.183.01 ...".
 std::optional<std::string> moduleVersion(const fs::path& file) {
     std::ifstream stream(file);
@@ -57,7 +57,7 @@ std::optional<std::string> moduleVersion(const fs::path& file) {
                                   : std::nullopt;
 }
 
-// The file that the library's name means is called libnvidia-ml.so.VERSION.
+// The name of the library is a link to libnvidia-ml.so.VERSION.
 void findLibrary(DriverFacts& facts) {
     const std::unique_ptr<void, int (*)(void*)> library(dlopen(libraryName, RTLD_LAZY), &dlclose);
     facts.hasLibrary = library != nullptr;
@@ -72,7 +72,7 @@ void findLibrary(DriverFacts& facts) {
         facts.library = file.substr(before.size());
 }
 
-// What genvd says; nothing where it does not.
+// Reads the facts from genvd. Leaves them unset if it does not reply.
 void askService(DriverFacts& facts) {
     try {
         const SystemBus bus;
@@ -97,9 +97,9 @@ void askService(DriverFacts& facts) {
         }
         facts.devices = count;
     } catch (const NoBus&) {
-        // The check of the bus says so.
+        // Reported by the check of the bus.
     } catch (const CallFailed&) {
-        // The check of the service says so.
+        // Reported by the check of the service.
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVIDIA's driver on this machine, and what its state means.
+// The state of NVIDIA's driver on this machine, and its evaluation.
 #pragma once
 
 #include "client/genvctl/doctor/finding.hpp"
@@ -11,15 +11,15 @@
 namespace genv::ctl::doctor {
 
 struct DriverFacts {
-    unsigned gpus = 0;                 ///< of NVIDIA's in the machine, as the kernel sees them
+    unsigned gpus = 0;                 ///< NVIDIA GPUs in the machine, according to the kernel
     std::optional<std::string> module; ///< version of the loaded driver
-    bool hasLibrary = false;           ///< whether libnvidia-ml.so.1 is there
-    std::string library;               ///< its version; empty: unknown
-    std::optional<unsigned> devices;   ///< of genvd; nothing where it does not say
-    std::string unhealthy;             ///< those of them with a fault, such as "GPU 1: xid-79"
+    bool hasLibrary = false;           ///< whether libnvidia-ml.so.1 exists
+    std::string library;               ///< its version; empty if unknown
+    std::optional<unsigned> devices;   ///< devices of genvd; unset if it does not report them
+    std::string unhealthy;             ///< devices of genvd with a fault, such as "GPU 1: xid-79"
 };
 
-/// What the kernel and the files tell; `devices` and `unhealthy` are left alone.
+/// Reads the facts of the kernel and of files. Leaves `devices` and `unhealthy` unset.
 DriverFacts readDriverFacts(const Places& places);
 
 Finding judgeDriver(const DriverFacts& facts);

@@ -55,7 +55,7 @@ Finding look(const Check& check, const Places& places) {
     _exit(0);
 }
 
-// A check that is on its way; its end is the end of its process.
+// A running check. It ends when its process ends.
 class Running {
   public:
     Running(const Check& check, const Places& places) {
@@ -66,7 +66,7 @@ class Running {
         pid_ = fork();
         if (pid_ == 0) {
             close(ends[0]);
-            // In a group of its own, so that what it starts ends with it.
+            // Uses its own process group, so that the children of the check end with it.
             setpgid(0, 0);
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent)
@@ -80,7 +80,7 @@ class Running {
             close(descriptor_);
             throw Failure(ExitStatus::Failed, fmt::format("fork: {}", std::strerror(error)));
         }
-        setpgid(pid_, pid_); // whoever of both is first
+        setpgid(pid_, pid_); // both processes call setpgid(), so their order does not matter
     }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -92,12 +92,13 @@ class Running {
             return;
         close(descriptor_);
         kill(-pid_, SIGKILL);
-        // One that hangs in the kernel is not waited for: it ends when that lets it.
+        // Does not wait for a process that hangs in the kernel; the process ends when the kernel
+        // releases it.
         waitpid(pid_, nullptr, WNOHANG);
     }
 
-    /// What it says until it ends, or until the deadline; one that has ended by then is read all
-    /// the same.
+    /// Reads the output of the check until it ends or until the deadline. The output of a check
+    /// that has already ended is read even after the deadline.
     Finding finding(Clock::time_point deadline) {
         std::string text;
         for (;;) {

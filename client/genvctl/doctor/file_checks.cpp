@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The checks that read files: the configuration, what is left of genv 1, and the shell's set-up.
+// The checks that read files: the configuration, remains of genv 1, and the setup of the shell.
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/service_program.hpp"
 #include "client/genvctl/doctor/checks.hpp"
@@ -21,14 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 using enum Verdict;
 
-// As genvd finds it; systemd gives a list separated by colons.
+// Uses the same search as genvd. systemd passes a list separated by colons.
 fs::path configurationFolder(const Places& places) {
     const char* variable = std::getenv("CONFIGURATION_DIRECTORY");
     const std::string list = variable != nullptr ? variable : "";
     return list.empty() ? places.at("/etc/genv") : fs::path(list.substr(0, list.find(':')));
 }
 
-// Those that genvd reads, in its order.
+// Returns the files that genvd reads, in its order.
 std::vector<fs::path> configurationFiles(const fs::path& folder) {
     std::vector<fs::path> files;
     std::error_code none;
@@ -56,7 +56,7 @@ std::string describe(const Genv1Leftover& leftover) {
     return {};
 }
 
-// Those below a folder that a shell reads, in no order.
+// Adds the files below a folder that a shell reads, in no particular order.
 void addFilesOf(const fs::path& folder, const char* extension, std::vector<fs::path>& files) {
     std::error_code none;
     for (fs::directory_iterator entry(folder, none), end; !none && entry != end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a check of the doctor found.
+// The result of a check of the doctor.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace genv::ctl::doctor {
 
 enum class Verdict { Ok, Warning, Problem };
 
-/// Texts may hold foreign text; they are made safe where they are printed.
+/// The texts may contain foreign text, which is made safe when it is printed.
 struct Finding {
     Verdict verdict = Verdict::Ok;
     std::string found;
-    std::string advice; ///< what to do; empty where nothing is to be done
+    std::string advice; ///< what to do; empty if nothing has to be done
 };
 
 } // namespace genv::ctl::doctor

@@ -21,11 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = Genv1Leftover::Kind;
 
-// No start file is longer, and the first lines of a script tell whether it is one of genv 1.
+// No start file is longer. The first lines of a script are enough to recognise genv 1.
 constexpr std::size_t maxStartFile = 256 << 10;
 constexpr std::size_t maxScript = 4 << 10;
 
-// pip, conda, pyenv and a clone of the repository leave these below each home.
+// pip, conda, pyenv and a clone of the repository install these folders in each home.
 constexpr std::array homeFolders{".local/bin", "genv/bin"};
 constexpr std::array condaFolders{"miniconda3", "anaconda3", "miniforge3",
                                   "mambaforge", ".conda",    ".pyenv"};
@@ -35,9 +35,9 @@ constexpr std::array startFileNames{".bashrc", ".bash_profile", ".bash_login", "
 constexpr std::array systemStartFiles{"/etc/environment", "/etc/profile", "/etc/bash.bashrc",
                                       "/etc/zsh/zshrc", "/etc/zsh/zshenv"};
 
-// This returns the beginning of a regular file, or nothing if there is none that may be read. Users
-// choose what these names mean and root runs this, so nothing is opened before it is known to be a
-// regular file: opening a device can have effects.
+// Returns the beginning of a regular file, or nothing if the file cannot be read. Other users
+// control these paths and root may run this check. Opening a device can have side effects, so a
+// file is opened only after it is known to be a regular file.
 std::string beginningOf(const fs::path& file, std::size_t limit, bool mustBeExecutable = false) {
     const client::Descriptor place(open(file.c_str(), O_PATH | O_CLOEXEC));
     struct stat facts {};
@@ -55,8 +55,8 @@ std::string beginningOf(const fs::path& file, std::size_t limit, bool mustBeExec
     return text;
 }
 
-// The command of genv 1 is a script, and this genv's is none; a wrapper around this genv names
-// genvctl.
+// The command of genv 1 is a script, and that of this version is not. A wrapper around this version
+// contains the name genvctl.
 bool isGenv1(const fs::path& program) {
     const std::string text = beginningOf(program, maxScript, true);
     return text.starts_with("#!") && text.find("genv") != std::string::npos &&
@@ -74,7 +74,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
     return parts;
 }
 
-// The entries are sorted. There are none if the folder is missing or may not be read.
+// Returns the sorted entries. Returns none if the folder is missing or not readable.
 std::vector<fs::path> entriesOf(const fs::path& folder) {
     std::vector<fs::path> entries;
     std::error_code none;
@@ -151,7 +151,7 @@ class Search {
         }
     }
 
-    // This checks whether a start file puts the program of genv 1 on the path.
+    // Checks whether a start file adds the program of genv 1 to PATH.
     void lookForStartFile(const fs::path& file, const fs::path& home) {
         for (const std::string& line : split(beginningOf(file, maxStartFile), "\n")) {
             if (line.find("PATH") == std::string::npos)
@@ -177,7 +177,7 @@ class Search {
             lookForStartFile(home / file, home);
     }
 
-    // Anybody may write there, so it is only looked at from outside.
+    // All users may write there, so the content is not read.
     void lookForState() {
         const fs::path folder = places_.at("/var/tmp/genv");
         for (const char* file : {"devices.json", "envs.json"}) {

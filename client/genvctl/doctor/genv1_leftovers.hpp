@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds what is left of genv 1 on this machine. Its command books GPUs in files of its own, which
+// Finds remains of genv 1 on this machine. Its command reserves GPUs in files of its own, which
 // genvd neither reads nor respects.
 #pragma once
 
@@ -11,22 +11,22 @@
 
 namespace genv::ctl {
 
-/// A piece of genv 1.
+/// A file or folder of genv 1.
 struct Genv1Leftover {
     enum class Kind { Program, Package, StartFile, State };
     Kind kind = Kind::Program;
     std::filesystem::path path;
-    bool wins = false; ///< a program that `genv` means in this PATH, before this genv
+    bool wins = false; ///< whether `genv` runs this program in this PATH instead of this version
 
     friend bool operator==(const Genv1Leftover&, const Genv1Leftover&) = default;
 };
 
-/// The program of genv 1 that `genv` means in a search path; nothing where it means another one.
-/// Looks at no more than the folders of the path.
+/// Returns the program of genv 1 that `genv` runs in a search path, or nothing if it runs another
+/// program. Looks only at the folders of the path.
 std::optional<std::filesystem::path> genv1OnPath(const Places& places);
 
-/// All that is found in the usual places: programs, Python packages, start files that put such a
-/// program on the path, and state.
+/// Returns all remains in the usual places: programs, Python packages, start files that add such a
+/// program to PATH, and state.
 std::vector<Genv1Leftover> findGenv1(const Places& places);
 
 } // namespace genv::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The check whether the mode that Isolation= in genvd.conf configures is in force.
+// Checks whether the mode configured by Isolation= in genvd.conf is in force.
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
 #include "client/genvctl/doctor/units.hpp"

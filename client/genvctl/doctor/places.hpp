@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Places says where genvctl looks for things of this machine and of the person who runs it.
+// The places where genvctl looks for files of this machine and of the user who runs it.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 namespace genv::ctl {
 
 struct Places {
-    std::filesystem::path root = "/";           ///< what every absolute path is below
-    std::filesystem::path home;                 ///< the person's; empty: unknown
+    std::filesystem::path root = "/";           ///< the prefix of all absolute paths
+    std::filesystem::path home;                 ///< the home of the user; empty if unknown
     std::string searchPath;                     ///< as client::searchPath()
     std::vector<std::filesystem::path> pythons; ///< active Python environments, such as conda's
-    bool everybody = false; ///< the homes of all users are looked at, too, as root may
+    bool everybody = false; ///< whether to search the homes of all users, as root may
 
-    /// Those of this process.
+    /// Returns the places of this process.
     static Places own();
-    /// Where an absolute path is.
+    /// Returns the actual location of an absolute path.
     [[nodiscard]] std::filesystem::path at(std::string_view absolute) const;
-    /// The homes that are looked at, the person's first.
+    /// Returns the homes to search, that of the user first.
     [[nodiscard]] std::vector<std::filesystem::path> homes() const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The check of a node of a Slurm cluster.
+// Checks a node of a Slurm cluster.
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
 #include "client/genvctl/doctor/slurm.hpp"
@@ -33,7 +33,8 @@ constexpr std::array hookKeys{HookKey{"Prolog", GENV_SLURM_FOLDER "/prolog"},
                               HookKey{"Epilog", GENV_SLURM_FOLDER "/epilog"},
                               HookKey{"TaskProlog", GENV_SLURM_FOLDER "/task-prolog"}};
 
-// As Slurm's programs look for it; the second is the copy of a node without files of its own.
+// Uses the same search as Slurm's programs. The second path is the copy on a node without files of
+// its own.
 std::optional<fs::path> configurationFile(const Places& places) {
     std::vector<fs::path> files{places.at("/etc/slurm/slurm.conf"),
                                 places.at("/run/slurm/conf/slurm.conf"),
@@ -48,7 +49,7 @@ std::optional<fs::path> configurationFile(const Places& places) {
     return std::nullopt;
 }
 
-// The files that a pattern names.
+// Returns the files that match a pattern.
 std::vector<fs::path> filesOf(const fs::path& pattern) {
     glob_t found{};
     const int status = glob(pattern.c_str(), 0, nullptr, &found);
@@ -71,7 +72,7 @@ HookFacts hookFacts(const Places& places, const SlurmConfiguration& slurm, const
     if (value.empty())
         return facts;
     const std::vector<fs::path> files = filesOf(places.at(value));
-    // Also a pattern that names no file drains the node.
+    // A pattern that matches no file also drains the node.
     if (files.empty())
         facts.state = HookState::NotThere;
     else if (std::any_of(files.begin(), files.end(),
@@ -82,10 +83,10 @@ HookFacts hookFacts(const Places& places, const SlurmConfiguration& slurm, const
     return facts;
 }
 
-// What pam.conf(5) makes of a file of /etc/pam.d with those that it includes, a line each.
+// Reads a file of /etc/pam.d and its includes as pam.conf(5) describes, one line each.
 void addPamLines(const Places& places, const std::string& file, std::vector<std::string>& lines,
                  int depth = 0) {
-    constexpr int maxDepth = 8; // files that include each other end here
+    constexpr int maxDepth = 8; // limits files that include each other
     std::ifstream stream(places.at("/etc/pam.d/" + file));
     for (std::string line; depth < maxDepth && std::getline(stream, line);) {
         line.resize(std::min(line.find('#'), line.size()));
@@ -121,7 +122,7 @@ bool isReserved(const SystemBus& bus, const char* path) {
     try {
         return !bus.text({dbus::contract::busName, path, "dev.genv.Device"}, "ReservedFor").empty();
     } catch (const CallFailed&) {
-        return false; // a device that is gone, or a service of before
+        return false; // the device is gone, or the service is an earlier version
     }
 }
 
@@ -155,7 +156,7 @@ void readDevices(const Places& places, SlurmFacts& facts) {
     }
 }
 
-// The problems, a sentence each.
+// Collects the problems, one sentence each.
 class Troubles {
   public:
     void add(Verdict verdict, const std::string& what, const std::string& advice) {

@@ -8,7 +8,7 @@ namespace genv::ctl::doctor {
 
 namespace {
 
-// Files that include each other end here.
+// Limits files that include each other.
 constexpr int maxIncludeDepth = 8;
 
 std::string lowerCase(std::string_view text) {

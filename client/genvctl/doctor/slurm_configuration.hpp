@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The files of Slurm's configuration, as far as genv has a use for them.
+// Reads the part of Slurm's configuration that genv needs.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,18 @@
 
 namespace genv::ctl::doctor {
 
-/// A file such as slurm.conf, with what it includes. Keys are the same in either case; of a key
-/// that is there several times the last one counts.
+/// A file such as slurm.conf with its includes. Keys are case-insensitive. If a key appears several
+/// times, the last value counts.
 class SlurmConfiguration {
   public:
-    /// Reads a file; nullopt if this user cannot read it.
+    /// Reads a file. Returns nullopt if the user cannot read it.
     static std::optional<SlurmConfiguration> read(const std::filesystem::path& file);
 
-    /// Empty where the key is not there.
+    /// Returns the value of a key, or an empty text if it is missing.
     [[nodiscard]] std::string value(std::string_view key) const;
-    /// Whether a value, which is a list, has a word.
+    /// Whether the value of a key is a list that contains a word.
     [[nodiscard]] bool has(std::string_view key, std::string_view word) const;
-    /// Whether it gives a node GPUs: Gres=gpu in a line of a node, or a line Name=gpu.
+    /// Whether the file defines GPUs for a node: Gres=gpu in a node line, or a line with Name=gpu.
     [[nodiscard]] bool hasGpus() const { return hasGpus_; }
 
   private:

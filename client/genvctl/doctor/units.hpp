@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Units of systemd, as the checks look at them.
+// Reads the state of systemd units for the checks.
 #pragma once
 
 #include "client/genvctl/common/system_bus.hpp"
@@ -10,17 +10,17 @@
 
 namespace genv::ctl::doctor {
 
-/// A unit as systemd has it.
+/// The state of a unit according to systemd.
 struct Unit {
     std::string load;   ///< "loaded", "not-found", "masked"
     std::string active; ///< "active", "failed", "inactive", ...
     std::string file;   ///< "enabled", "disabled", ...
-    std::string why;    ///< of a failure
+    std::string why;    ///< the reason for a failure
     std::int32_t status = 0;
 };
 
-/// The service unit at an object path of systemd's. Nothing where no systemd is on this bus. Throws
-/// CallFailed.
+/// Returns the service unit at an object path of systemd, or nothing if systemd is not on this bus.
+/// Throws CallFailed.
 std::optional<Unit> unitAt(const SystemBus& bus, const char* path);
 
 } // namespace genv::ctl::doctor

@@ -31,17 +31,19 @@ namespace genv::ctl {
 
 namespace {
 
-// Where the reporter finds the pidfd of the command: the first descriptor behind the standard ones.
+// The descriptor of the command's pidfd in the reporter: the first one after the standard
+// descriptors.
 constexpr int commandDescriptor = STDERR_FILENO + 1;
 
-// How long the last question to the service may take: whoever reads the command's standard error
-// waits for its end meanwhile.
+// The timeout of the last call to the service. A program that reads the command's standard error
+// waits for the reporter to end.
 constexpr unsigned lastQuestionSeconds = 1;
 
-// Notices of one cause come together; this long after the first of them they are written.
+// Notices with the same cause arrive together. They are written this long after the first one.
 constexpr int gatheringMilliseconds = 200;
 
-// What a person must know of a command that runs; what it was given at its start was said then.
+// The notices that a user needs about a running command. The grant at its start has already been
+// reported.
 constexpr std::array told{"ended",    "detached", "process-terminated", "warning",
                           "expiring", "memory",   "device-health"};
 
@@ -50,11 +52,11 @@ bool isTold(const Notice& notice, const std::string& environment) {
            std::find(told.begin(), told.end(), notice.kind) != told.end();
 }
 
-// In the forked process: nothing of genvctl's may stay open, or its connection to the bus would
-// outlive it.
+// Runs in the forked process. No descriptor of genvctl may stay open, or its connection to the bus
+// would outlive it.
 [[noreturn]] void becomeReporter(const std::string& environment, int command) {
     if (setsid() < 0 || fork() != 0)
-        _exit(0); // the command shall have no child that it did not start
+        _exit(0); // the command must not have a child that it did not start
     const int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDIN_FILENO);
     dup2(nothing, STDOUT_FILENO);
@@ -71,7 +73,7 @@ bool isTold(const Notice& notice, const std::string& environment) {
     _exit(0);
 }
 
-/// Wakes the reporter: when the command has ended, and when notices have been gathered.
+/// Wakes the reporter when the command has ended and when the gathered notices are due.
 class Wakeups {
   public:
     explicit Wakeups(int command)
@@ -107,12 +109,12 @@ class Wakeups {
     client::Descriptor epoll_;
 };
 
-/// What the service told of one environment and is not written yet.
+/// The notices about one environment that are not yet written.
 class EndingReport {
   public:
     explicit EndingReport(std::string environment) : environment_(std::move(environment)) {}
 
-    /// Whether the notice is one to be written.
+    /// Returns whether the notice is to be written.
     bool take(const Notice& notice) {
         return isTold(notice, environment_) && gatherer_.add(notice, currentTime());
     }
@@ -146,7 +148,7 @@ void startEndingReporter(const std::string& environment) {
 }
 
 void reportEndings(Context& context, const std::string& environment) {
-    std::signal(SIGPIPE, SIG_IGN); // nobody may read the command's standard error any more
+    std::signal(SIGPIPE, SIG_IGN); // the reader of the command's standard error may be gone
     try {
         Client& client = context.client();
         client.listenForNotices(geteuid());
@@ -161,17 +163,18 @@ void reportEndings(Context& context, const std::string& environment) {
                 report.write();
             }
         }
-        // The service tells of a signal before it answers the next call, so nothing is missing
-        // then. A service that does not answer in time ends the reporter by SIGALRM.
+        // The service sends a signal before it replies to the next call, so all notices have
+        // arrived after this call. If the service does not reply in time, SIGALRM ends the
+        // reporter.
         report.write();
         alarm(lastQuestionSeconds);
         static_cast<void>(client.status());
         for (const Notice& notice : client.takeNotices())
             report.take(notice);
         report.write();
-        warnOnceSettled(client, environment); // children of the command may keep its GPUs
+        warnOnceSettled(client, environment); // children of the command may still use its GPUs
     } catch (const std::exception&) {
-        // What became of the service or the bus is not the command's to say.
+        // Failures of the service or of the bus are not reported in the command's output.
     }
 }
 

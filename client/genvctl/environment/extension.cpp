@@ -16,16 +16,16 @@ namespace genv::ctl {
 namespace {
 
 constexpr const char* lifetimeLimit = "MaxLifetime";
-constexpr std::string_view jobPrefix = "slurm-"; // of the ids of Slurm's jobs, and of no others
+constexpr std::string_view jobPrefix = "slurm-"; // used in the ids of Slurm jobs only
 
-// Without a time, as long as its owner may: to the limit of its age, or without an end.
+// Without a time, extends the environment to the owner's limit, or removes its end.
 ConfigurationChange wantedChange(Client& client, const std::string& id,
                                  const std::optional<std::string>& typed) {
     ConfigurationChange change;
     if (typed)
         change.setLifetime(readLifetime("TIME", *typed));
     const Environment environment = client.environment(id);
-    // Slurm knows when a job ends, also where its prolog did not say so.
+    // Slurm knows the end of a job even if its prolog did not report it.
     const bool isJob = id.starts_with(jobPrefix);
     if (!environment.expires && isJob && !typed)
         throw Failure(ExitStatus::Failed,
@@ -43,7 +43,7 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
     const auto limit = limits.find(lifetimeLimit);
     std::optional<std::chrono::seconds> longest;
     if (limit != limits.end() && limit->second.allowed) {
-        // A second less, which the call may take.
+        // Subtracts one second for the duration of the call.
         longest = std::chrono::floor<std::chrono::seconds>(
             environment.created + std::chrono::seconds(*limit->second.allowed - 1) - currentTime());
         if (longest->count() < 1)

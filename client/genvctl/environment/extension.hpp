@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// More time for an environment, for "extend" here and on a cluster.
+// Extends the lease of an environment, for "extend" here and on a cluster.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@ namespace genv::ctl {
 
 class Context;
 
-/// Extends an environment by so much time from now on, or without one as far as its owner may, and
-/// prints when it ends. Throws Failure and Error.
+/// Extends an environment by this time from now, or to the limit of its owner if there is no time.
+/// Prints the new end. Throws Failure and Error.
 void extendEnvironment(Context& context, const std::string& id,
                        const std::optional<std::string>& lifetime);
 

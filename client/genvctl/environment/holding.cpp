@@ -19,20 +19,19 @@ namespace genv::ctl {
 
 namespace {
 
-// The end of standard input as something to wait for, together with signals. What arrives there
-// before that says nothing.
+// Watches for the end of standard input and for signals. Data on standard input is ignored.
 class InputEnd {
   public:
     explicit InputEnd(const StopSignals& signals)
         : signals_(signals), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
         add(signals.descriptor());
-        // A file, or nothing at all, has nothing to wait for.
+        // A file, or a closed standard input, cannot be polled and counts as ended.
         isOver_ = !add(STDIN_FILENO);
     }
 
     [[nodiscard]] int descriptor() const { return epoll_.get(); }
 
-    /// Whether it is time to end; to be asked when the descriptor is readable, and at first.
+    /// Whether it is time to end. Call it first of all, and when the descriptor is readable.
     bool isOver() {
         if (isOver_ || signals_.take() != 0)
             return true;

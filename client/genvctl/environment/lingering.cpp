@@ -21,17 +21,17 @@ namespace genv::ctl {
 
 namespace {
 
-// Much longer than SIGKILL takes to follow SIGTERM as genvd.conf has it by default.
+// Much longer than the time between SIGTERM and SIGKILL in the default genvd.conf.
 constexpr std::chrono::seconds endingDeadline{60};
 
-// A worker that has taken over is looked for this often.
+// The interval for finding a worker process that has taken over.
 constexpr long lookIntervalNanoseconds = 250'000'000;
 
-// The service has half a second for the driver.
+// The service waits up to half a second for the driver.
 constexpr std::chrono::seconds settlingDeadline{1};
 constexpr long settlingIntervalNanoseconds = 20'000'000;
 
-// Until something happens, or for this long.
+// Waits for an event, at most this long.
 void waitForEvent(Client& client, const client::Descriptor& timer, long nanoseconds) {
     const itimerspec once{{0, 0}, {0, nanoseconds}};
     timerfd_settime(timer.get(), 0, &once, nullptr);
@@ -48,7 +48,7 @@ bool usesOneOf(const ComputeProcess& process, const std::vector<std::uint32_t>& 
     });
 }
 
-// Makes a call about a process or an environment that may be gone; whether it was there.
+// Makes a call about a process or environment that may be gone. Returns whether it existed.
 template <typename Call>
 bool isThere(Context& context, Call call) {
     return foundOrNothing([&] {
@@ -58,7 +58,7 @@ bool isThere(Context& context, Call call) {
         .value_or(false);
 }
 
-// Ends a process, or lets one go that uses no GPU any more; whether it was ended.
+// Ends a process, or unregisters it if it no longer uses a GPU. Returns whether it was ended.
 bool end(Context& context, const std::string& id, std::uint32_t pid) {
     if (isThere(context, [&](Client& client) { client.terminateProcess(pid); }))
         return true;

@@ -95,7 +95,7 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
 std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
                                 const std::optional<std::string>& kernel) {
     if (options.nvmlFilter)
-        static_cast<void>(nvmlFilterVariable()); // first: without it nothing is to be started
+        static_cast<void>(nvmlFilterVariable()); // checked first: without it, nothing is started
     context.client().listenForNotices(geteuid());
     std::string id = start(context, options, kernel);
     context.warnOfNotices(id);
@@ -118,7 +118,7 @@ void joinEnvironment(Context& context, const std::string& id,
     try {
         context.client().removeProcess(id, *predecessor);
     } catch (const Error& error) {
-        // It has ended by itself.
+        // The process has already ended.
         if (error.name() != dbus::contract::error::noSuchProcess)
             throw;
     }

@@ -19,7 +19,8 @@ std::string grantedText(const std::vector<std::uint32_t>& devices) {
     return fmt::format("GPU {} attached", joined(devices, ","));
 }
 
-// A grant may cross an interruption on its way. What a process would have without knowing goes.
+// A grant may arrive after an interruption. Gives back devices that the process would hold
+// unknowingly.
 void giveBack(Client& client, std::uint32_t pid) {
     for (const EnvironmentEntry& environment : client.environments()) {
         if (std::find(environment.processes.begin(), environment.processes.end(), pid) ==
@@ -30,7 +31,7 @@ void giveBack(Client& client, std::uint32_t pid) {
         } catch (const ServiceUnavailable&) {
             throw;
         } catch (const Error&) {
-            // It is gone already, as it is meant to be.
+            // The environment has already ended.
         }
     }
 }

@@ -15,10 +15,10 @@ namespace genv::ctl {
 
 namespace {
 
-// More holders than this make a line that nobody reads; "genvctl devices" has them all.
+// A line with more holders would be too long to read; "genvctl devices" lists all of them.
 constexpr std::size_t mostHolders = 8;
 
-// Who holds the machine's devices.
+// Returns the holders of the machine's devices.
 std::vector<std::string>
 holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environments, bool brief) {
     std::map<std::string, std::string> users;
@@ -38,7 +38,7 @@ holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environmen
     return holders;
 }
 
-// Which environments within the same one hold its devices.
+// Returns the environments with devices that have the same parent.
 std::vector<std::string> siblingsWithDevices(Client& client, const Parents& parents,
                                              const std::string& parent, bool brief) {
     std::vector<std::string> holders;
@@ -77,7 +77,7 @@ TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> 
         });
         if (own == queue.end())
             return std::nullopt;
-        // What is within an environment waits only for what else is.
+        // A nested environment waits only for the other environments of its parent.
         const auto parent = parentOf(parents, own->environment);
         const std::uint32_t gpus = own->gpus;
         const std::uint64_t ticket = own->ticket;
@@ -132,7 +132,7 @@ void TurnDisplay::update() {
     try {
         text = text_(rewrites_);
     } catch (const Error&) {
-        // The wait itself hears of it where it matters.
+        // The waiting call itself reports this failure if it is relevant.
     }
     if (!text)
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Waiting for one's turn as a person sees it: what is waited for and who has it, on a terminal one
-// line that changes, elsewhere a line at the beginning and one at the end; and being told to stop.
+// Displays a wait in the queue: the requested devices and their holders. On a terminal, this is one
+// line that is rewritten; elsewhere, one line at the beginning and one at the end. Also handles
+// signals to stop.
 #pragma once
 
 #include "client/genvctl/common/stop_signals.hpp"
@@ -13,17 +14,17 @@
 
 namespace genv::ctl {
 
-/// What is waited for, as text: short for a terminal's line, or in full. Nothing while the wait has
-/// not begun.
+/// Returns the text about the request: short for a line on a terminal, or in full. Returns nothing
+/// if the wait has not begun.
 using TurnText = std::function<std::optional<std::string>(bool brief)>;
 
-/// The text for a request of devices: its place in the queue and who holds what since when. The
-/// environment is known by its id, or by a process of it.
+/// Returns the text for a request for devices: its position in the queue, and the holder of each
+/// device. The environment is identified by its id or by one of its processes.
 TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting);
-/// The text for a lock of an environment's devices: who holds which.
+/// Returns the text for a lock on the devices of an environment: the holders of the locks.
 TurnText lockText(Client& client, const std::string& environment);
 
-/// Shows a wait on standard error.
+/// Displays a wait on standard error.
 class TurnDisplay {
   public:
     explicit TurnDisplay(TurnText text);
@@ -31,11 +32,11 @@ class TurnDisplay {
     TurnDisplay& operator=(const TurnDisplay&) = delete;
     ~TurnDisplay();
 
-    /// Shows what is so now.
+    /// Displays the current state.
     void update();
-    /// The wait is over: makes room for what comes next.
+    /// Ends the display and clears its line.
     void end() noexcept;
-    /// The same, and says what was granted, if there was a wait to be seen.
+    /// The same, and prints the grant if the request had to wait.
     void grant(const std::function<std::string()>& what);
     [[nodiscard]] std::chrono::milliseconds waited() const;
 
@@ -47,16 +48,16 @@ class TurnDisplay {
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// What a wait that timed out means to the person who ran the command.
+/// Returns the failure of a command whose wait timed out.
 Failure timedOut(std::chrono::seconds timeout);
 
-/// What it means that the service ended a wait before that, or one without a limit, or that
-/// somebody cancelled it.
+/// Returns the failure of a command whose wait was ended by the service before its timeout, or was
+/// cancelled by someone.
 Failure cutShort(const Error& error);
 
-/// Makes a waiting call, `call(client, waiting)`, which returns nothing when it was given up, and
-/// shows the wait. `granted(answer)` says what there was to wait for. Throws Interrupted with
-/// `undone` when it was told to stop, and Failure and Error.
+/// Makes a waiting call, `call(client, waiting)`, and displays the wait. The call returns nothing
+/// if it was cancelled. `granted(answer)` describes the grant. Throws Interrupted with `undone` if
+/// a signal to stop arrived, and Failure and Error.
 template <typename Call, typename Granted>
 auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds> timeout,
             const std::string& undone, Call call, Granted granted) {

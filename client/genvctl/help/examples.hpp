@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The examples at the end of each command's help: one table. A test parses every line of it.
+// The only table of the examples at the end of each command's help. A test parses every line of it.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@ class App;
 namespace genv::ctl {
 
 struct Example {
-    std::string_view command;     ///< its path, such as "genvctl devices find"
+    std::string_view command;     ///< the full name, such as "genvctl devices find"
     std::string_view description; ///< a verb phrase
-    std::string_view line;        ///< as it is typed
+    std::string_view line;        ///< the command line
 };
 
-/// All of them, in the order of the help.
+/// Returns all examples, in the order of the help.
 std::span<const Example> allExamples();
 
 /// Appends the examples to the footers of a program and of all its commands.

@@ -12,7 +12,7 @@ namespace genv::ctl {
 
 namespace {
 
-// The command that the arguments named, such as "genvctl devices find".
+// Returns the command named by the arguments, such as "genvctl devices find".
 std::string namedCommand(const CLI::App& app) {
     std::string name = app.get_name();
     for (const CLI::App* command : app.get_subcommands())
@@ -28,13 +28,13 @@ std::string unexpectedWord(const CLI::App& app, const std::string& command) {
                        command);
 }
 
-/// A message of CLI11's and this program's words for it, where $1 is what the first group matched.
+/// A message of CLI11 and its replacement, where $1 is the first matched group.
 struct Rewording {
     std::regex pattern;
     const char* format;
 };
 
-// CLI11 2.1 and later versions differ in some of them.
+// The messages of CLI11 2.1 and of later versions differ.
 const std::vector<Rewording>& rewordings() {
     static const std::vector<Rewording> all{
         {std::regex(R"((-\S+): 1 required .* missing)"), R"(missing value for $1)"},
@@ -47,7 +47,7 @@ const std::vector<Rewording>& rewordings() {
         {std::regex(R"((\S+) excludes (\S+))"), "$1 cannot be combined with $2"},
         {std::regex(R"(Could not convert: (\S+) = ([^]*))"),
          R"(invalid value "$2" for $1: expected a number)"},
-        // CLI11 2.1 has the largest double as the end of the range.
+        // CLI11 2.1 prints the largest double as the end of the range.
         {std::regex(R"((\S+): Value ([^]*) not in range \[?\S+ (?:to|-) 1797\d*.*)"),
          R"(invalid value "$2" for $1: expected a positive number)"},
         {std::regex(R"((\S+): Value ([^]*) not in range \[?(\S+) (?:to|-) ([^\]]*)\]?)"),
@@ -60,7 +60,7 @@ const std::vector<Rewording>& rewordings() {
     return all;
 }
 
-// A list of values as people write it: "short, pretty or off".
+// Returns a list of values in prose: "short, pretty or off".
 std::string spelledOut(std::string message) {
     const std::size_t expected = message.rfind(": expected ");
     if (expected == std::string::npos || message.find(',', expected) == std::string::npos)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genvctl says of a command line that it cannot parse. CLI11 reports these errors in its own
-// words; scripts and people get the same form for all of them.
+// Converts errors of the command line parser to genvctl's own messages. CLI11 has its own wording
+// for them; users and scripts get the same form for all errors.
 #pragma once
 
 #include "client/genvctl/common/exit_status.hpp"
@@ -14,10 +14,10 @@ class ParseError;
 
 namespace genv::ctl {
 
-/// The failure for a word that names no command of `parent`, such as "genvctl devices".
+/// Returns the failure for a word that is not a command of `parent`, such as "genvctl devices".
 Failure unknownCommand(const std::string& word, const std::string& parent);
 
-/// The failure for an error that parsing a command line of this program ended with.
+/// Returns the failure for an error of parsing this program's command line.
 Failure usageFailure(const CLI::App& app, const CLI::ParseError& error);
 
 } // namespace genv::ctl

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* fileName = "kernel.json";
-constexpr const char* mark = "genv"; ///< among the metadata
+constexpr const char* mark = "genv"; ///< in the metadata
 // More than any of them has.
 constexpr std::size_t largestSpec = 1U << 20U;
 constexpr std::size_t largestLogo = 4U << 20U;
@@ -58,7 +58,7 @@ std::string inLowerCase(std::string text) {
     return text;
 }
 
-// To Jupyter the case of the folder's name is nothing.
+// Jupyter ignores the case of the folder's name.
 std::optional<fs::path> kernelspecIn(const fs::path& folder, const std::string& name) {
     std::error_code error;
     std::error_code none;
@@ -71,7 +71,8 @@ std::optional<fs::path> kernelspecIn(const fs::path& folder, const std::string& 
     return std::nullopt;
 }
 
-// A link is none: root, who may read what it leads to, copies for everybody.
+// A symbolic link does not count: root may be able to read its target and would copy it for all
+// users.
 bool isLogo(const fs::path& file) {
     std::error_code none;
     return file.filename().native().starts_with("logo") &&
@@ -110,8 +111,8 @@ bool isBarePython(const std::string& program) {
            program.find_first_not_of("0123456789.", 6) == std::string::npos;
 }
 
-// Jupyter takes the interpreter that it runs on itself for a kernel's bare "python", but only as
-// the first word. It is the one of the installation that the kernelspec belongs to.
+// Jupyter replaces a bare "python", as the first word only, with its own interpreter. This returns
+// the interpreter of the installation that contains the kernelspec.
 std::string program(const Kernelspec& base, const std::string& word) {
     const fs::path kernels = base.folder.parent_path();
     const fs::path share = kernels.parent_path().parent_path();
@@ -146,12 +147,12 @@ void requireOwn(const fs::path& folder, bool force) {
                   fmt::format("{} {}: {}", path.native(), why, error.message()));
 }
 
-// Makes the folder; says whether it was not there.
+// Creates the folder. Returns whether it is new.
 bool makeFolder(const fs::path& folder) {
     std::error_code error;
     if (fs::exists(fs::symlink_status(folder, error)) &&
         !fs::is_directory(fs::symlink_status(folder)))
-        fs::remove(folder, error); // forced, or it would not have come here
+        fs::remove(folder, error); // the user passed --force, which requireOwn() has checked
     const bool isNew = fs::create_directories(folder, error);
     if (error)
         failed(folder, "cannot be made", error);
@@ -167,7 +168,7 @@ void writeKernelspec(const fs::path& folder, const Json& document, const Kernels
     std::error_code none;
     for (const fs::path& logo : old)
         fs::remove(logo, none);
-    // Last: without it a folder is no kernelspec.
+    // Written last: without this file, the folder is not a kernelspec.
     replaceFile(folder / fileName, jsonText(document, true));
 }
 
@@ -228,7 +229,7 @@ Kernelspec loadKernelspec(const fs::path& folder) {
         spec.folder = spec.folder.parent_path(); // "folder/"
     try {
         const std::string text = readFile(spec.folder / fileName, largestSpec);
-        if (core::extentOf(text).depth > mostNested) // each copy of it would go as deep
+        if (core::extentOf(text).depth > mostNested) // each copy would be as deep
             throw Failure(ExitStatus::Failed,
                           fmt::format("{} is nested too deep", (spec.folder / fileName).native()));
         spec.document = Json::parse(text);
@@ -304,7 +305,7 @@ void removeKernelspec(const fs::path& folder) {
         throw Failure(ExitStatus::Failed,
                       fmt::format("{} is no kernelspec that genvctl wrote", folder.native()),
                       "Remove it with \"jupyter kernelspec uninstall\".");
-    // First: without it the folder is none any more.
+    // Removed first: without this file, the folder is not a kernelspec.
     fs::remove(folder / fileName, error);
     if (error)
         failed(folder / fileName, "cannot be removed", error);

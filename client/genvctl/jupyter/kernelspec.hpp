@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Jupyter's kernelspecs: a folder for each kernel below one of Jupyter's data folders, with a
-// kernel.json that says how to start it, and logos. One that genvctl derived from another starts
-// that one's kernel through "genvctl jupyter run", and carries a mark by which it is known as
-// genvctl's own. Nothing of Python or Jupyter is run for any of this.
+// Jupyter's kernelspecs. Each is a folder in one of Jupyter's data folders, with logos and a
+// kernel.json that contains the command line of a kernel. A kernelspec derived by genvctl starts
+// the kernel of another one through "genvctl jupyter run", and contains a mark that identifies it.
+// This code runs neither Python nor Jupyter.
 #pragma once
 
 #include "client/genvctl/terminal/json.hpp"
@@ -16,46 +16,48 @@ namespace genv::ctl {
 
 struct Kernelspec {
     std::filesystem::path folder;
-    Json document; ///< an object whose "argv" is a list of words that is not empty
+    Json document; ///< an object whose "argv" is a non-empty list of words
 };
 
-/// The folders that Jupyter looks for kernelspecs in, first come first: JUPYTER_PATH, the user's,
-/// those of the active virtual or conda environment, the machine's.
+/// Returns the folders that Jupyter searches for kernelspecs, in its order: JUPYTER_PATH, the
+/// user's, those of the active virtual or conda environment, the machine's.
 std::vector<std::filesystem::path> kernelFolders();
-/// Where a user's own kernelspecs are. Throws Failure where there is no home folder.
+/// Returns the folder of the user's own kernelspecs. Throws Failure if there is no home folder.
 std::filesystem::path userKernelFolder();
-/// The one below the prefix of a Python installation.
+/// Returns the folder below the prefix of a Python installation.
 std::filesystem::path kernelFolderBelow(const std::filesystem::path& prefix);
-/// The one of the virtual or conda environment that is active in the shell. Throws Failure.
+/// Returns the folder of the virtual or conda environment that is active in the shell. Throws
+/// Failure.
 std::filesystem::path activeKernelFolder();
 
-/// The kernelspec that Jupyter would use by this name, which is in lower case. Throws Failure where
+/// Returns the kernelspec that Jupyter uses for this name, given in lower case. Throws Failure if
 /// there is none.
 std::filesystem::path findKernelspec(const std::string& name);
-/// Throws Failure for a folder without a kernelspec that makes sense.
+/// Throws Failure if the folder has no valid kernelspec.
 Kernelspec loadKernelspec(const std::filesystem::path& folder);
 
-/// A name as Jupyter takes it, in lower case as Jupyter has it. Throws Failure(Usage).
+/// Checks a name by Jupyter's rules and converts it to lower case. Throws Failure(Usage).
 std::string kernelspecName(const std::string& name);
 
-/// Whether genvctl derived it.
+/// Whether genvctl derived the kernelspec.
 bool isDerived(const Json& document);
 
-/// What a kernelspec starts in an environment: `launcher`, then "--", then what `base` starts, with
-/// the paths of `base`.
+/// Returns a kernelspec whose command line is `launcher`, then "--", then the command line of
+/// `base` with its paths.
 Json derivedKernelspec(const Kernelspec& base, const std::vector<std::string>& launcher,
                        const std::string& displayName);
 
-/// Writes a kernelspec and the logos of its base. Where there is one already it is replaced at
-/// once; where it cannot be written nothing is left. Throws Failure, also for one that genvctl did
-/// not derive unless `force`.
+/// Writes a kernelspec and the logos of its base. An existing kernelspec is replaced atomically. If
+/// writing fails, no new folder is left. Throws Failure, also for an existing kernelspec that
+/// genvctl did not derive, unless `force` is set.
 void installKernelspec(const std::filesystem::path& folder, const Json& document,
                        const Kernelspec& base, bool force);
-/// Removes one that genvctl derived. Throws Failure for every other.
+/// Removes a kernelspec that genvctl derived. Throws Failure for any other.
 void removeKernelspec(const std::filesystem::path& folder);
 
-/// The id of the kernel in the connection file among the words that start it, kernel-<id>.json;
-/// nothing where there is none with a name like that, or its id is none that the service takes.
+/// Returns the id of the kernel from its connection file, kernel-<id>.json, among the words that
+/// start it. Returns nothing if there is no such file name or if the service does not accept the
+/// id.
 std::optional<std::string> kernelIdAmong(const std::vector<std::string>& words);
 
 } // namespace genv::ctl

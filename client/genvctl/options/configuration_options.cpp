@@ -43,7 +43,7 @@ void DeviceOptions::addTo(CLI::App& command) {
 }
 
 void DeviceOptions::addNamesTo(CLI::App& command) {
-    // One word for each option: what follows may be the command to run.
+    // One word for each option, because the following words may be the command to run.
     command.add_option("--index", indices, "Attach the GPUs with these indices")
         ->type_name("I[,I]...")
         ->delimiter(',')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The options that say what an environment wants, the same for every command that starts one.
+// The options for the configuration of an environment, common to all commands that start one.
 #pragma once
 
 #include "client/genvctl/options/project.hpp"
@@ -15,7 +15,7 @@ class App;
 
 namespace genv::ctl {
 
-/// The titles of groups of options in the help.
+/// The headings of option groups in the help.
 inline constexpr const char* gpuOptions = "GPU options";
 inline constexpr const char* leaseOptions = "Queue and lease options";
 
@@ -28,17 +28,17 @@ struct ConfigurationOptions {
     void addTo(CLI::App& command);
     /// Adds only --name.
     void addNameTo(CLI::App& command);
-    /// Adds all but --name.
+    /// Adds all options except --name.
     void addDevicesTo(CLI::App& command);
 
     /// Whether any of them was given.
     [[nodiscard]] bool isGiven() const { return name || gpuMemory || gpus; }
 
-    /// The configuration they say. Throws Failure(Usage) for a value that makes no sense.
+    /// Returns the configuration. Throws Failure(Usage) for an invalid value.
     [[nodiscard]] Configuration read() const;
 };
 
-/// The options that say which GPUs, the same for every command that takes some.
+/// The options that select GPUs, common to all commands that attach some.
 struct DeviceOptions {
     std::vector<std::uint32_t> indices;
     std::vector<std::string> uuids;
@@ -46,20 +46,20 @@ struct DeviceOptions {
 
     /// Adds --index, --uuid and --model. This object must outlive the parsing.
     void addTo(CLI::App& command);
-    /// Adds only --index and --uuid, which make sense where the machine is known.
+    /// Adds only --index and --uuid, which require that the machine is known.
     void addNamesTo(CLI::App& command);
     /// Adds only --model.
     void addModelTo(CLI::App& command);
 
-    /// Whether GPUs are named one by one.
+    /// Whether GPUs were selected individually.
     [[nodiscard]] bool areNamed() const { return !indices.empty() || !uuids.empty(); }
     /// Whether any of them was given.
     [[nodiscard]] bool isGiven() const { return areNamed() || model; }
-    /// Throws Failure(Usage) for what contradicts itself or a number of GPUs by this option.
+    /// Throws Failure(Usage) if the options contradict each other or a count given by this option.
     void check(bool hasCount, const char* countOption) const;
 };
 
-/// The first configuration, and what it leaves unset from the second.
+/// Returns the first configuration, with its unset fields taken from the second.
 Configuration merged(Configuration first, const Configuration& second);
 
 } // namespace genv::ctl

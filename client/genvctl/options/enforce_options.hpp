@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The options that "enforce" and "remote enforce" have in common.
+// The options shared by "enforce" and "remote enforce".
 #pragma once
 
 #include "core/rule_definitions.hpp"
@@ -16,11 +16,11 @@ class App;
 
 namespace genv::ctl {
 
-/// The titles of groups of options in the help.
+/// The headings of option groups in the help.
 inline constexpr const char* ruleOptions = "Rule options";
 inline constexpr const char* limitOptions = "Limit options";
 
-/// The command line; values with units are text until they are read.
+/// The command line. Values with units are text until they are parsed.
 struct EnforceArguments {
     core::RuleSwitches switches;
     std::string interval = "10";
@@ -29,13 +29,14 @@ struct EnforceArguments {
     bool isDryRun = false;
 };
 
-/// --interval, the switches of rules, and a user's devices. The arguments outlive the parsing.
+/// Adds --interval, the switches of rules, and a user's devices. The arguments must outlive the
+/// parsing.
 void addEnforceOptions(CLI::App& command, EnforceArguments& arguments);
-/// --dry-run, which comes last.
+/// Adds --dry-run, which comes last.
 void addDryRun(CLI::App& command, EnforceArguments& arguments);
 
-/// Reads "user=N" of each text; the last of a user's counts. Throws Failure(Usage) that names the
-/// option.
+/// Parses "user=N" in each text. The last value for a user counts. Throws Failure(Usage) with the
+/// name of the option.
 std::map<std::string, std::uint32_t> readUserLimits(const char* option,
                                                     const std::vector<std::string>& texts);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The options of the commands that look back: from when to when, and whose.
+// The options of commands that show the past: the period and the user.
 #pragma once
 
 #include "genv/options.hpp"
@@ -21,12 +21,12 @@ struct HistoryOptions {
     std::string user;
     bool all = false;
 
-    /// Adds --since, --until, --user and --all. This object must outlive the parsing. `since` says
-    /// in the help how far back it goes without --since.
+    /// Adds --since, --until, --user and --all. This object must outlive the parsing. `since` is
+    /// the default of --since in the help.
     void addTo(CLI::App& command, const std::string& sinceWithout);
 
-    /// What is asked for; without --since, from this moment on. Without --user and --all root sees
-    /// everybody's, others their own. Throws Failure(Usage).
+    /// Returns the query. `sinceWithout` is the default of --since. Without --user and --all, root
+    /// sees the events of all users, and others see their own. Throws Failure(Usage).
     [[nodiscard]] HistoryQuery query(Context& context, Time sinceWithout) const;
 };
 

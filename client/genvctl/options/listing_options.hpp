@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The options of the commands that list things, and how a list is printed.
+// The options of commands that print lists, and how a list is printed.
 #pragma once
 
 #include "client/genvctl/context/context.hpp"
@@ -21,30 +21,30 @@ struct ListingOptions {
 
     /// Adds --no-header, --timestamp and --format. This object must outlive the parsing.
     void addTo(CLI::App& command);
-    /// The same without --timestamp, for what has no times.
+    /// The same without --timestamp, for lists without times.
     void addFormatTo(CLI::App& command);
 
     /// Adds --wide, for a list with extra columns.
     void addWideTo(CLI::App& command);
 
-    /// Whether the extra columns are shown, as far as there is room for them.
+    /// Whether the extra columns are shown, if there is room for them.
     [[nodiscard]] bool showsExtras() const;
 
-    /// A moment as this list shows it.
+    /// Returns a time in the format of this list.
     [[nodiscard]] std::string time(Time time) const;
 
-    /// Prints a table as the options want it.
+    /// Prints a table according to the options.
     void print(const Context& context, Table table) const;
 };
 
-/// A list of names for --query, checked against what can be asked for.
+/// A list of names for --query, checked against the supported names.
 struct QueryOption {
     std::vector<std::string> names;
 
     void addTo(CLI::App& command, const std::vector<std::string>& known);
 
-    /// Prints a line for each thing: its cells, separated by commas. `cell` gives a thing's cell by
-    /// name.
+    /// Prints a line for each thing, with its cells separated by commas. `cell` returns the cell of
+    /// a thing by name.
     template <typename Things, typename Cell>
     void print(const Things& things, Cell cell) const {
         for (const auto& thing : things) {

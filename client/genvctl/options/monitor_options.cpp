@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned highestPort = 65535;
 constexpr unsigned longestInterval = 3600;
 
-// Beside this program, where it is built, or where it is installed.
+// In the build tree next to this program, or in the installed path.
 std::filesystem::path exporter() {
     std::error_code error;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -27,7 +27,7 @@ std::filesystem::path exporter() {
     return GENV_MONITOR_PATH;
 }
 
-// As readHost() takes it.
+// Returns a host in the form that readHost() parses.
 std::string spelled(const remote::Host& host) {
     return host.user ? *host.user + "@" + host.label() : host.label();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What "genvctl monitor" and "genvctl remote monitor" have in common: the exporter's options, and
-// the exporter itself, a program of its own, with a web server in it, that takes the place of
-// genvctl in the same process.
+// The part shared by "genvctl monitor" and "genvctl remote monitor": the options of the exporter
+// and how to start it. The exporter is a separate program with a web server, which replaces genvctl
+// in the same process.
 #pragma once
 
 #include "client/remote/ssh/host.hpp"
@@ -25,19 +25,19 @@ struct MonitorOptions {
     bool noProcesses = false;
     bool noUsers = false;
 
-    /// Adds all of them to a command. This object must outlive the parsing.
+    /// Adds all options to a command. This object must outlive the parsing.
     void addTo(CLI::App& command);
 };
 
-/// Which machines it is to be started for, where that is not this one.
+/// The machines to monitor instead of this one.
 struct MonitoredHosts {
     std::vector<remote::Host> hosts;
-    std::optional<std::chrono::milliseconds> timeout; ///< of each; unset: the exporter's own
+    std::optional<std::chrono::milliseconds> timeout; ///< of each; unset for the exporter's default
     bool isQuiet = false;
     bool endsWithOne = false;
 };
 
-/// Becomes the exporter. Throws Failure where that cannot be started.
+/// Replaces this process with the exporter. Throws Failure if it cannot be started.
 [[noreturn]] void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts);
 
 } // namespace genv::ctl

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Values on the command line that are more than they look: amounts and times. What is wrong with
-// one is said with the option's name.
+// Parses option values with units: amounts and times. Errors contain the name of the option.
 #pragma once
 
 #include "genv/types.hpp"
@@ -12,15 +11,15 @@
 
 namespace genv::ctl {
 
-/// A time span as core::parseDuration() reads it, in whole seconds. Throws Failure(Usage).
+/// Parses a duration with core::parseDuration(), in whole seconds. Throws Failure(Usage).
 std::chrono::seconds readTime(const char* option, const std::string& text);
 std::optional<std::chrono::seconds> readTime(const char* option,
                                              const std::optional<std::string>& text);
 
-/// An amount of memory in bytes. Throws Failure(Usage).
+/// Parses an amount of memory in bytes. Throws Failure(Usage).
 std::optional<std::uint64_t> readMemory(const char* option, const std::optional<std::string>& text);
 
-/// A moment as core::parseMoment() reads it. Throws Failure(Usage).
+/// Parses a time with core::parseMoment(). Throws Failure(Usage).
 Time readMoment(const char* option, const std::string& text);
 
 } // namespace genv::ctl

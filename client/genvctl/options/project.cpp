@@ -23,10 +23,10 @@ namespace genv::ctl {
 namespace {
 
 constexpr const char* folderName = ".genv";
-// More than any value is long.
+// Longer than any value.
 constexpr std::size_t longestFile = 256;
 
-// The text of a file without the white space around it; nothing when there is none.
+// Returns the text of a file without surrounding white space, or nothing if there is no file.
 std::optional<std::string> readField(const std::filesystem::path& folder, Field field) {
     const std::filesystem::path file = folder / fieldName(field);
     std::error_code ignored;
@@ -40,7 +40,7 @@ std::optional<std::string> readField(const std::filesystem::path& folder, Field 
     return text.substr(first, text.find_last_not_of(whiteSpace) - first + 1);
 }
 
-// The working folder by the name the shell has for it.
+// Returns the working folder by the shell's name for it.
 std::filesystem::path workingFolder() {
     const std::unique_ptr<char, void (*)(void*)> name(get_current_dir_name(), std::free);
     return name ? std::filesystem::path(name.get()) : std::filesystem::path();

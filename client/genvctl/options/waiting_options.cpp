@@ -12,7 +12,7 @@ namespace genv::ctl {
 
 namespace {
 
-// What a --wait without a time stands for.
+// The value of --wait without a time.
 constexpr const char* withoutLimit = "infinity";
 
 template <typename Options>
@@ -21,7 +21,7 @@ void put(const WaitingOptions& from, Options& to) {
         std::optional<std::chrono::seconds> timeout;
         if (from.wait != withoutLimit)
             timeout = readTime("--wait", from.wait);
-        // Not to wait at all is what happens without the option.
+        // A timeout of 0 means not to wait, which is the default.
         to.setWait(!timeout || timeout->count() > 0).setTimeout(timeout);
     }
     if (from.lifetime)

@@ -16,8 +16,8 @@ namespace genv::ctl {
 
 namespace {
 
-// The environment that this process is in, or the one that this is within; nothing where there is
-// none, or nobody can tell.
+// Returns the parent of this process's environment, or that environment itself if it has none.
+// Returns nothing if the process has no environment or if this cannot be determined.
 std::optional<std::string> nearestParent(Client& client) {
     try {
         const std::string own = client.environmentOfProcess(0);

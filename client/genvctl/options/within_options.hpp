@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The options of the commands that start an environment: within which other one, if any.
+// The options of commands that start an environment: the parent environment, if any.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,22 @@ class Client;
 namespace genv::ctl {
 
 struct WithinOptions {
-    std::string within; ///< the id, or `ownEnvironment`; empty: not given
+    std::string within; ///< the id, or `ownEnvironment`; empty if not given
     bool none = false;
 
-    /// What --within without an id stands for: no id looks like it.
+    /// The value of --within without an id. No id has this form.
     static constexpr const char* ownEnvironment = "*";
 
     /// Adds --within and --no-within. This object must outlive the parsing.
     void addTo(CLI::App& command);
-    /// Whether an environment was asked for.
+    /// Whether a parent was requested.
     [[nodiscard]] bool isGiven() const { return !within.empty(); }
-    /// Those that were given, as words of a command line.
+    /// Returns the given options as words of a command line.
     [[nodiscard]] std::vector<std::string> words() const;
-    /// The environment that a new one of this process starts within, or nothing: the one that was
-    /// named; with no name the one that this process is in; in a Slurm job the job's. An
-    /// environment that is within another one itself stands for that one. Throws Failure and Error.
+    /// Returns the parent of a new environment of this process, or nothing. This is the named
+    /// environment, or the environment of this process if no id is given, or the job's in a Slurm
+    /// job. If the process's environment is nested itself, its parent is returned. Throws Failure
+    /// and Error.
     [[nodiscard]] std::optional<std::string> choose(Client& client) const;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// remote enforce: rules over all hosts together, decided here and carried out there.
+// remote enforce: rules over all hosts together. The decision is made here and executed on the
+// hosts.
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/options/enforce_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
@@ -58,7 +59,7 @@ void printFleetActions(Context& context, const std::vector<FleetAction>& actions
     }
 }
 
-// Whether a signal to stop comes before this moment.
+// Whether a signal to stop arrives before this time.
 bool isStoppedBefore(std::chrono::steady_clock::time_point moment, const StopSignals& stop) {
     for (;;) {
         const auto left =
@@ -86,10 +87,10 @@ void enforceOnHosts(Context& context, const HostOptions& options, const FleetArg
             printFleetActions(context, cycles.run(stop.descriptor()));
             isStopped = isStoppedBefore(next, stop);
         }
-        stop.take(); // being told to stop is how this ends well
+        stop.take(); // a stop signal is the normal end of this command
     }
     if (const auto status = cycles.failed())
-        throw Failure(*status, ""); // what is wrong has been told
+        throw Failure(*status, ""); // the failures are already reported
 }
 
 } // namespace

@@ -23,7 +23,7 @@ using remote::Trouble;
 using FarJson = nlohmann::json;
 
 constexpr std::size_t longestAnswer = std::size_t{64} << 10;
-// How long those that were asked to end may take, all together.
+// The time for all hosts together to end their holds.
 constexpr std::chrono::milliseconds partingTime{3000};
 constexpr int noSuchCommand = 127;
 
@@ -39,7 +39,7 @@ Pipe makePipe() {
     return {client::Descriptor(ends[0]), client::Descriptor(ends[1])};
 }
 
-// An object with numbers and lists of them, and nothing deeper.
+// Parses an object of numbers and lists of numbers, without deeper nesting.
 FarJson shallowJson(const std::string& text) {
     return core::extentOf(text).depth > 2 ? FarJson() : FarJson::parse(text, nullptr, false);
 }
@@ -67,7 +67,8 @@ std::optional<FarGrant> readGrant(const std::string& line) {
     return grant;
 }
 
-// What a far genvctl complained of: its last line with its name in front; a hint follows it.
+// Returns the error message of a remote genvctl: the last line that starts with its name. A hint
+// follows it.
 std::string complaintIn(std::string_view messages) {
     constexpr std::string_view complaintMark = "genvctl: ";
     std::size_t found = messages.rfind(complaintMark);
@@ -86,7 +87,8 @@ FarHold::FarHold(const remote::Host& host, const std::vector<std::string>& optio
     Pipe output = makePipe();
     std::vector<std::string> words{"genvctl", "run", "--hold"};
     words.insert(words.end(), options.begin(), options.end());
-    // It lives as long as what it holds: whoever waits for it sets the time.
+    // The ssh process has no timeout of its own, because it lives as long as the hold. The waiting
+    // code sets the timeout.
     ssh_ = std::make_unique<remote::SshChild>(remote::quietSsh(host, remote::commandLine(words)),
                                               input.readEnd.get(), output.writeEnd.get(),
                                               remote::SshBounds{});
@@ -111,7 +113,7 @@ void FarHold::take() {
         return;
     }
     if (grant_)
-        return; // there is nothing more to say
+        return; // no further output is expected
     text_.append(part.data(), static_cast<std::size_t>(count));
     if (const std::size_t end = text_.find('\n'); end != std::string::npos)
         takeLine(text_.substr(0, end));
@@ -165,7 +167,7 @@ bool FarHold::isReleasedWithin(std::chrono::milliseconds time) {
     return ssh_->endsWithin(time);
 }
 
-// By value, so that they are gone when this returns.
+// Passed by value, so that the holds are destroyed when this function returns.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void release(std::vector<std::unique_ptr<FarHold>> holds) {
     for (const auto& hold : holds)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices that are held on another machine for as long as this object lives and the connection
-// does: an ssh that runs "genvctl run --hold" there. What it prints is foreign.
+// Holds devices on another machine as long as this object and the connection live. It runs ssh with
+// "genvctl run --hold" on that machine. The output is foreign text.
 #pragma once
 
 #include "client/remote/ssh/session.hpp"
@@ -14,40 +14,40 @@
 
 namespace genv::ctl {
 
-/// What was granted.
+/// A grant from another machine.
 struct FarGrant {
     std::string environment;            ///< an id
     std::vector<std::uint32_t> devices; ///< indices
-    std::uint32_t process = 0;          ///< the one that holds them there
+    std::uint32_t process = 0;          ///< the PID of the process that holds them there
 };
 
-/// Why nothing was granted, or the hold has ended.
+/// The reason why nothing was granted or why the hold has ended.
 struct FarRefusal {
     remote::HostFailure failure;
-    bool lacksDevices = false; ///< there are none free, or not within the time
+    bool lacksDevices = false; ///< not enough free devices, or not within the timeout
 };
 
 class FarHold {
   public:
-    /// Starts to ask, with these options of "genvctl run". Throws std::system_error.
+    /// Starts a request with these options of "genvctl run". Throws std::system_error.
     FarHold(const remote::Host& host, const std::vector<std::string>& options);
     FarHold(const FarHold&) = delete;
     FarHold& operator=(const FarHold&) = delete;
     ~FarHold();
 
     [[nodiscard]] const remote::Host& host() const noexcept { return host_; }
-    /// Readable when there is something for take(); -1 once the hold has ended.
+    /// Readable when take() has something to read; -1 once the hold has ended.
     [[nodiscard]] int descriptor() const noexcept;
-    /// Takes what has arrived; the descriptor is readable.
+    /// Reads the data that has arrived. Call it when the descriptor is readable.
     void take();
     [[nodiscard]] const std::optional<FarGrant>& grant() const noexcept { return grant_; }
     [[nodiscard]] const std::optional<FarRefusal>& refusal() const noexcept { return refusal_; }
-    /// The host was too slow: the hold ends with that refusal.
+    /// Ends the hold with a timeout because the host was too slow.
     void giveUp(std::chrono::milliseconds waited);
 
-    /// Tells the far side that it is over; it gives back what it has and leaves the queue.
+    /// Tells the remote process to end. It gives its devices back and leaves the queue.
     void release();
-    /// Whether the far side has done so within this time.
+    /// Whether the remote process has ended within this time.
     bool isReleasedWithin(std::chrono::milliseconds time);
 
   private:
@@ -55,7 +55,7 @@ class FarHold {
     [[nodiscard]] FarRefusal ended();
 
     remote::Host host_;
-    client::Descriptor input_;  ///< write end: the far side's standard input
+    client::Descriptor input_;  ///< write end: standard input of the remote process
     client::Descriptor output_; ///< read end
     std::unique_ptr<remote::SshChild> ssh_;
     std::string text_;
@@ -63,8 +63,8 @@ class FarHold {
     std::optional<FarRefusal> refusal_;
 };
 
-/// Ends holds, all at once: none of them has or waits for anything any more when this returns,
-/// but for hosts that do not answer; those hear of it when they do again.
+/// Ends several holds at once. When this returns, they hold no devices and wait for none, except on
+/// hosts that do not respond; those notice the end when they are reachable again.
 void release(std::vector<std::unique_ptr<FarHold>> holds);
 
 } // namespace genv::ctl

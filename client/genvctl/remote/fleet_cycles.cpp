@@ -23,7 +23,7 @@ using remote::FleetHost;
 using remote::HostFailure;
 using remote::Trouble;
 
-/// Cancels when a descriptor becomes readable while this lives.
+/// Cancels when a descriptor becomes readable during the lifetime of this object.
 class CancelWhenReadable {
   public:
     CancelWhenReadable(int descriptor, remote::Cancellation& cancellation)
@@ -44,15 +44,15 @@ class CancelWhenReadable {
 
   private:
     client::Descriptor end_;
-    std::jthread thread_; // last: it is waited for before the descriptor is closed
+    std::jthread thread_; // declared last, to join it before the descriptor is closed
 };
 
 } // namespace
 
-/// Those of the hosts that answered, and what they said.
+/// The hosts that answered, and their answers.
 struct FleetCycles::Answers {
     std::vector<std::size_t> which;
-    std::vector<FleetHost> hosts; ///< as many
+    std::vector<FleetHost> hosts; ///< in the same order as `which`
 };
 
 FleetCycles::FleetCycles(const HostOptions& options, std::vector<remote::Host> hosts,
@@ -130,7 +130,7 @@ FleetCycles::Answers FleetCycles::read(remote::Cancellation& cancellation) {
     return answers;
 }
 
-// What people hold there would be counted twice.
+// Otherwise, the devices that users hold there would be counted twice.
 void FleetCycles::leaveOutSameMachines(Answers& answers) {
     const auto same = remote::sameMachines(answers.hosts);
     Answers each;
@@ -170,7 +170,7 @@ void FleetCycles::carryOut(const Answers& answers, const remote::FleetDecision& 
                            remote::Cancellation& cancellation, std::vector<FleetAction>& actions) {
     using Done = std::vector<EnforcementAction>;
     std::vector<std::size_t> told;
-    std::map<std::size_t, std::size_t> positions; // of hosts among the answers
+    std::map<std::size_t, std::size_t> positions; // of each host among the answers
     for (std::size_t i = 0; i < answers.which.size(); ++i) {
         if (decision.orders[i].report.empty()) {
             undone_.erase(answers.which[i]);
@@ -204,7 +204,7 @@ std::vector<FleetAction> FleetCycles::run(int stopDescriptor) {
     tellOfUnknownProcesses(answers);
     std::vector<FleetAction> actions;
     if (cancellation.isCancelled())
-        return actions; // not all have answered that would have
+        return actions; // some hosts were cancelled before they answered
     const remote::FleetDecision decision = decide(answers.hosts, rules_);
     const auto labelOf = [&](std::size_t i) { return hosts_[answers.which[i]].label(); };
     for (const remote::FleetFinding& found : decision.findings)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Cycles of enforcement over many hosts: all are read, it is decided here what is to be done, and
-// each is told its part. A host that fails is left out of the cycle: nothing is decided from what
-// it said before, and it is told of once for as long as it fails in the same way.
+// Enforcement cycles over many hosts. Each cycle reads all hosts, makes the decision here, and
+// sends each host its part. A host that fails is left out of the cycle, and its older answers are
+// not used. Its failure is reported once, and again only when it fails in another way.
 #pragma once
 
 #include "client/genvctl/remote/hosts.hpp"
@@ -15,33 +15,33 @@
 
 namespace genv::ctl {
 
-/// Something that was found, done, or would be.
+/// A finding or action, or an action that a dry run would take.
 struct FleetAction {
-    std::optional<std::string> host; ///< its label; unset: it is about all hosts
+    std::optional<std::string> host; ///< its label; unset if it concerns all hosts
     EnforcementAction action;
 };
 
-/// How long a host may take to carry something out, beyond the time that it has for an answer: it
-/// may wait for a process to end and kill it then.
+/// The time that a host has to execute its part, in addition to the timeout of an answer. The host
+/// may wait for a process to end and then kill it.
 inline constexpr std::chrono::seconds timeToCarryOut{30};
 
 class FleetCycles {
   public:
-    /// The options outlive this; each host is named once.
+    /// The options must outlive this object. Each host must be named once.
     FleetCycles(const HostOptions& options, std::vector<remote::Host> hosts,
                 remote::FleetRules rules);
 
-    /// Runs a cycle and returns what was found and, host by host, done. As soon as the descriptor
-    /// is readable, such as a signalfd, what is under way is given up. Throws Failure for the first
-    /// host that fails with -e, and where no host answers in the first cycle.
+    /// Runs a cycle and returns its findings, and its actions by host. Cancels the cycle as soon as
+    /// the descriptor, such as a signalfd, is readable. Throws Failure for the first host that
+    /// fails with -e, and if no host answers in the first cycle.
     std::vector<FleetAction> run(int stopDescriptor = -1);
 
-    /// How the command ends where hosts did not do what they were last told to: NotAuthorised where
-    /// one of them refused it.
+    /// Returns the exit status if hosts did not execute their last part: NotAuthorised if one of
+    /// them refused it.
     [[nodiscard]] std::optional<ExitStatus> failed() const;
 
   private:
-    /// What is wrong with a host, which is told when it begins and when it becomes something else.
+    /// The failure of each host, reported when it begins and when it changes.
     using Troubles = std::map<std::size_t, remote::HostFailure>;
 
     struct Answers;
@@ -63,7 +63,7 @@ class FleetCycles {
     bool isFirst_ = true;
     Troubles unread_;
     Troubles undone_;
-    Troubles unjudged_; ///< hosts that cannot tell where some processes belong
+    Troubles unjudged_; ///< hosts that cannot determine the environment of some processes
 };
 
 } // namespace genv::ctl

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int signalledStatus = 128;
 
-/// Ignores the signals that the terminal sends to both, as long as this lives.
+/// Ignores the signals that the terminal sends to both processes, during its lifetime.
 class TerminalSignals {
   public:
     TerminalSignals() {
@@ -51,7 +51,7 @@ int waitForSsh(pid_t child, bool staysAwake) {
         }
         if (WIFSTOPPED(status)) {
             if (!staysAwake)
-                kill(0, SIGTSTP); // the shell sees this process only, not the child
+                kill(0, SIGTSTP); // the shell only sees this process, not the child
             kill(child, SIGCONT);
             continue;
         }
@@ -69,7 +69,7 @@ int runInForeground(const std::vector<std::string>& words, bool staysAwake) {
         throw std::system_error(errno, std::generic_category(), "ssh cannot be started");
     if (child == 0) {
         ignored.restore();
-        // Without this process nothing is held for it any more.
+        // Without this process, nothing is held for the command.
         if (prctl(PR_SET_PDEATHSIG, SIGHUP) == 0 && getppid() == parent)
             execute(words);
         _exit(signalledStatus);

@@ -57,7 +57,7 @@ std::vector<remote::Host> HostOptions::list(const Context& context) const {
                           fmt::format("invalid user name \"{}\" for --username", *user));
         }
     }
-    // "alice@h1,h1" named two ways to h1, and with "-l alice" they are one.
+    // "alice@h1,h1" names h1 in two ways. With "-l alice", both are the same host.
     std::vector<remote::Host> distinct;
     for (remote::Host& host : named) {
         if (std::find(distinct.begin(), distinct.end(), host) == distinct.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What all of "genvctl remote" has in common: which hosts, how long each may take, what is told of
-// those that fail, and how the command ends then.
+// The part shared by all commands of "genvctl remote": the hosts, the timeout of each, the report
+// of failed hosts, and the exit status.
 #pragma once
 
 #include "client/genvctl/context/context.hpp"
@@ -28,18 +28,18 @@ struct HostOptions {
     bool exitOnError = false;         ///< -e
     bool quiet = false;               ///< -q
 
-    /// Adds all of them to a command. This object must outlive the parsing.
+    /// Adds all options to a command. This object must outlive the parsing.
     void addTo(CLI::App& command);
 
-    /// The hosts that were named, each once, with the user of -l where they have none. Throws
+    /// Returns the named hosts without duplicates, with the user of -l if they name no user. Throws
     /// Failure(Usage).
     [[nodiscard]] std::vector<remote::Host> list(const Context& context) const;
-    /// How long each host may take.
+    /// Returns the timeout of each host.
     [[nodiscard]] std::chrono::milliseconds deadline() const;
 };
 
-/// Tells how far the work is on a line of standard error that is rewritten; nothing where that is
-/// no terminal or with -q.
+/// Shows the progress on a line of standard error that is rewritten. Shows nothing if standard
+/// error is not a terminal, or with -q.
 class HostProgress {
   public:
     HostProgress(const HostOptions& options, std::size_t hosts);
@@ -48,7 +48,7 @@ class HostProgress {
     ~HostProgress();
 
     void update(std::size_t answered);
-    /// Removes the line, so that something else can be written.
+    /// Clears the line, so that other output can be written.
     void clear();
 
   private:
@@ -56,12 +56,12 @@ class HostProgress {
     std::size_t hosts_;
 };
 
-/// Says on standard error, by its name, what is wrong with a host; nothing with -q.
+/// Reports the failure of a host on standard error, with its name. Prints nothing with -q.
 void tellTrouble(const HostOptions& options, const remote::Host& host,
                  const remote::HostFailure& failure);
 
-/// Asks all hosts, `ask(host, bounds)`, shows how far that is, tells of those that fail, and
-/// returns what came of each, in order. Throws Failure for the first that fails with -e.
+/// Queries all hosts with `ask(host, bounds)`, shows the progress, reports failures, and returns
+/// all results in order. Throws Failure for the first host that fails with -e.
 template <typename Value>
 std::vector<remote::Gathered<Value>>
 askEachHost(const HostOptions& options, const std::vector<remote::Host>& hosts,
@@ -88,7 +88,7 @@ askEachHost(const HostOptions& options, const std::vector<remote::Host>& hosts,
     return all;
 }
 
-/// Leaves those that answered. Throws Failure where none did.
+/// Returns only the hosts that answered. Throws Failure if none did.
 template <typename Value>
 std::vector<remote::Gathered<Value>> onlyAnswers(std::vector<remote::Gathered<Value>> all) {
     std::vector<remote::Gathered<Value>> answers;
@@ -104,7 +104,8 @@ std::vector<remote::Gathered<Value>> onlyAnswers(std::vector<remote::Gathered<Va
     return answers;
 }
 
-/// As askEachHost(), and returns those that answered. Throws Failure where none does.
+/// The same as askEachHost(), but returns only the hosts that answered. Throws Failure if none
+/// does.
 template <typename Value>
 std::vector<remote::Gathered<Value>>
 askHosts(const HostOptions& options, const std::vector<remote::Host>& hosts,

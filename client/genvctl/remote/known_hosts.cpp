@@ -28,7 +28,7 @@ void add(std::set<std::string>& hosts, const std::string& word) {
     try {
         hosts.insert(remote::readHost(word).label());
     } catch (const remote::InvalidHost&) {
-        // A pattern, a hash, a marker: no name.
+        // A pattern, a hash or a marker, but not a name.
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The hosts that somebody's ssh knows, to complete a name with.
+// Reads the hosts that the user's ssh knows, for the completion of names.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace genv::ctl {
 
-/// The names in the files "config" and "known_hosts" of ssh's folder, in order and each once:
-/// neither patterns nor what is hashed. What cannot be read names none.
+/// Returns the names in the files "config" and "known_hosts" of ssh's folder, in order and without
+/// duplicates. Patterns and hashed names are skipped, and so are files that cannot be read.
 std::vector<std::string> knownHosts(const std::filesystem::path& sshFolder);
 
 } // namespace genv::ctl

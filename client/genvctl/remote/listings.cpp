@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// devices, envs and query: what many machines have and who holds it, whichever genv they run. The
-// tables have a row for each host or environment; --json has everything.
+// devices, envs and query: the devices of many machines and their holders, for every version of
+// genv. The tables have one row for each host or environment; --json has all data.
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
@@ -31,7 +31,7 @@ struct RemoteListing {
         command.add_flag("--no-summary", noSummary, "Do not print the last line with the totals");
     }
 
-    /// CSV is for programs: it has no line that is no row.
+    /// CSV is for programs, so every line is a row of the table.
     void print(const Context& context, const Table& rows, const std::string& summary) const {
         table.print(context, rows);
         if (table.format != "csv" && !noSummary && !context.options.noLegend)
@@ -103,8 +103,8 @@ Json failuresJson(const States& all) {
     return failures;
 }
 
-/// Asks every host and leaves what is to be listed; where JSON is wanted, prints it and leaves
-/// nothing. `key` and `json` say what it has of each host.
+/// Queries every host and returns the states to list. If JSON is requested, prints it and returns
+/// nothing. `key` and `json` define the content for each host.
 States listed(Context& context, const HostOptions& options, const char* key,
               const std::function<Json(const HostState&)>& json) {
     const States all =
@@ -119,11 +119,11 @@ States listed(Context& context, const HostOptions& options, const char* key,
                              {key, json(*one.value)}});
     }
     context.printJson({{"hosts", std::move(hosts)}, {"failed", failuresJson(all)}});
-    onlyAnswers(all); // the exit status where none did
+    onlyAnswers(all); // sets the exit status if no host answered
     return {};
 }
 
-// The users who hold devices, each once.
+// Returns the users who hold devices, without duplicates.
 std::string holdersText(const HostState& state) {
     std::set<std::string> holders;
     for (const Attachment& attachment : state.attachments) {
@@ -135,7 +135,7 @@ std::string holdersText(const HostState& state) {
     return joined(std::vector<std::string>(holders.begin(), holders.end()), ", ");
 }
 
-// "4 NVIDIA A100, 2 NVIDIA T4"; the old genv does not know them.
+// Returns "4 NVIDIA A100, 2 NVIDIA T4". genv 1 does not report models.
 std::string modelsText(const HostState& state) {
     std::map<std::string, std::size_t> counts;
     for (const Device& device : state.devices) {
@@ -203,7 +203,7 @@ void listEnvironments(Context& context, const HostOptions& options, const Remote
                       fmt::format("Total {} environments on {} hosts", total, states.size()));
 }
 
-/// An environment and the host that it is on.
+/// An environment and its host.
 struct FarEnvironment {
     std::string host;
     EnvironmentEntry entry;

@@ -38,10 +38,10 @@ std::string gpusText(const std::vector<std::uint32_t>& devices) {
     return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", joined(devices, ","));
 }
 
-/// What a request is on any host.
+/// A request in the form for any host.
 struct RemoteRequest {
     WantedDevices devices;
-    std::vector<std::string> words; ///< of "genvctl run", but for --wait
+    std::vector<std::string> words; ///< of "genvctl run", without --wait
     bool waits = false;
     std::optional<std::chrono::seconds> timeout; ///< of the wait
 };
@@ -59,17 +59,17 @@ RemoteRequest readRequest(OwnEnvironmentOptions wanted) {
         static_cast<std::uint32_t>(named + (wanted.devices.model && named == 0 ? 1 : 0));
     request.devices = {configuration.gpus.value_or(count), configuration.gpuMemoryBytes,
                        wanted.devices.model, wanted.overSubscribe};
-    wanted.waiting.wait.clear(); // how long is decided here, for all hosts together
+    wanted.waiting.wait.clear(); // the timeout is handled here for all hosts together
     request.words = wanted.words();
     if (configuration.name)
         request.words.insert(request.words.end(), {"--name", *configuration.name});
     return request;
 }
 
-/// Hosts that could serve, in the order in which they are tried.
+/// The hosts that can serve a request, in the order in which they are tried.
 struct Candidates {
     std::vector<remote::Host> now;
-    std::vector<remote::Host> ever; ///< those of now, too
+    std::vector<remote::Host> ever; ///< including those in `now`
 };
 
 Candidates candidates(const HostOptions& options, const std::vector<remote::Host>& hosts,
@@ -95,7 +95,7 @@ Candidates candidates(const HostOptions& options, const std::vector<remote::Host
     return found;
 }
 
-// Nothing where the time is over or a signal has arrived.
+// Waits for data from any hold. Returns false if the time is over; throws if a signal has arrived.
 bool awaitAny(const FarHolds& holds, const StopSignals& stop,
               const std::optional<Clock::time_point>& until) {
     std::vector<pollfd> watched{{stop.descriptor(), POLLIN, 0}};
@@ -116,13 +116,13 @@ bool awaitAny(const FarHolds& holds, const StopSignals& stop,
     return !until || Clock::now() < *until;
 }
 
-/// Asks hosts, one after the other or all at once, until one of them grants it.
+/// Requests devices from hosts, one after the other or all at once, until one grants them.
 class Asking {
   public:
     Asking(const HostOptions& options, RemoteRequest request)
         : options_(options), request_(std::move(request)) {}
 
-    /// Tries the hosts one after the other; nothing where none of them grants it.
+    /// Tries the hosts one after the other. Returns nothing if none of them grants the request.
     std::unique_ptr<FarHold> askInTurn(const std::vector<remote::Host>& hosts) {
         for (std::size_t i = 0; i < hosts.size(); ++i) {
             auto hold = ask(hosts[i]);
@@ -133,7 +133,7 @@ class Asking {
         return nullptr;
     }
 
-    /// Waits on all hosts for the first that grants it; the others are left.
+    /// Waits on all hosts for the first grant, and cancels the other requests.
     std::unique_ptr<FarHold> waitOnAll(const std::vector<remote::Host>& hosts) {
         std::vector<std::string> words = request_.words;
         words.emplace_back("--wait");
@@ -170,7 +170,7 @@ class Asking {
         }
     }
 
-    /// What to say where nothing was granted.
+    /// Returns the failure to report if nothing was granted.
     [[nodiscard]] Failure failure() const {
         ExitStatus status = refusals_.empty() ? ExitStatus::NoDevice : refusals_.front();
         for (const ExitStatus other : refusals_) {
@@ -210,7 +210,7 @@ class Asking {
                            request_.devices.count == 1 ? "" : "s", joined(names, ", "));
     }
 
-    // In the order of the hosts where several were granted at the same time.
+    // Prefers the first host in the list if several have granted the request.
     static std::unique_ptr<FarHold> takeGranted(FarHolds& holds) {
         const auto found = std::find_if(holds.begin(), holds.end(), [](const auto& hold) {
             return hold->grant() && !hold->refusal();
@@ -289,7 +289,7 @@ std::vector<std::string> joiningWords(const RemoteRun& run, const std::string& i
     return words;
 }
 
-// With a terminal there where there is one here, so that the command is the person's as any other.
+// Allocates a remote terminal if there is a local one, so that the command is interactive as usual.
 int runThere(const remote::Host& host, const RemoteRun& run,
              const std::vector<std::string>& words) {
     const std::string line = remote::commandLine(words);
@@ -358,7 +358,7 @@ void runRemotely(const Context& context, RemoteRun run) {
     if (hosts.size() != 1)
         throw Failure(ExitStatus::Usage, "--host accepts one host",
                       "Use \"genvctl remote\" for several hosts.");
-    // A shell function waits for what it calls, and for nothing that stops.
+    // A shell function waits until the command ends and cannot continue a stopped command.
     run.staysAwake = context.shell.has_value();
     runOnBest(options, hosts, run);
 }

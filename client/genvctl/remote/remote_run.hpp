@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A shell or a command on whichever machine has the devices for it. They are taken first, over a
-// connection of their own, so that a race for them is lost before anything has been started; the
-// shell or the command then takes over what is held.
+// Runs a shell or a command on any machine that has the devices for it. The devices are attached
+// first, over a separate connection, so that a failed request ends before anything has been
+// started. The shell or command then takes over the environment.
 #pragma once
 
 #include "client/genvctl/environment/own_environment.hpp"
@@ -13,22 +13,22 @@
 
 namespace genv::ctl {
 
-/// What is to run on a host, and with what.
+/// What to run on a host, and with which options.
 struct RemoteRun {
     OwnEnvironmentOptions wanted;
     std::string strategy = "most-free";
-    std::optional<std::string> id;    ///< an environment that is joined there; only with one host
-    std::vector<std::string> command; ///< empty: the person's own shell, with a terminal
+    std::optional<std::string> id;    ///< an environment to join there; only with a single host
+    std::vector<std::string> command; ///< empty for the user's own shell with a terminal
     bool noPrompt = false;
     bool staysAwake = false; ///< see runInForeground()
 };
 
-/// Runs it on the best of the hosts that can do it, and ends the process as that ended; when it was
-/// a success, returns. Throws Failure, Error and Interrupted.
+/// Runs it on the best of the suitable hosts. Ends the process with the same status as the command,
+/// or returns if that was a success. Throws Failure, Error and Interrupted.
 void runOnBest(const HostOptions& options, const std::vector<remote::Host>& hosts,
                const RemoteRun& run);
 
-/// The same on the host of -H.
+/// The same on the host given by -H.
 void runRemotely(const Context& context, RemoteRun run);
 
 } // namespace genv::ctl

@@ -30,7 +30,7 @@ bool isOfModel(const Device& device, const std::optional<std::string>& model) {
     return !model || inSmallLetters(device.model).find(inSmallLetters(*model)) != std::string::npos;
 }
 
-// What no attachment holds; one without a share holds all of it.
+// Returns the memory that no attachment holds. An attachment without a share holds all memory.
 std::uint64_t freeBytesOf(const Device& device, const remote::HostState& host) {
     std::uint64_t held = 0;
     for (const Attachment& attachment : host.attachments) {
@@ -65,7 +65,7 @@ HostRoom roomAmong(const WantedDevices& wanted, const remote::HostState& host, b
     return room;
 }
 
-// Greater is better.
+// A greater value is better.
 using Worth = std::pair<std::uint64_t, std::uint64_t>;
 
 Worth worthOf(Strategy strategy, const HostRoom& room) {
@@ -95,7 +95,7 @@ std::optional<Strategy> strategyNamed(std::string_view name) {
 HostRoom roomFor(const WantedDevices& wanted, const remote::HostState& host) {
     const HostRoom gpus = roomAmong(wanted, host, false);
     const HostRoom instances = roomAmong(wanted, host, true);
-    // GPUs first, as the service does it.
+    // Prefers whole GPUs, as the service does.
     const auto rank = [](const HostRoom& room) {
         return std::pair(room.servesNow, room.servesEver);
     };

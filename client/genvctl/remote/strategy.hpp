@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of many machines a request for devices goes to: what each has of what is wanted, and in
-// which order they are tried. Says nothing of how they are asked.
+// Chooses the machine for a request: the matching devices of each host, and the order in which
+// hosts are tried. Does not contact the hosts.
 #pragma once
 
 #include "client/remote/fleet/host_state.hpp"
@@ -14,31 +14,32 @@
 
 namespace genv::ctl {
 
-/// What is better on equal terms is the host that was named first.
+/// Equal hosts are tried in the order in which they were named.
 enum class Strategy {
-    MostFree,  ///< most matching free devices, then most memory free on them
-    LeastFree, ///< fewest of them that are enough, then least memory: keeps large hosts free
-    Memory,    ///< most memory free on one of them, then most of them
-    Order,     ///< as they were named
+    MostFree,  ///< most matching free devices, then most free memory on them
+    LeastFree, ///< fewest free devices that suffice, then least memory: keeps large hosts free
+    Memory,    ///< most free memory on one device, then most free devices
+    Order,     ///< the order in which they were named
 };
 
-/// "most-free", "least-free" or its other name "pack", "memory", "order".
+/// Returns the strategy named "most-free", "least-free" or its alias "pack", "memory" or "order".
 std::optional<Strategy> strategyNamed(std::string_view name);
 
-/// Devices as they are asked for on any host.
+/// A request for devices in the form for any host.
 struct WantedDevices {
-    std::uint32_t count = 0;                 ///< 0: none, and every host will do
-    std::optional<std::uint64_t> shareBytes; ///< of each; unset: whole devices
-    std::optional<std::string> model;        ///< part of the model's name, in any case
-    bool overSubscribe = false;              ///< also those that others hold
+    std::uint32_t count = 0;                 ///< 0 for no devices, so that every host is suitable
+    std::optional<std::uint64_t> shareBytes; ///< of each device; unset for whole devices
+    std::optional<std::string> model;        ///< a part of the model name, case-insensitive
+    bool overSubscribe = false;              ///< whether devices held by others count
 };
 
-/// What a host has of what is wanted: of its GPUs or of its MIG instances, which no request mixes.
+/// The devices of a host that match a request: its GPUs or its MIG instances, because a request
+/// does not mix them.
 struct HostRoom {
-    std::size_t matching = 0;    ///< devices that could serve, now or when others give them back
-    std::size_t free = 0;        ///< those of them that can serve now
-    std::uint64_t freeBytes = 0; ///< on those
-    std::uint64_t mostFreeBytesOnOne = 0; ///< on one of those
+    std::size_t matching = 0;             ///< matching devices, free now or later
+    std::size_t free = 0;                 ///< the matching devices that are free now
+    std::uint64_t freeBytes = 0;          ///< free memory on these
+    std::uint64_t mostFreeBytesOnOne = 0; ///< the largest free memory on one of these
     bool servesNow = false;
     bool servesEver = false;
 
@@ -47,7 +48,7 @@ struct HostRoom {
 
 HostRoom roomFor(const WantedDevices& wanted, const remote::HostState& host);
 
-/// The indices of the rooms, best first.
+/// Returns the indices of the rooms, best first.
 std::vector<std::size_t> inOrder(Strategy strategy, const std::vector<HostRoom>& rooms);
 
 } // namespace genv::ctl

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* unknown = "-";
 
-// The children of environments that have something of a device, of this one holder.
+// Returns the children of an attachment's environment that hold a part of its device.
 std::vector<Child> childrenWith(const Holders& holders, const Attachment& attachment) {
     std::vector<Child> children;
     if (const auto found = holders.children.find(attachment.environment);
@@ -25,7 +25,7 @@ std::vector<Child> childrenWith(const Holders& holders, const Attachment& attach
     return children;
 }
 
-// A device's readings, where the driver still gives them.
+// Returns the readings of a device, if the driver still reports them.
 const DeviceState* stateOf(const DeviceDetails& details, std::uint32_t index) {
     const auto found = details.states.find(index);
     return found == details.states.end() || !details.driverAnswers ||
@@ -47,7 +47,7 @@ std::string temperatureText(std::optional<std::int32_t> celsius) {
     return celsius ? fmt::format("{}°C", *celsius) : unknown;
 }
 
-// Each user once.
+// Lists each user once.
 std::string outsideText(const DeviceDetails& details, std::uint32_t index) {
     if (!details.driverAnswers)
         return unknown;
@@ -69,7 +69,7 @@ std::string userText(const std::optional<DeviceDetails>& details, const std::str
                : fmt::format("{}({})", owner->second.user, owner->second.uid);
 }
 
-// The cells about the device itself, behind USER.
+// Returns the cells about the device itself, which follow USER.
 std::vector<std::string> deviceCells(const std::optional<DeviceDetails>& details,
                                      const Device& device) {
     if (!details)
@@ -88,7 +88,7 @@ bool isUsedOutside(const DeviceList& devices) {
            (!devices.details->outside.empty() || !devices.details->driverAnswers);
 }
 
-// The rows of one device.
+// Adds the rows of one device.
 class DeviceRows {
   public:
     DeviceRows(Table& table, const DeviceList& devices, const ListingOptions& options,
@@ -111,7 +111,8 @@ class DeviceRows {
     }
 
   private:
-    // What is about the device itself stands in its first row; programs read single rows.
+    // The cells about the device itself are only in its first row. In CSV they are in every row,
+    // because programs read single rows.
     void row(std::vector<std::string> cells) {
         cells.insert(cells.end(), cells_.begin(), cells_.end());
         if (!withOutside_)
@@ -155,7 +156,7 @@ Json attachmentsJson(const HeldDevice& held, const Holders& known, const DeviceD
     return holders;
 }
 
-// Null where the driver does not say.
+// Returns null if the driver does not respond.
 Json outsideJson(const DeviceDetails& details, std::uint32_t index) {
     if (!details.driverAnswers)
         return nullptr;

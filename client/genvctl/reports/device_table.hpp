@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices with who holds and uses them, as a table and as JSON.
+// Shows devices with their holders and users, as a table and as JSON.
 #pragma once
 
 #include "client/genvctl/options/listing_options.hpp"
@@ -16,22 +16,22 @@
 
 namespace genv::ctl {
 
-/// A device with its attachments, oldest first as the service lists them.
+/// A device with its attachments, oldest first, as the service lists them.
 struct HeldDevice {
     Device device;
     std::vector<Attachment> attachments;
 };
 
-/// An environment within another one, which holds the devices.
+/// A nested environment that holds some of the devices of its parent.
 struct Child {
     std::string id;
     std::optional<std::string> name;
     std::vector<std::uint32_t> devices;
 };
 
-/// What is known of the holders beside what they hold.
+/// The properties of the holders, besides their attachments.
 struct Holders {
-    /// The processes of the environments that linger, by id.
+    /// The processes of lingering environments, by id.
     std::map<std::string, std::vector<std::uint32_t>> lingering;
     /// The children of each environment, by its id.
     std::map<std::string, std::vector<Child>> children;
@@ -44,7 +44,7 @@ struct OutsideUse {
     std::string user;
 };
 
-/// What the extra columns show.
+/// The content of the extra columns.
 struct DeviceDetails {
     struct Owner {
         std::uint32_t uid = 0;
@@ -53,7 +53,7 @@ struct DeviceDetails {
     std::map<std::string, Owner> owners;         ///< of environments, by id
     std::map<std::uint32_t, DeviceState> states; ///< by index
     std::map<std::uint32_t, std::vector<OutsideUse>> outside;
-    bool driverAnswers = true; ///< else readings are old, and nobody knows who uses what
+    bool driverAnswers = true; ///< otherwise the readings are old and the processes are unknown
 };
 
 struct DeviceList {
@@ -62,19 +62,19 @@ struct DeviceList {
     std::optional<DeviceDetails> details; ///< unset: the extra columns are empty
 };
 
-/// The details of a machine; `processes` are unset where the driver does not answer.
+/// Returns the details of a machine. `processes` is unset if the driver does not respond.
 DeviceDetails deviceDetails(const Overview& overview,
                             const std::optional<std::vector<ComputeProcess>>& processes,
                             const UserNames& user);
 
-/// A row for each attachment, and for each device that nobody holds.
+/// Returns one row for each attachment, and one for each device without attachments.
 Table deviceTable(const DeviceList& devices, const ListingOptions& options);
 
 /// The same for programs, which expect the details.
 Json devicesJson(const DeviceList& devices,
                  const std::map<std::uint32_t, std::string>& reservations);
 
-/// An amount of memory for people, in GiB; "-" where it is unknown.
+/// Formats an amount of memory in GiB; "-" if it is unknown.
 std::string memoryText(std::optional<std::uint64_t> bytes);
 
 } // namespace genv::ctl

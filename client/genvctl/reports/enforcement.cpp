@@ -20,8 +20,8 @@ namespace genv::ctl {
 
 namespace {
 
-// A report has four levels. Text that is far deeper is no report, and writing it again would
-// recurse deeply.
+// A report has four levels. A much deeper text is not a report, and writing it again would recurse
+// deeply.
 constexpr std::size_t deepestReport = 32;
 
 Failure noReport(std::string_view why) {
@@ -81,7 +81,7 @@ std::string reportToSend(const std::string& text, bool terminate) {
     try {
         report = Json::parse(text);
     } catch (const Json::exception& error) {
-        // What the parser says starts with its own name in brackets.
+        // The parser's message starts with its own name in brackets.
         const std::string_view what = error.what();
         const std::size_t end = what.find("] ");
         throw noReport(fmt::format("not JSON: {}",

@@ -13,7 +13,7 @@ namespace genv::ctl {
 
 namespace {
 
-// In their order, but each after the one that it is within.
+// Keeps the order of the environments, but puts each one after its parent.
 std::vector<EnvironmentEntry> asTree(const std::vector<EnvironmentEntry>& entries,
                                      const Parents& parents) {
     if (parents.empty())
@@ -36,7 +36,7 @@ std::vector<EnvironmentEntry> asTree(const std::vector<EnvironmentEntry>& entrie
     return tree;
 }
 
-// Unset where the driver does not say.
+// Returns nothing if the driver does not report the memory.
 std::optional<std::uint64_t> memoryOf(const std::optional<MemoryInUse>& memory,
                                       const std::string& id) {
     if (!memory)
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> memoryOf(const std::optional<MemoryInUse>& memory,
     return found == memory->end() ? std::optional<std::uint64_t>(0) : found->second;
 }
 
-// Whether an environment lives by kernels alone, and has no process to show.
+// Whether an environment has kernels only, and no process to show.
 bool hasOnlyKernels(const EnvironmentList& list) {
     return std::ranges::any_of(list.entries,
                                [](const auto& entry) { return entry.processes.empty(); }) &&
@@ -53,7 +53,8 @@ bool hasOnlyKernels(const EnvironmentList& list) {
                                [](const auto& known) { return !known.second.kernels.empty(); });
 }
 
-// The columns are those of genv 1; kernels have one where there are any, and programs expect none.
+// The columns are those of genv 1. Kernels get a column only if there are any, because programs do
+// not expect it.
 Table emptyTable(bool withKernels) {
     std::vector<Table::Column> columns{
         {"ID", 8}, {"USER", 16}, {"NAME", 16, 1}, {"CREATED", 21, 3}, {"PID(S)", 12, 4}};

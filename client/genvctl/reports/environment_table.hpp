@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments with their owners and what they have, as a table and as JSON.
+// Shows environments with their owners and devices, as a table and as JSON.
 #pragma once
 
 #include "client/genvctl/common/parents.hpp"
@@ -16,20 +16,20 @@
 
 namespace genv::ctl {
 
-/// The GPU memory that the processes of each environment use, by its id. One of whose processes the
-/// driver does not know the memory has no number.
+/// The GPU memory used by the processes of each environment, by id. The number is unset if the
+/// driver does not report the memory of one of the processes.
 using MemoryInUse = std::map<std::string, std::optional<std::uint64_t>>;
 MemoryInUse memoryInUse(const std::vector<ComputeProcess>& processes);
 
 struct EnvironmentList {
     std::vector<EnvironmentEntry> entries;
     Parents parents;
-    /// By id. Those that are not here are shown without kernels, devices and leases.
+    /// By id. Environments that are missing here are shown without kernels, devices and leases.
     std::map<std::string, Environment> details;
-    std::optional<MemoryInUse> memory; ///< unset: the driver does not say
+    std::optional<MemoryInUse> memory; ///< unset: the driver does not report it
 };
 
-/// A row for each environment, after the one that it is within.
+/// Returns one row for each environment, after the row of its parent.
 Table environmentTable(const EnvironmentList& list, const ListingOptions& options, Time now);
 
 Json environmentsJson(const std::vector<Environment>& all, const Parents& parents,

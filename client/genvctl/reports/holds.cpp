@@ -7,12 +7,13 @@ namespace genv::ctl {
 
 namespace {
 
-// When what is told began; nothing where that is not said, or later than it was told.
+// Returns the beginning of the reported state. Returns nothing if the event does not contain it, or
+// if it is later than the event.
 std::optional<Time> beginningOf(const HistoryEvent& event) {
     return event.since && *event.since <= event.time ? event.since : std::nullopt;
 }
 
-// The journal's own time is when the record came there.
+// The time of a journal record is the time at which it was written, which is later than the event.
 Time endOf(const HistoryEvent& event) {
     const auto begin = beginningOf(event);
     if (begin && event.held && *event.held < event.time - *begin)
@@ -46,8 +47,8 @@ void Holds::attached(const HistoryEvent& event, const Key& key) {
     const Time begin = beginningOf(event).value_or(event.time);
     const auto found = open_.find(key);
     if (found != open_.end() && begin <= found->second.hold.begin())
-        return; // told twice
-    // One that is open lacks its end.
+        return; // reported twice
+    // The end of an earlier attachment that is still open is missing.
     close(key, begin);
     Open& opened = open(key, begin, Use::Idle);
     opened.lastSeen = event.time;
@@ -111,17 +112,18 @@ void Holds::close(const Key& key, Time end) {
     closed_.push_back(std::move(hold));
 }
 
-// Ends one of which the beginning is told, too.
+// Ends an attachment whose beginning is reported as well.
 void Holds::endAt(const Key& key, Time begin, Time end) {
     auto found = open_.find(key);
     if (found != open_.end() && begin > found->second.lastSeen) {
-        // Another one than was seen to begin: that has ended, and this one began, untold.
+        // This is not the open attachment: that one has ended, and this one has begun, without an
+        // event.
         close(key, found->second.lastSeen);
         found = open_.end();
     }
     if (found == open_.end()) {
         if (hasEndedAfter(key, begin))
-            return; // told twice, by the end of its environment
+            return; // already reported by the end of its environment
         open(key, begin, Use::Unknown);
     } else if (found->second.beginsEarlier && begin < found->second.hold.begin()) {
         auto& spans = found->second.hold.spans;

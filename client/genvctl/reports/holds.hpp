@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From events to attachments: when each began and ended, and when it was used.
+// Converts events to attachments: their beginning and end, and the times in which they were used.
 #pragma once
 
 #include "client/genvctl/reports/usage_report.hpp"
@@ -14,15 +14,15 @@ namespace genv::ctl {
 
 enum class Use { Unknown, Idle, Used };
 
-/// A time in which the use of an attachment did not change.
+/// A period in which the use of an attachment did not change.
 struct UseSpan {
     Time begin;
     Time end;
     Use use = Use::Unknown;
 };
 
-/// An attachment of a device to an environment. The spans follow on each other from its beginning
-/// to its end.
+/// An attachment of a device to an environment. Its spans are consecutive, from its beginning to
+/// its end.
 struct Hold {
     std::string environment;
     std::string uuid;
@@ -34,21 +34,22 @@ struct Hold {
     [[nodiscard]] Time end() const { return spans.back().end; }
 };
 
-/// Takes events, oldest first, then what is held now, and gives the attachments.
+/// Processes the events, oldest first, then the current attachments, and returns all attachments.
 class Holds {
   public:
     void add(const HistoryEvent& event);
-    /// Ends what is open. Called once, at last.
+    /// Ends the open attachments. Call it once, after all events.
     std::vector<Hold> finish(const std::vector<HeldNow>& held, Time now);
 
   private:
     using Key = std::pair<std::string, std::string>; // environment, device
 
-    // One whose end is not known yet. Its last span's end is when its use was told last.
+    // An attachment without a known end. The end of its last span is the time of the last report on
+    // its use.
     struct Open {
         Hold hold;
         Time lastSeen;
-        bool beginsEarlier = false; // its `attached` was not seen
+        bool beginsEarlier = false; // its event `attached` is missing
     };
 
     void attached(const HistoryEvent& event, const Key& key);
@@ -63,7 +64,7 @@ class Holds {
     static void know(Hold& hold, const HistoryEvent& event);
 
     std::map<Key, Open> open_;
-    std::map<Key, Time> ended_; // when the last one of these ended
+    std::map<Key, Time> ended_; // when the last attachment of each key ended
     std::vector<Hold> closed_;
 };
 

@@ -20,7 +20,7 @@ bool contains(const std::vector<std::uint32_t>& indices, std::uint32_t index) {
     return std::ranges::find(indices, index) != indices.end();
 }
 
-// By index.
+// Returns the devices by index.
 std::set<std::uint32_t> devicesOf(const IsolationState& state) {
     std::set<std::uint32_t> devices(state.guarded.begin(), state.guarded.end());
     devices.insert(state.unguarded.begin(), state.unguarded.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The state of isolation and the refused opens, for people and as JSON.
+// Shows the state of isolation and the refused opens, to people and as JSON.
 #pragma once
 
 #include "client/genvctl/reports/user_names.hpp"
@@ -13,28 +13,28 @@
 
 namespace genv::ctl {
 
-/// Whether the kernel does all that genvd.conf asks for, which may be nothing.
+/// Whether the kernel does everything that genvd.conf configures, which may be nothing.
 bool isAsWanted(const IsolationState& state);
 
-/// What the kernel does now, as a sentence.
+/// Returns a sentence about what the kernel does now.
 std::string isolationSentence(const IsolationState& state);
 
-/// Why the kernel does less than genvd.conf asks for, and how to correct that; both are empty where
-/// it does all of it.
+/// The reason why the kernel does less than genvd.conf configures, and how to correct that. Both
+/// are empty if it does everything.
 struct IsolationTrouble {
     std::string what;
     std::string advice;
 };
 IsolationTrouble isolationTrouble(const IsolationState& state);
 
-/// The sentence, each GPU and the trouble, in lines.
+/// Returns the sentence, the GPUs and the problem, in lines.
 std::string isolationText(const IsolationState& state);
 Json isolationJson(const IsolationState& state);
 
-/// A moment as the list shows it.
+/// Formats a time for the list.
 using TimeTexts = std::function<std::string(Time time)>;
 
-/// Kernels before Linux 6.1 do not tell the process.
+/// Kernels before Linux 6.1 do not report the process.
 Table refusalTable(const std::vector<RefusedOpen>& refusals, const UserNames& user,
                    const TimeTexts& time);
 Json refusalJson(const std::vector<RefusedOpen>& refusals, const UserNames& user);

@@ -21,12 +21,12 @@ namespace {
 
 using core::LimitUnit;
 
-/// A column of the table of all users: a limit's, or that of a newer service's limit.
+/// A column of the table of all users, for a known limit or for a limit of a newer service.
 struct Column {
     std::string_view name;
     LimitUnit unit;
-    std::string_view title;  ///< for people
-    std::string_view number; ///< the same for plain numbers
+    std::string_view title;  ///< for tables with units
+    std::string_view number; ///< for tables with plain numbers
 };
 
 struct LimitRow {
@@ -46,7 +46,8 @@ std::vector<LimitRow> rows(LimitsByName limits) {
     return rows;
 }
 
-// Exactly where that is short, as limits are typed; a sum of shares is seldom a round number.
+// Prints the exact amount if it is short, as limits usually are. A sum of shares is seldom a round
+// number.
 std::string memoryText(std::uint64_t bytes) {
     constexpr std::size_t longestExact = 9;
     std::string exact = core::formatBytes({bytes});
@@ -55,7 +56,7 @@ std::string memoryText(std::uint64_t bytes) {
 
 std::string timeText(std::uint64_t seconds) {
     using std::chrono::milliseconds;
-    // The service's own times fit by far; a number that does not must not overflow.
+    // Times of the service are far below this maximum. A larger number must not overflow.
     constexpr auto longest =
         std::chrono::duration_cast<std::chrono::seconds>(milliseconds::max()).count();
     const std::chrono::seconds span(
@@ -75,7 +76,7 @@ std::string text(std::uint64_t number, LimitUnit unit) {
     return std::to_string(number);
 }
 
-// Of the columns of a table of all users: every limit that somebody has.
+// Returns the columns of a table of all users: every limit that any user has.
 std::vector<Column> columnsOf(const std::vector<UserLimits>& users) {
     std::vector<Column> columns;
     std::set<std::string_view> left;
@@ -148,7 +149,7 @@ Table allLimitsTable(const std::vector<UserLimits>& users, std::optional<std::si
     std::size_t taken = 0;
     for (const Table::Column& column : wide)
         taken += column.width;
-    // The blank behind the last column is none.
+    // The space after the last column does not count.
     if (const std::size_t room = width.value_or(taken) + 1; taken > room)
         wide.front().width -= std::min(wide.front().width - usualWidth, taken - room);
     Table table(std::move(wide));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A user's limits for people: in the order of genvd.conf's manual, in the units of each.
+// Shows the limits of users in the order of genvd.conf's manual, each in its own unit.
 #pragma once
 
 #include "client/genvctl/terminal/json.hpp"
@@ -17,24 +17,27 @@ namespace genv::ctl {
 
 using LimitsByName = std::map<std::string, Limit>;
 
-/// A user with what they may have and have.
+/// A user with the limits and the used part of each.
 struct UserLimits {
     std::string user;
     std::uint32_t uid = 0;
     LimitsByName limits;
 };
 
-/// LIMIT, ALLOWED and USED; limits that this version does not know come last, as plain numbers.
+/// Returns the columns LIMIT, ALLOWED and USED. Limits that this version does not know come last,
+/// as plain numbers.
 Table limitsTable(const LimitsByName& limits);
 
-/// By name, in the same order: allowed, null for unlimited, and used; bytes and seconds.
+/// Returns the limits by name, in the same order: allowed, or null for unlimited, and used, in
+/// bytes and seconds.
 Json limitsJson(const LimitsByName& limits);
 
-/// A row for each user, with a column for each limit: used/allowed, and used/- for unlimited. The
-/// column of the users is as wide as their names, as far as lines of `width` cells allow.
+/// Returns a row for each user, with a column for each limit: used/allowed, or used/- for
+/// unlimited. The first column is as wide as the user names, if the lines still fit into `width`
+/// cells.
 Table allLimitsTable(const std::vector<UserLimits>& users, std::optional<std::size_t> width);
 
-/// The same with plain numbers, two columns for each limit; nothing for unlimited.
+/// The same with plain numbers, in two columns for each limit. Empty for unlimited.
 Table allLimitsNumbers(const std::vector<UserLimits>& users);
 
 Json allLimitsJson(const std::vector<UserLimits>& users);

@@ -31,14 +31,15 @@ void countWait(WaitSums& sums, std::chrono::microseconds waited) {
     sums.longest = std::max(sums.longest, waited);
 }
 
-// How many of the attachments of a device are in each state of use, from a moment on.
+// A change in the number of attachments of a device in one state of use.
 struct Change {
     Time time;
     Use use;
     int difference;
 };
 
-// The time that a device is held by anybody, and used by anybody.
+// Adds the time in which at least one attachment held the device, and the time in which at least
+// one used it.
 void addUnion(Usage& usage, std::vector<Change> changes) {
     std::sort(changes.begin(), changes.end(),
               [](const Change& a, const Change& b) { return a.time < b.time; });
@@ -105,7 +106,7 @@ class Report {
         return row;
     }
 
-    // What a device is called that is no longer there.
+    // Remembers the name of a device that no longer exists.
     void remember(const HistoryEvent& event) {
         for (std::size_t i = 0; i < event.uuids.size(); ++i) {
             const bool isThere =
@@ -140,8 +141,9 @@ class Report {
             countWait(device(uuid).usage.waits, *waited);
     }
 
-    // It is whose request was refused, not whose environment it was about. One that lacked a
-    // password is asked again with one, as genvctl does, and what came of that is told by itself.
+    // Counts a refusal for the user who made the request, not for the owner of the environment. A
+    // request that lacked a password is repeated with one, as genvctl does, and the result of the
+    // repetition has its own event.
     void countRefusal(const HistoryEvent& event) {
         if (event.error == dbus::contract::error::interactiveAuthorizationRequired)
             return;
@@ -209,7 +211,7 @@ class Report {
         };
         std::ranges::stable_sort(report.users, holdsMore);
         std::ranges::stable_sort(report.jobs, holdsMore);
-        // Those that are no longer there come last.
+        // Devices that no longer exist come last.
         const auto rank = [this](const DeviceUsage& row) {
             return std::make_tuple(names_.contains(row.uuid), row.index.value_or(~0U), row.uuid);
         };
@@ -227,7 +229,7 @@ class Report {
     std::map<std::uint32_t, UserUsage> users_;
     std::map<std::string, JobUsage> jobs_;
     std::map<std::string, DeviceUsage> devices_;
-    std::map<std::string, Name> names_; // of devices that are not there now
+    std::map<std::string, Name> names_; // of devices that do not exist now
     std::map<std::string, std::vector<Change>> changes_;
 };
 

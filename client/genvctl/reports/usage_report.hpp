@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The arithmetic of the report: from the events of a period, and of the time before it, to what
-// each user and each device had of it. Pure: the same events give the same sums.
+// Calculates the report: the usage of each user and device in a period, from the events of that
+// period and of the time before it. The calculation is pure: the same events give the same sums.
 //
-// An attachment is held from its `attached` to its `detached`. It is idle at first, used from an
-// `in-use` on, and idle again from an `idle`; where nothing says which, because the journal does
-// not go back so far, its use is unknown and never guessed. What has no end in the journal and is
-// held by nobody now (the machine crashed) ended with the last that was told of it.
+// An attachment lasts from its `attached` to its `detached`. It is idle at first, used after an
+// `in-use`, and idle again after an `idle`. If the journal does not go back far enough to contain
+// these events, the use is unknown and is not guessed. If an attachment has no end in the journal
+// and does not exist now (the machine crashed), it ended with its last event.
 #pragma once
 
 #include "genv/types.hpp"
@@ -20,7 +20,7 @@
 
 namespace genv::ctl {
 
-/// The kinds of events that the sums are made of.
+/// Returns the kinds of events that the report needs.
 const std::vector<std::string>& kindsOfUsage();
 
 struct Period {
@@ -28,7 +28,7 @@ struct Period {
     Time until;
 };
 
-/// An attachment that there is now.
+/// An attachment that exists now.
 struct HeldNow {
     std::string environment;
     std::uint32_t uid = 0;
@@ -47,34 +47,35 @@ struct WaitSums {
     }
 };
 
-/// What somebody, or a device, had of a period. Used, idle and unknown add up to held.
+/// The usage of a user or of a device in a period. Used, idle and unknown times add up to the held
+/// time.
 struct Usage {
     std::chrono::microseconds held{0};
     std::chrono::microseconds used{0};
     std::chrono::microseconds unknown{0};
     std::size_t attachments = 0;
-    WaitSums waits; ///< those that ended in the period, granted or given up
+    WaitSums waits; ///< waits that ended in the period, with a grant or without
     std::size_t refusals = 0;
 
     [[nodiscard]] std::chrono::microseconds idle() const { return held - used - unknown; }
 };
 
-/// Each attachment counts for its user, also when two are of one device.
+/// Every attachment counts for its user, even if two of them have the same device.
 struct UserUsage {
     std::uint32_t uid = 0;
     std::string user;
     Usage usage;
 };
 
-/// A device counts once however many share it, and as used while any of them uses it.
+/// A shared device counts once, and as used while any of its attachments is used.
 struct DeviceUsage {
     std::string uuid;
-    std::optional<std::uint32_t> index; ///< now, or the last one it had
+    std::optional<std::uint32_t> index; ///< the present index, or the last one
     std::string model;
     Usage usage;
 };
 
-/// The attachments of a Slurm job. One that was requeued is the same job.
+/// The attachments of a Slurm job. A requeued job is the same job.
 struct JobUsage {
     std::string job;
     std::string user;
@@ -82,16 +83,17 @@ struct JobUsage {
 };
 
 struct UsageReport {
-    std::vector<UserUsage> users;     ///< most held first
-    std::vector<JobUsage> jobs;       ///< the same
+    std::vector<UserUsage> users;     ///< longest held time first
+    std::vector<JobUsage> jobs;       ///< longest held time first
     std::vector<DeviceUsage> devices; ///< by index
 };
 
-/// What the sums are made of. Only one user's attachments, waits and refusals where `uid` is given.
+/// The input of the report. If `uid` is set, it contains the attachments, waits and refusals of
+/// this user only.
 struct UsageInput {
-    std::vector<HistoryEvent> events; ///< to now, oldest first
+    std::vector<HistoryEvent> events; ///< until now, oldest first
     std::vector<HeldNow> held;
-    std::vector<Device> devices; ///< there is a row for each, held or not, unless `uid` is given
+    std::vector<Device> devices; ///< each gets a row, held or not, unless `uid` is set
     std::optional<std::uint32_t> uid;
     Period period;
     Time now;
@@ -99,8 +101,8 @@ struct UsageInput {
 
 UsageReport usageReport(const UsageInput& input);
 
-/// The earliest beginning of an attachment that the events or what is held now tell of: events from
-/// there on are needed to know its use.
+/// Returns the earliest beginning of an attachment in the events or among the present attachments.
+/// The events since that time are needed to know its use.
 std::optional<Time> earliestBeginning(const UsageInput& input);
 
 } // namespace genv::ctl

@@ -9,7 +9,8 @@
 
 namespace genv::ctl {
 
-// This machine does not know the names of another machine's users: the environments there do.
+// This machine does not know the users of another machine. Their names come from the environments
+// there.
 UserNames userNames(Context& context) {
     std::map<std::uint32_t, std::string> users;
     if (context.options.host) {

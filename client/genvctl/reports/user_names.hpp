@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The names of users on the machine that is meant.
+// The user names on the machine that a command is about.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace genv::ctl {
 
 class Context;
 
-/// The name of a user, or the uid as text.
+/// Returns the name of a user, or the uid as text.
 using UserNames = std::function<std::string(std::uint32_t)>;
 
-/// The names as this machine's user database has them; with -H those of the users who have an
-/// environment there.
+/// Returns a function for the names in this machine's user database. With -H, it knows the users
+/// who have an environment on that machine.
 UserNames userNames(Context& context);
 
 } // namespace genv::ctl

@@ -13,8 +13,8 @@
 
 namespace genv::ctl {
 
-// CLI11 leaves the words alone that it has no place for. The place that takes none keeps a "--"
-// from ending this subcommand, and shows in the help.
+// CLI11 does not parse words for which there is no argument. This argument accepts no word; it
+// keeps "--" from ending the subcommand, and appears in the help.
 void takeEverythingFromTheCommandOn(CLI::App& command) {
     const CLI::Validator never([](std::string&) { return std::string("not here"); }, "");
     command.add_option("COMMAND", "Run COMMAND with its arguments")->check(never)->type_name("");
@@ -44,7 +44,7 @@ void execute(const std::vector<std::string>& words) {
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
     for (const std::string& word : words)
-        arguments.push_back(const_cast<char*>(word.c_str())); // execvp() changes none
+        arguments.push_back(const_cast<char*>(word.c_str())); // execvp() does not modify it
     arguments.push_back(nullptr);
     execvp(arguments.front(), arguments.data());
     const int error = errno;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Running somebody's command in the place of genvctl.
+// Runs the user's command in place of genvctl.
 #pragma once
 
 #include <string>
@@ -11,17 +11,16 @@ class App;
 
 namespace genv::ctl {
 
-/// Makes everything from the first word that is no option of `command` on the words of the command
-/// to run.
+/// Treats all words, from the first word that is not an option of `command`, as the command to run.
 void takeEverythingFromTheCommandOn(CLI::App& command);
-/// These words, to be asked for in the callback of `command`. Throws CLI::ParseError.
+/// Returns these words. Call it in the callback of `command`. Throws CLI::ParseError.
 std::vector<std::string> commandWords(const CLI::App& command);
-/// None, to be asked for in the same place where no command is to be run. Throws CLI::ParseError
-/// where there is one.
+/// Returns an empty list if no command may be given. Call it in the same place. Throws
+/// CLI::ParseError if there is a command.
 std::vector<std::string> noCommandWords(const CLI::App& command);
 
-/// Runs the command in this process, so that its pid, exit status and signals are its own. Where it
-/// cannot be run, ends as a shell says it: with 127 where there is no such command, else with 126.
+/// Runs the command in this process, so that its PID, exit status and signals are its own. If it
+/// cannot be run, exits like a shell: with 127 if the command is not found, otherwise with 126.
 [[noreturn]] void execute(const std::vector<std::string>& words);
 
 } // namespace genv::ctl

@@ -15,7 +15,7 @@ namespace genv::ctl {
 
 namespace {
 
-// genv 1 set only bash up.
+// genv 1 supports only bash.
 constexpr const char* whatToDo = "To use this genv here, run this first, or put it into ~/.bashrc: "
                                  "eval \"$(genvctl shell --init)\"";
 
@@ -23,7 +23,7 @@ bool isNumber(const std::string& word) {
     return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// The options of "remote" itself whose value is a word of its own.
+// Whether this option of "remote" itself has its value in the next word.
 bool takesValue(std::string_view option) {
     constexpr std::array options{"-H",         "--host", "--hostfile", "-l",
                                  "--username", "-t",     "--timeout"};
@@ -35,7 +35,7 @@ bool isOldSpelling(std::string_view word) {
     return name == "-host" || name == "-hostfile";
 }
 
-// What the eval of the output returns, and so the function of genv 1.
+// The exit status of the evaluated output, which becomes that of genv 1's shell function.
 std::string withStatus(ExitStatus status) {
     return fmt::format("{}(exit {})\n", genv1CleanupScript, static_cast<int>(status));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Command lines of genv 1 that mean something else today, or nothing.
+// Handles command lines of genv 1 that now have another meaning, or none.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace genv::ctl {
 
-/// Answers a call by the shell function of genv 1, "activate --shell PID" or "deactivate --shell
-/// PID", whose output that function evaluates: prints code that cleans the shell up, and tells the
-/// person what to do. The exit status; nothing for any other command line. `words` are those behind
+/// Handles a call by the shell function of genv 1, "activate --shell PID" or "deactivate --shell
+/// PID", which evaluates the output. Prints code that cleans up the shell, and a message about what
+/// to do. Returns the exit status, or nothing for any other command line. `words` does not contain
 /// the program's name.
 std::optional<int> answerShellOfGenv1(const std::vector<std::string>& words);
 
-/// The code for bash that cleans a shell up where genv 1 has left something in it.
+/// Returns code for bash that cleans up a shell if it contains remains of genv 1.
 std::string genv1CleanupWhereNeeded();
 
-/// The words of a command line with "-host" and "-hostfile" of "remote" as they are spelled today:
-/// "-h" asks for the help.
+/// Replaces "-host" and "-hostfile" of "remote" by their present spelling, because "-h" prints the
+/// help.
 std::vector<std::string> asSpelledToday(std::vector<std::string> words);
 
 } // namespace genv::ctl

@@ -19,10 +19,11 @@ namespace genv::ctl {
 
 namespace {
 
-// What the start files for this are called below the folder of what is shared by all machines.
+// The folder of these start files, below a folder of shared data.
 constexpr const char* loginFolder = "genv/login";
 
-// What an activation that this process was started in has set; it is none of the new shell's.
+// The variables of the activation in which this process was started. The new shell must not inherit
+// them.
 constexpr std::array inheritedVariables{"GENV_SHELL",
                                         "GENV_ENVIRONMENT_ID",
                                         "GENV_ENVIRONMENT_CREATED",
@@ -43,7 +44,7 @@ std::string ownProgram() {
     return error ? "genvctl" : program.string();
 }
 
-// Beside the program first, wherever that was installed or built.
+// Prefers the folder next to the program, wherever the program was installed or built.
 std::optional<std::filesystem::path> startFiles(const std::string& program) {
     const auto beside = std::filesystem::path(program).parent_path().parent_path() / "share";
     for (const std::filesystem::path& data : {beside, std::filesystem::path(GENV_DATA_FOLDER)}) {
@@ -66,7 +67,7 @@ std::string activationCode(Shell shell, const std::string& program, const LoginS
 }
 
 void forgetInherited() {
-    // Without an activation these are the person's own.
+    // Without an activation, the user has set these variables.
     const bool wasActive = std::getenv("GENV_ENVIRONMENT_ID") != nullptr;
     for (const char* name : inheritedVariables) {
         if (wasActive || !std::string_view(name).starts_with("CUDA_"))

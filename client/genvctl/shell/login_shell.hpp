@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A person's own shell with an environment active in it, in the place of genvctl: what "activate"
-// does for a shell that runs already. The shell joins the environment itself, once it has read its
-// start files, so those find no variable of the environment, and "genv deactivate" leaves nothing.
+// Runs the user's shell with an active environment in place of genvctl, as "activate" does for a
+// running shell. The shell itself joins the environment after its start files. The start files
+// therefore see no variables of the environment, and "genv deactivate" removes all of them.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@ class Client;
 
 namespace genv::ctl {
 
-/// The shell that SHELL names, else the one of the user database.
+/// Returns the shell named by SHELL, else the one in the user database.
 std::string ownShell();
 
 struct LoginShell {
     std::string environment; ///< the id; this process is a root process of it
-    bool noPrompt = false;   ///< the prompt stays as it is
+    bool noPrompt = false;   ///< do not change the prompt
     bool nvmlFilter = false;
 
-    /// Becomes ownShell() as an interactive one with the start files of a login shell. One that
-    /// there is no code for has the variables only. Throws Failure and Error.
+    /// Replaces this process with ownShell() as an interactive shell with the start files of a
+    /// login shell. A shell that genv does not support gets the variables only. Throws Failure and
+    /// Error.
     [[noreturn]] void run(Client& client) const;
 };
 

@@ -51,7 +51,8 @@ std::string setUpHint() {
                        shell == Shell::Zsh ? "~/.zshrc" : "~/.bashrc");
 }
 
-// Between single quotes bash and zsh take every character as it is, fish all but the backslash.
+// In single quotes, bash and zsh take every character literally, and fish every character except
+// the backslash.
 std::string shellQuoted(Shell shell, std::string_view text) {
     std::string word = "'";
     for (const char c : text) {
@@ -70,7 +71,7 @@ void ShellCode::enter(std::string_view prompt, std::string_view shims) {
 }
 
 void ShellCode::leave(std::string_view shims) {
-    // The functions of a shell that was set up before there was a stamp do not restore it.
+    // Shell functions of a version without GENV_ENVIRONMENT_CREATED do not restore it.
     calls_.push_back({"__genv_restore", "GENV_ENVIRONMENT_CREATED"});
     calls_.push_back({"__genv_leave", std::string(shims)});
 }

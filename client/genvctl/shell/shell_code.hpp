@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genvctl tells the shell function that called it: lines that call the functions of data/shell
-// with quoted words. Whatever anybody chose reaches the shell as a quoted word only. The lines go
-// to a descriptor of their own, so that standard output stays the person's.
+// The reply of genvctl to the shell function that called it: lines that call the functions of
+// data/shell with quoted words. Text chosen by users reaches the shell only as a quoted word. The
+// lines go to a separate descriptor, so that standard output stays free for the user.
 #pragma once
 
 #include "client/genvctl/shell/variables.hpp"
@@ -13,49 +13,49 @@
 
 namespace genv::ctl {
 
-/// A shell that there is code for.
+/// The supported shells.
 enum class Shell { Bash, Zsh, Fish };
 
-/// The name of a shell's program, such as "bash".
+/// Returns the name of a shell's program, such as "bash".
 std::string_view nameOf(Shell shell);
 
-/// The shell whose program has this name; nothing where there is no code for it.
+/// Returns the shell whose program has this name, or nothing if the shell is not supported.
 std::optional<Shell> shellNamed(std::string_view name);
 
-/// The name of the program that started this one: in "$(genvctl ...)" the shell that evaluates what
-/// is printed, since a substitution forks the shell.
+/// Returns the name of the program that started this one. In "$(genvctl ...)" this is the shell
+/// that evaluates the output, because a substitution forks the shell.
 std::string callingProgram();
 
-/// What to do where the calling shell is not set up, in one line.
+/// Returns a line about how to set up the calling shell.
 std::string setUpHint();
 
-/// A word that this shell reads back as exactly this text.
+/// Quotes a text as one word for this shell.
 std::string shellQuoted(Shell shell, std::string_view text);
 
 /// Collects lines and sends them.
 class ShellCode {
   public:
-    /// Starts an activation: the prompt's prefix ("" leaves the prompt) and the folder that comes
-    /// first in PATH.
+    /// Starts an activation, with the prefix of the prompt ("" leaves the prompt unchanged) and the
+    /// folder that comes first in PATH.
     void enter(std::string_view prompt, std::string_view shims);
-    /// Ends one: every variable becomes what it was.
+    /// Ends an activation and restores every variable.
     void leave(std::string_view shims);
-    /// Gives variables their values; their earlier ones are kept for leave().
+    /// Sets variables and saves their earlier values for leave().
     void set(const std::vector<Variable>& variables);
 
-    /// What the prompt reads from now on, and its first line at a time when the shell knew all of
-    /// it.
+    /// Sets the status file that the prompt reads, and its first line at a time when the shell knew
+    /// the whole file.
     void watch(std::string_view statusFile, std::string_view firstLine);
-    /// The sentence of this number in the status file is no news to the shell.
+    /// Marks the sentence with this number in the status file as known to the shell.
     void know(std::string_view number);
 
     [[nodiscard]] std::string text(Shell shell) const;
 
-    /// Writes it all to a descriptor, as a shell reads it. Throws Failure.
+    /// Writes all lines to a descriptor. Throws Failure.
     void send(Shell shell, int descriptor) const;
 
   private:
-    std::vector<std::vector<std::string>> calls_; ///< of functions with words
+    std::vector<std::vector<std::string>> calls_; ///< functions with their arguments
 };
 
 } // namespace genv::ctl

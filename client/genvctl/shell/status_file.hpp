@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The file in which the service tells the shells of an environment what it has and what others did
-// to it (service/shell/shell_files.hpp). Prompts and scripts read it without a process or the bus.
+// The file in which the service writes, for the shells of an environment, its devices and the
+// actions of others on it (service/shell/shell_files.hpp). Prompts and scripts read it without
+// starting a process or calling the bus.
 #pragma once
 
 #include <optional>
@@ -8,17 +9,18 @@
 
 namespace genv::ctl {
 
-/// The folder of the files that the service keeps for shells and hooks.
+/// Returns the folder of the files that the service writes for shells and hooks.
 std::string runtimeFolder();
 
-/// The path of an environment's status file; nothing where there is none, as under a service of an
-/// older version.
+/// Returns the path of an environment's status file, or nothing if it does not exist, for example
+/// with an earlier version of the service.
 std::optional<std::string> statusFile(const std::string& id);
 
-/// Its first line, which is another after each change.
+/// Returns the first line of the file, which differs after each change.
 std::optional<std::string> firstStatusLine(const std::string& id);
 
-/// The number of the last sentence in it that says what a wait brought; nothing without one.
+/// Returns the number of the last sentence in the file about a granted wait, or nothing if there is
+/// none.
 std::optional<std::string> lastGrant(const std::string& id);
 
 } // namespace genv::ctl

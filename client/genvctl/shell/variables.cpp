@@ -44,8 +44,8 @@ void putShimsFirst() {
 
 } // namespace
 
-// shims/CMakeLists.txt makes the folders. Built without shims the one named here is not there, and
-// only marks a shell as one with an environment.
+// shims/CMakeLists.txt creates the folders. In a build without shims, the folder named here does
+// not exist and only marks a shell as active.
 std::string shimsFolder() {
     std::string base = GENV_SHIMS_FOLDER;
     const std::vector<std::string> folders = client::searchFolders();
@@ -134,8 +134,8 @@ std::vector<Variable> configurationVariables(const Configuration& configuration)
 }
 
 std::vector<Variable> deviceVariables(std::string visible) {
-    // Without the order, CUDA counts by speed and the driver by bus: the same number would be two
-    // devices.
+    // Without this order, CUDA sorts devices by speed and the driver sorts them by bus address, so
+    // the same index could mean two devices.
     return {{"CUDA_VISIBLE_DEVICES", std::move(visible)}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 }
 

@@ -20,14 +20,14 @@ namespace genv::ctl {
 
 namespace {
 
-// For the service together with its start. slurmd waits longer by far.
+// The timeout for starting and calling the service. slurmd waits much longer.
 constexpr std::chrono::seconds busTimeout{5};
-// Whatever else hangs, such as the log.
+// The timeout for everything else that may hang, such as the log.
 constexpr unsigned hookTimeout = 8;
 
 constexpr const char* environmentInterface = "dev.genv.Environment";
 constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
-// The bus says so when the service ends before it answers; a call that is late has another name.
+// The error of the bus if the service ends before it replies. A timeout has another name.
 constexpr std::string_view noReply = "org.freedesktop.DBus.Error.NoReply";
 
 void requireAppended(int result) {
@@ -35,7 +35,7 @@ void requireAppended(int result) {
         throw SlurmJobError("the call could not be written");
 }
 
-// slurmd keeps what a hook prints only in its debugging log.
+// slurmd writes the output of a hook only to its debug log.
 void logTrouble(std::string_view what) {
     const std::string line = shown(what);
     openlog("genv-slurm", LOG_PID, LOG_DAEMON);
@@ -71,8 +71,8 @@ void appendRequest(sd_bus_message* call, const SlurmJob& job,
     requireAppended(sd_bus_message_close_container(call));
 }
 
-// Asks, and once more where the service crashed meanwhile: what a hook asks for is the same when it
-// is asked twice.
+// Calls the service, and repeats the call if the service crashed meanwhile. The calls of hooks are
+// idempotent.
 template <typename Question>
 void askAgainAfterCrash(const Question& ask) {
     try {
@@ -109,23 +109,24 @@ void deactivate(std::uint32_t job) {
         askAgainAfterCrash(
             [&] { static_cast<void>(bus.call(environment, "Deactivate", nullptr, true)); });
     } catch (const CallFailed& error) {
-        // The job had none, or it has ended by itself.
+        // The job had no environment, or the environment has already ended.
         if (error.name() != dbus::contract::error::noSuchEnvironment &&
             error.name() != unknownObject)
             throw;
     }
 }
 
-// Only what a signal handler may do: a hook that hangs must not hold up the job.
+// Uses only functions that a signal handler may call. A hook that hangs must not delay the job.
 void endInTime(int /*signal*/) {
     constexpr std::string_view line = "genvctl: genv did not answer in time; the job goes on\n";
     if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
-        // There is nobody left to tell.
+        // There is no other place to report a failure.
     }
     ::_exit(EXIT_SUCCESS);
 }
 
-// A parent that blocks the signal hands that down.
+// Starts the timeout. A parent that blocks SIGALRM passes the blocked signal on, so it is unblocked
+// first.
 void boundTime() {
     ::signal(SIGALRM, endInTime);
     sigset_t alarm{};
@@ -173,10 +174,12 @@ void runSlurmTaskProlog(const SlurmVariables& variables) {
     if (!job || (!isSet("SLURM_JOB_GPUS") && !isSet("SLURM_STEP_GPUS")))
         return;
     const std::string id = slurmEnvironment(*job);
-    // Of the shell that the job was submitted from: its prompt would set CUDA_VISIBLE_DEVICES.
+    // This variable comes from the shell that submitted the job, whose prompt would set
+    // CUDA_VISIBLE_DEVICES.
     std::string lines = "unset GENV_STATUS_FILE\n";
     lines += fmt::format("export GENV_ENVIRONMENT_ID={}\n", id);
-    // The second word of the file's first line; without it the id alone is believed of its owner.
+    // The time stamp is the second word of the first line. Without it, the owner is identified by
+    // the id alone.
     if (const auto first = firstStatusLine(id)) {
         const std::size_t begin = std::min(first->find(' '), first->size() - 1) + 1;
         const std::string_view stamp =
@@ -195,7 +198,7 @@ void runSlurmHook(const char* name, void (*hook)(const SlurmVariables&)) noexcep
         try {
             logTrouble(fmt::format("{}: {}", name, error.what()));
         } catch (const std::exception&) {
-            // The job goes on all the same.
+            // The job continues anyway.
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What slurmd runs on a node: before a job, after it, and before each of its tasks. A hook that
-// fails or hangs drains the node and holds the job, so these end in time and never fail: what went
-// wrong is in the log.
+// The programs that slurmd runs on a node: before a job, after it, and before each of its tasks. A
+// hook that fails or hangs drains the node and holds the job. These hooks therefore end in time and
+// never fail; errors are logged.
 #pragma once
 
 #include "client/genvctl/slurm/job.hpp"
@@ -10,18 +10,18 @@
 
 namespace genv::ctl {
 
-/// Where the service says which device each of Slurm's numbers means.
+/// Returns the file in which the service maps Slurm's device numbers to devices.
 std::filesystem::path slurmDeviceFile();
 
-/// As root, before a job begins: its GPUs become an environment of its user.
+/// Runs as root before a job: its GPUs become an environment of its user.
 void runSlurmProlog(const SlurmVariables& variables);
-/// As root, after a job: its environment ends. Only the job's number counts, and jobs without GPUs
-/// are no exception: an environment may have begun without a prolog.
+/// Runs as root after a job: ends its environment. Only the job number is used, also for jobs
+/// without GPUs, because an environment may have started without a prolog.
 void runSlurmEpilog(const SlurmVariables& variables);
-/// As the job's user, before each task: prints what the task's environment gets.
+/// Runs as the job's user before each task: prints the variables for the task.
 void runSlurmTaskProlog(const SlurmVariables& variables);
 
-/// Runs a hook, and ends this process with status 0 if that takes too long.
+/// Runs a hook, and ends this process with status 0 if the hook takes too long.
 void runSlurmHook(const char* name, void (*hook)(const SlurmVariables&)) noexcept;
 
 } // namespace genv::ctl

@@ -14,7 +14,7 @@ namespace genv::ctl {
 
 namespace {
 
-// No node has more GPUs than that, and no list names more.
+// No node has more GPUs, and no list may contain more numbers.
 constexpr std::uint32_t maxGpus = 4096;
 
 std::optional<std::uint64_t> toWhole(std::string_view text) {
@@ -72,7 +72,8 @@ std::optional<SlurmJob> readSlurmJob(const SlurmVariables& variables) {
     job.id = readSlurmJobId(variables);
     job.uid = requireWhole(variables, "SLURM_JOB_UID", 0);
     job.gpus = parseGpuNumbers(gpus);
-    // Slurm says so since 23.02. A job without a limit has a time that no clock reaches.
+    // Slurm sets this variable since 23.02. The end of a job without a limit is a time that no
+    // clock reaches.
     constexpr std::uint64_t never = UINT32_MAX - 1;
     const char* end = variables("SLURM_JOB_END_TIME");
     if (const auto time = toWhole(end != nullptr ? end : ""); time && *time > 0 && *time < never)

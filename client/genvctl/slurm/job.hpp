@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A Slurm job, as slurmd describes it to its prolog and epilog: by variables.
+// A Slurm job, described by the variables that slurmd sets for its prolog and epilog.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace genv::ctl {
 
-/// What keeps a job from becoming an environment, as a sentence for the log. It may hold foreign
-/// text, which is made safe where it is printed.
+/// The reason why a job cannot become an environment, as a sentence for the log. It may contain
+/// foreign text, which is made safe when it is printed.
 class SlurmJobError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -24,29 +24,31 @@ class SlurmJobError : public std::runtime_error {
 struct SlurmJob {
     std::uint32_t id = 0;
     std::uint32_t uid = 0;
-    std::vector<std::uint32_t> gpus;  ///< as Slurm counts them on this node
-    std::optional<std::uint64_t> end; ///< in seconds since the epoch, where Slurm says it
+    std::vector<std::uint32_t> gpus;  ///< Slurm's numbers on this node
+    std::optional<std::uint64_t> end; ///< in seconds since the epoch, if Slurm reports it
 };
 
-/// The id of a job's environment.
+/// Returns the id of a job's environment.
 std::string slurmEnvironment(std::uint32_t job);
 
-/// Gives the value of an environment variable; null where it is not set.
+/// Returns the value of an environment variable, or null if it is not set.
 using SlurmVariables = std::function<const char*(const char* name)>;
 
-/// The number of the job that the variables describe. Throws SlurmJobError.
+/// Returns the number of the job described by the variables. Throws SlurmJobError.
 std::uint32_t readSlurmJobId(const SlurmVariables& variables);
 
-/// The job that the variables describe; nothing for one without GPUs. Throws SlurmJobError.
+/// Returns the job described by the variables, or nothing for a job without GPUs. Throws
+/// SlurmJobError.
 std::optional<SlurmJob> readSlurmJob(const SlurmVariables& variables);
 
-/// The numbers of a list such as "0,2-3". Throws SlurmJobError.
+/// Parses a list of numbers such as "0,2-3". Throws SlurmJobError.
 std::vector<std::uint32_t> parseGpuNumbers(std::string_view list);
 
-/// Which device each of Slurm's numbers means, as the service's file says. Throws SlurmJobError.
+/// Reads the map from Slurm's device numbers to devices from the service's file. Throws
+/// SlurmJobError.
 std::map<std::uint32_t, std::string> readSlurmDevices(const std::filesystem::path& file);
 
-/// The devices of a job, by UUID. Throws SlurmJobError unless all are known.
+/// Returns the UUIDs of a job's devices. Throws SlurmJobError if one of them is unknown.
 std::vector<std::string> uuidsOf(const SlurmJob& job,
                                  const std::map<std::uint32_t, std::string>& devices);
 

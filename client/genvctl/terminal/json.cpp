@@ -12,8 +12,8 @@ std::string jsonText(const Json& json, bool pretty) {
     const auto dumped = [&](bool asciiOnly) {
         return json.dump(pretty ? indentation : -1, ' ', asciiOnly, Json::error_handler_t::replace);
     };
-    // JSON itself leaves C1 controls and invisible characters as they are; line breaks are the
-    // writer's own.
+    // JSON leaves C1 controls and invisible characters unescaped. Line breaks come only from the
+    // writer.
     const std::string text = dumped(false);
     std::string oneLine = text;
     std::replace(oneLine.begin(), oneLine.end(), '\n', ' ');

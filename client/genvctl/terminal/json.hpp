@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Results as JSON: amounts in bytes, times in microseconds since the epoch, null for what is unset.
+// Formats results as JSON: amounts in bytes, times in microseconds since the epoch, null for unset
+// values.
 #pragma once
 
 #include "genv/types.hpp"
@@ -10,20 +11,21 @@
 
 namespace genv::ctl {
 
-/// Keys stay in the order they are written in.
+/// Keeps keys in the order in which they are written.
 using Json = nlohmann::ordered_json;
 
-/// One line, or with `pretty` indented lines. What a terminal could take for a command is escaped.
+/// Returns one line, or with `pretty` indented lines. Characters that a terminal could interpret as
+/// commands are escaped.
 std::string jsonText(const Json& json, bool pretty);
 
-/// A value, or null.
+/// Returns a value, or null.
 template <typename Value>
 Json orNull(const std::optional<Value>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
 Json toJson(const Configuration& configuration);
-/// Microseconds since the epoch.
+/// Returns microseconds since the epoch.
 Json toJson(Time time);
 
 } // namespace genv::ctl

@@ -15,10 +15,10 @@ namespace genv::ctl {
 
 namespace {
 
-// The child: it must not survive its parent, and only the writing end of the pipe goes with it.
+// Runs in the child. It must not outlive its parent, and inherits only the write end of the pipe.
 [[noreturn]] void runAgent(pid_t parent, int notify) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    // What this process has blocked, to hear of it otherwise, is to end the agent.
+    // This process may block signals and receive them in another way, but they must end the agent.
     sigset_t noSignals;
     sigemptyset(&noSignals);
     sigprocmask(SIG_SETMASK, &noSignals, nullptr);
@@ -26,8 +26,8 @@ namespace {
         const int kept = dup(notify); // without close-on-exec
         const std::string process = std::to_string(parent);
         const std::string descriptor = std::to_string(kept);
-        // Not --fallback: such an agent is found only for processes of a login session, so not
-        // after su or in a container.
+        // --fallback is not used, because such an agent is found only for processes of a login
+        // session, not after su or in a container.
         execl(GENV_PKTTYAGENT, GENV_PKTTYAGENT, "--process", process.c_str(), "--notify-fd",
               descriptor.c_str(), static_cast<char*>(nullptr));
     }
@@ -48,7 +48,7 @@ PasswordAgent::PasswordAgent() {
         runAgent(parent, ends[1]);
     close(ends[1]);
     if (process_ > 0) {
-        // The agent closes its end when it is registered, or by ending.
+        // The agent closes its end when it is registered, or when it exits.
         char nothing = 0;
         while (read(ends[0], &nothing, 1) < 0 && errno == EINTR) {
         }

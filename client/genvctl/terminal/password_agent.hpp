@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Asks for an administrator's password on the terminal: polkit's own text agent, running as long as
-// the object lives.
+// Runs polkit's own text agent during the lifetime of the object, which asks for an administrator's
+// password on the terminal.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +9,9 @@ namespace genv::ctl {
 
 class PasswordAgent {
   public:
-    /// Starts an agent for this process where a person sits at a terminal, and waits until polkit
-    /// knows it. Where there is no terminal or no agent, it does nothing: a graphical session may
-    /// have an agent of its own.
+    /// Starts an agent for this process if a user is at the terminal, and waits until polkit has
+    /// registered it. Does nothing if there is no terminal or no agent: a graphical session may
+    /// have its own agent.
     PasswordAgent();
     PasswordAgent(const PasswordAgent&) = delete;
     PasswordAgent& operator=(const PasswordAgent&) = delete;

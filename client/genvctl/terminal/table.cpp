@@ -11,7 +11,7 @@ namespace genv::ctl {
 
 namespace {
 
-// With fewer cells the last column says nothing, and is rather left out.
+// A last column with fewer cells would be useless and is omitted instead.
 constexpr std::size_t shortestLastCell = 16;
 
 std::string csvCell(const std::string& cell) {
@@ -36,7 +36,7 @@ std::string csvLine(const std::vector<std::string>& cells) {
     return line + '\n';
 }
 
-// fmt pads by terminal cells, not bytes.
+// fmt pads by terminal cells, not by bytes.
 std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i)
@@ -85,7 +85,7 @@ void Table::fit(std::size_t width) {
             break;
     }
     if (isWithin(width, false))
-        return; // only the header is too wide, and stays
+        return; // only the header is too wide, and it stays
     shortenCells();
     shortenLastCells(width, 1);
 }
@@ -99,7 +99,7 @@ void Table::shortenCells() {
     }
 }
 
-// By what each row is too wide, but for so many cells that stay.
+// Shortens the last cell of each row by the excess width, but keeps at least `least` cells.
 void Table::shortenLastCells(std::size_t width, std::size_t least) {
     const auto all = widths();
     for (auto& row : rows_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tables, for people and as CSV. Columns have least widths, so that what people and scripts know
-// stays where it was; nothing is cut off but what a terminal is too narrow for.
+// Tables for people and as CSV. Columns have minimum widths, so that their positions stay stable
+// for people and scripts. Text is cut only if the terminal is too narrow.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,32 @@ class Table {
   public:
     struct Column {
         std::string title;
-        /// In terminal cells, with the space behind it; a longer cell makes the column wider. 0:
-        /// the last one, as long as it is.
+        /// In terminal cells, including the space after it. A longer cell widens the column. 0 is
+        /// for the last column, which has no minimum.
         std::size_t width = 0;
-        /// Which column goes first where a terminal is too narrow: the one with the largest number.
-        /// 0: it stays.
+        /// The order in which columns are omitted if the terminal is too narrow: the largest number
+        /// first. 0 means that the column stays.
         int leaveOut = 0;
-        /// Only people see it, and who asks for it: what programs read has the other columns.
+        /// Shown only to people who ask for it. The output for programs has the other columns.
         bool isExtra = false;
     };
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-    /// Adds a row with a cell for each column. Cells are foreign text; they are made safe here.
+    /// Adds a row with one cell for each column. Cells are foreign text and are made safe here.
     void add(std::vector<std::string> cells);
 
-    /// Lines with the columns side by side; `before` and `after` go around the header, such as for
+    /// Returns the lines of the table. `before` and `after` enclose the header, for example for
     /// colour.
     [[nodiscard]] std::string text(bool header, const std::string& before = {},
                                    const std::string& after = {}) const;
-    /// Leaves out the columns that programs do not expect.
+    /// Removes the columns that programs do not expect.
     void leaveOutExtras();
-    /// Makes the table fit a terminal of so many cells. Shortens cells, with an ellipsis: at first
-    /// those that are wider than their columns were to be, then the last one of each row that is
-    /// still too wide. Leaves columns out where that is not enough.
+    /// Makes the table fit a terminal of this width. First shortens cells with an ellipsis: the
+    /// cells that are wider than their columns' minimum, then the last cell of each row that is
+    /// still too wide. If this is not enough, omits columns.
     void fit(std::size_t width);
-    /// Lines as RFC 4180 has them, but for the line ends, which are Unix's.
+    /// Returns lines in the format of RFC 4180, but with Unix line ends.
     [[nodiscard]] std::string csv(bool header) const;
 
   private:

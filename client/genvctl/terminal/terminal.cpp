@@ -19,7 +19,7 @@ namespace genv::ctl {
 
 namespace {
 
-// Whether a terminal there understands more than text; one that says nothing of itself does not.
+// Whether the terminal supports control sequences. A terminal without TERM does not.
 bool isCapable(int descriptor) {
     const char* terminal = std::getenv("TERM");
     return terminal != nullptr && *terminal != '\0' && std::strcmp(terminal, "dumb") != 0 &&
@@ -31,7 +31,7 @@ bool isColoured(int descriptor) {
     return (unwanted == nullptr || *unwanted == '\0') && isCapable(descriptor);
 }
 
-// As it was called: genv is a link to genvctl.
+// Returns the name of the program as it was called: genv is a link to genvctl.
 std::string_view program() {
     return std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl";
 }
@@ -68,7 +68,7 @@ void print(std::string_view text) {
 }
 
 void printAside(std::string_view text) {
-    // Nobody is left to be told when this fails.
+    // There is no other place to report a failure.
     [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -87,7 +87,7 @@ bool canRewriteAside() {
 
 void rewriteAside(std::string_view what) {
     const std::string line = fmt::format("{}: {}", program(), shown(what));
-    // The last cell stays free: some terminals go to the next line when it is written.
+    // The last cell stays free, because some terminals wrap the line when it is written.
     const std::size_t width = widthOf(STDERR_FILENO).value_or(2);
     printAside(fmt::format("\r{}\x1b[K", shortened(line, width - 1)));
 }
@@ -104,7 +104,7 @@ void guardStandardDescriptors() {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF)
             continue;
-        // The lowest that is free, and so this one.
+        // open() returns the lowest free descriptor, which is this one.
         [[maybe_unused]] const int opened =
             open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }

@@ -35,7 +35,7 @@ std::string shown(std::string_view text) {
 
 namespace {
 
-// A time span in the largest unit that fits; nothing for less than a second.
+// Returns a time span in the largest unit that fits; "0 seconds" for less than a second.
 std::string largestUnit(Time::duration span) {
     struct Unit {
         std::string_view name;
@@ -68,7 +68,7 @@ std::string relativeTime(Time then, Time now) {
 }
 
 std::string relativeFuture(Time then, Time now) {
-    // Rounded up, so that a lease of 2h that was granted a moment ago still reads "2h".
+    // Rounds up, so that a lease of 2h that was just granted still reads "2h".
     const auto left = std::chrono::ceil<std::chrono::seconds>(then - now);
     return "in " + core::formatDuration(std::max(left, std::chrono::seconds{0}));
 }
@@ -89,7 +89,7 @@ std::string shortTimestamp(Time time, Time now) {
 }
 
 std::size_t cells(std::string_view text) {
-    // fmt pads by cells; a text takes no more of them than it has bytes.
+    // fmt pads by cells, and a text never has more cells than bytes.
     return text.size() - (fmt::formatted_size("{:<{}}", text, text.size()) - text.size());
 }
 
