@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""genv from Python: the environment of this process (genv.sdk), what everybody has (genv.snapshot()), and what happens
-(genv.events()).
+"""Python interface of genv: the environment of this process (genv.sdk), the state of the machine (genv.snapshot()), and
+events (genv.events()).
 
-Everything works in every thread, and in processes that are forked or spawned: an operation opens a connection of its
-own and closes it. Every failure is a genv.Error, which is a RuntimeError, named after the error on the bus.
+All functions may be used in every thread, and in processes that are forked or spawned: each operation opens its own
+connection and closes it. Every failure is a genv.Error, which is a RuntimeError, with a class for each D-Bus error.
 """
 
 from __future__ import annotations
@@ -124,9 +124,11 @@ __all__ = [
 
 
 def snapshot() -> Snapshot:
-    """Everything at once: the environments, the devices with who holds them, and the processes that use them.
+    """Returns the state of the machine: the environments, the devices with their holders, and the processes that use
+    them.
 
-    It is from the service, and less than a second old. Raises ServiceUnavailable, and Failed for an answer that is none.
+    The service creates the snapshot, which is less than a second old. Raises ServiceUnavailable, and Failed if the
+    reply is not a snapshot.
     """
     with _Connection() as connection:
         (text,) = connection.call(contract.MANAGER_PATH, contract.SNAPSHOT)

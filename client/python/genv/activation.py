@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The environment of this process: how it begins, how its variables are kept right, and how it ends.
+"""The environment of this process: how it starts, how its variables stay up to date, and how it ends.
 
-A process has one at most, whatever its threads do. A forked child lives in its parent's, and never ends that.
+A process has at most one environment, shared by all its threads. A forked child belongs to its parent's environment and
+never ends it.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Process:
-    """What there is once in a process."""
+    """The state that exists once in a process."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        # From the beginning of an activation to the end of what it activated.
+        # True from the start of an activation until its environment has been left.
         self.activated = False
-        # When the environment that this process started began: one that comes later under its id is another.
+        # When the environment of this process was created. A later environment with the same id has another time.
         self.created: Optional[int] = None
 
 
@@ -41,7 +42,7 @@ _process = _Process()
 
 def _after_fork() -> None:
     _process.lock = threading.RLock()
-    # What another thread of the parent had begun is not this process's.
+    # An activation that another thread of the parent had only begun does not belong to this process.
     _process.activated = _process.activated and variables.environment_id() is not None
 
 
@@ -49,7 +50,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def require() -> str:
-    """The id of the environment of this process. Raises NotActive."""
+    """Returns the id of this process's environment. Raises NotActive."""
     eid = variables.environment_id()
     if eid is None:
         raise NotActive("Not running in an active environment")
@@ -57,10 +58,10 @@ def require() -> str:
 
 
 def current(connection: Connection, eid: str) -> EnvironmentState:
-    """The environment of this process.
+    """Returns the environment of this process.
 
-    Raises NoSuchEnvironment where it has ended, also where the id is another one's by now, and NotActive where it is
-    another user's: variables pass from one user to another, as under sudo -E.
+    Raises NoSuchEnvironment if it has ended, even if a new environment has its id. Raises NotActive if it belongs to
+    another user, because variables can be passed from one user to another, for example by sudo -E.
     """
     environment = service.environment(connection, eid)
     stamp = variables.stamp()
@@ -75,7 +76,7 @@ def current(connection: Connection, eid: str) -> EnvironmentState:
     return environment
 
 
-# A shell may be left with the id of one that has ended.
+# A shell may still have the id of an environment that has ended.
 def _is_active() -> bool:
     eid = variables.environment_id()
     if eid is None:
@@ -88,20 +89,20 @@ def _is_active() -> bool:
         return False
 
 
-# In a Slurm job CUDA has other indices, so what is within an environment has UUIDs.
+# In a Slurm job, CUDA has other indices, so nested environments use UUIDs.
 def _visible(connection: Connection, environment: EnvironmentState) -> str:
     return service.visible_devices(connection, environment.devices, environment.parent is not None)
 
 
 def refresh(*, devices: bool = False, configuration: bool = False) -> EnvironmentState:
-    """Makes these variables what the environment is now, and returns it.
+    """Updates the variables of this process to the present state of its environment, and returns the environment.
 
-    One thread after the other, each with what it reads then: so the last state wins, not the last thread.
+    Threads do this one after the other, and each uses the state that it has just read. The newest state therefore wins.
     """
     eid = require()
     with _process.lock, Connection() as connection:
         environment = current(connection, eid)
-        if devices and environment.job is None:  # in a Slurm job the variable is Slurm's
+        if devices and environment.job is None:  # in a Slurm job, Slurm sets the variable
             variables.put(variables.of_devices(_visible(connection, environment)))
         if configuration:
             variables.put(variables.of_configuration(environment))
@@ -120,13 +121,13 @@ def _options(config: Env.Config) -> Options:
 
 
 def configure(connection: Connection, eid: str, config: Env.Config, *, unset: bool = True) -> None:
-    """Gives an environment this configuration. A field that is None is unset, or kept if `unset` is false."""
+    """Sets the configuration of an environment. A field that is None is unset, or kept if `unset` is false."""
     options = _options(config)
     missing = [name for name in ("name", "gpus", "gpu-memory") if unset and name not in options]
     service.about_environment(connection, eid, contract.CONFIGURE, options, missing)
 
 
-# A folder that makes no sense is no reason to have no environment.
+# An invalid .genv folder must not prevent an environment from starting.
 def _project_configuration() -> Env.Config:
     try:
         folder = project.home()
@@ -137,7 +138,7 @@ def _project_configuration() -> Env.Config:
 
 
 class Activation:
-    """An environment of this process from entering to leaving; also a decorator. Made by genv.sdk.activate()."""
+    """An environment of this process, as a context manager or a decorator. Created by genv.sdk.activate()."""
 
     def __init__(
         self,
@@ -165,7 +166,7 @@ class Activation:
         self._before: variables.Values = {}
 
     def __call__(self, function: Function) -> Function:
-        """Each call of the function gets an environment of its own."""
+        """Wraps a function so that each call gets its own environment."""
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError("a generator leaves and comes back; use genv.sdk.activate() as a context manager in it")
         if inspect.iscoroutinefunction(function):
@@ -185,9 +186,9 @@ class Activation:
         return cast(Function, plainly_inside)
 
     def __enter__(self) -> str:
-        """Starts or joins it, and returns its id."""
+        """Starts or joins the environment, and returns its id."""
         with _process.lock:
-            # The environment that this process is in may be the one that another starts within.
+            # If `within` is set, this process may be in an environment, because the new one can be nested in it.
             if _process.activated or (self._within is None and _is_active()):
                 raise AlreadyActive("Already running in an active environment")
             _process.activated = True
@@ -206,19 +207,19 @@ class Activation:
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        """Leaves it; it ends with its last process. Every variable is what it was before."""
+        """Leaves the environment, which ends with its last process, and restores every variable."""
         eid, self._active = self._active, None
         if eid is None:
             return
         try:
-            self._leave_quietly(eid)  # a forked child is no root process of it
+            self._leave_quietly(eid)  # a forked child is not a root process of it
         finally:
             with _process.lock:
                 _process.created = None
                 _process.activated = False
                 variables.put(self._before)
 
-    # -- beginning
+    # -- starting
 
     def _begin(self) -> str:
         if self._eid is not None:
@@ -239,7 +240,7 @@ class Activation:
         except Error as error:
             if not saved.gpus or not self._attach:
                 raise
-            # What only the project's folder asks for is worth a warning.
+            # If only the project's folder requests the GPUs, their absence is a warning.
             eid = self._start(saved, without=True)
             warnings.warn(
                 f"The environment is active without the {saved.gpus} GPU(s) that .genv asks for: {error}",
@@ -272,7 +273,7 @@ class Activation:
             return self._activate(options, None)
         return self._activate({**options, "wait": ("b", True)}, self._timeout)
 
-    # The root process is the caller, as the bus knows it: its pid here may be another one, in a container.
+    # The caller becomes the root process, by the PID that the bus reports. In a container, os.getpid() may differ.
     @staticmethod
     def _activate(options: Options, timeout: Optional[Span]) -> str:
         left = waiting.TimeLeft(timeout)
@@ -287,7 +288,7 @@ class Activation:
             eid, _ = waiting.call(contract.MANAGER_PATH, contract.ACTIVATE, arguments)
             return str(eid)
         except AlreadyExists:
-            # A service that ended between the deed and the answer has done what is asked for again.
+            # A service that ended after the activation but before its reply has already created the environment.
             with Connection() as connection:
                 started = service.environments_of_this_process(connection)
             if attempts > 1 and started:
@@ -296,7 +297,7 @@ class Activation:
         except Error:
             raise
         except BaseException:
-            # A grant may cross Ctrl-C on its way. What this process would have without knowing goes.
+            # A grant may arrive after Ctrl-C. Gives back an environment that this process would hold unknowingly.
             with contextlib.suppress(Error), Connection() as connection:
                 service.leave_all(connection)
             raise
@@ -315,7 +316,7 @@ class Activation:
             _process.created = environment.created
             self._active = eid
 
-    # Where that cannot be done the environment ends with the process, and what ran in it has not failed.
+    # If leaving fails, the environment ends with the process. The code that ran in it has not failed.
     @staticmethod
     def _leave_quietly(eid: str) -> None:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where the system bus is: DBUS_SYSTEM_BUS_ADDRESS as the D-Bus specification writes it, or the well-known socket."""
+"""Finds the system bus: DBUS_SYSTEM_BUS_ADDRESS in the format of the D-Bus specification, or the well-known socket."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _sockets_in(addresses: str) -> Iterator[str]:
 
 
 def system_bus_sockets() -> List[str]:
-    """The sockets to try, in this order; an abstract one begins with a zero.
+    """Returns the sockets to try, in this order. An abstract socket starts with a zero byte.
 
-    Raises ServiceUnavailable where the address names none that this package can reach.
+    Raises ServiceUnavailable if the address contains no socket that this package supports.
     """
     addresses = os.environ.get(_VARIABLE) or _DEFAULT
     sockets = list(_sockets_in(addresses))

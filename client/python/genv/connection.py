@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A connection to the system bus, blocking, for one thread.
+"""A blocking connection to the system bus, for one thread.
 
-Each operation of the package has one of its own, which it closes: so threads never share one, and whatever ends an
-operation, Ctrl-C too, tells the service that its caller has left. A child that is forked meanwhile closes its copies
-at once; they would keep a waiting call of the parent alive.
+Each operation of the package has its own connection and closes it. Threads therefore never share one, and if an
+operation ends in any way, even by Ctrl-C, the service notices that the caller has disconnected. A child that is forked
+meanwhile closes its copies at once, because they would keep a waiting call of the parent alive.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from genv import contract, starting, wire
 from genv.address import system_bus_sockets
 from genv.errors import NO_REPLY, NO_SERVER, ServiceUnavailable, error_for
 
-#: How long the bus may take to greet, and the service to answer what it answers at once, in seconds.
+#: Timeout in seconds of the bus' greeting and of calls that the service answers at once.
 USUAL_PATIENCE = 25.0
 
 _MOST_DESCRIPTORS = 256
 _DESCRIPTOR_BYTES = 4
 _CHUNK_BYTES = 1 << 18
-# Messages that may pile up beside the reply that is awaited; more come only from somebody who means harm.
+# The number of messages kept while waiting for a reply. Only a malicious sender causes more.
 _MOST_KEPT = 65536
 
-# By the number of the descriptor; changed by single steps only, so that a fork finds it whole.
+# By descriptor. Each change is a single step, so that a fork always finds a consistent state.
 _open_sockets: Dict[int, socket.socket] = {}
 
 
@@ -42,13 +42,13 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 
 class Deadline:
-    """A moment that may be never."""
+    """A point in time, or none."""
 
     def __init__(self, seconds: Optional[float]) -> None:
         self._at = None if seconds is None else time.monotonic() + seconds
 
     def milliseconds_left(self) -> Optional[int]:
-        """For poll(): None means without limit; rounded up, so that 0 means that it is over."""
+        """Returns the timeout for poll(). None means no limit. Rounded up, so that 0 means that the time is over."""
         if self._at is None:
             return None
         return max(0, int((self._at - time.monotonic()) * 1000 + 0.999))
@@ -65,7 +65,7 @@ def _connected() -> socket.socket:
 
 
 class Connection:
-    """One connection; a context manager that closes it. Raises ServiceUnavailable where there is no bus."""
+    """A connection, and a context manager that closes it. Raises ServiceUnavailable if there is no bus."""
 
     def __init__(self) -> None:
         self._socket = _connected()
@@ -95,7 +95,7 @@ class Connection:
             self.close()
 
     def close(self) -> None:
-        """Leaves the bus, at once and for every copy of the connection. More than once is no error."""
+        """Disconnects from the bus at once, for every copy of the connection. May be called more than once."""
         if _open_sockets.get(self._number) is self._socket:
             del _open_sockets[self._number]
             self.wake()
@@ -103,11 +103,11 @@ class Connection:
         self._close_descriptors(self._descriptors)
 
     def wake(self) -> None:
-        """Makes whoever waits on this connection, in another thread, find it at its end."""
+        """Makes another thread that waits on this connection see its end."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # the bus has left already
+            pass  # the bus has already disconnected
 
     @staticmethod
     def _close_descriptors(descriptors: List[int]) -> None:
@@ -124,10 +124,10 @@ class Connection:
         patience: Optional[float] = USUAL_PATIENCE,
         interactive: bool = False,
     ) -> wire.Body:
-        """Calls the service and returns what it gives. `patience` is in seconds, None without limit.
+        """Calls the service and returns its reply. `patience` is the timeout in seconds; None means no limit.
 
-        Raises the Error that the service answers, and ServiceUnavailable when it does not. Descriptors in the answer
-        are the caller's to close.
+        Raises the Error that the service returns, and ServiceUnavailable if there is no reply. The caller must close
+        the descriptors in the reply.
         """
         if not self._has_reached_service:
             starting.require_service(self, USUAL_PATIENCE if patience is None else patience)
@@ -141,7 +141,7 @@ class Connection:
         return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, patience, False)
 
     def call_systemd(self, method: contract.Method, *arguments: Any) -> wire.Body:
-        """Calls systemd about the service's unit."""
+        """Calls systemd for the unit of the service."""
         return self._call(contract.SYSTEMD, contract.UNIT_PATH, method, arguments, USUAL_PATIENCE, False)
 
     def _call(
@@ -186,11 +186,12 @@ class Connection:
     # -- signals
 
     def add_match(self, rule: str) -> None:
-        """Asks the bus for the messages that match."""
+        """Subscribes to the messages that match a rule."""
         self.call_bus(contract.ADD_MATCH, rule)
 
     def next_signal(self, timeout: Optional[float]) -> Optional[wire.Message]:
-        """The next signal, None when none came for `timeout` seconds. Raises ServiceUnavailable when the bus is gone."""
+        """Returns the next signal, or None after `timeout` seconds. Raises ServiceUnavailable if the bus
+        disconnects."""
         deadline = Deadline(timeout)
         while not self._signals:
             message = self._receive(deadline)
@@ -213,7 +214,7 @@ class Connection:
         except OSError as error:
             raise ServiceUnavailable(f"the system bus has left: {error}", NO_REPLY) from error
 
-    # Of the message that is coming in, as far as that is known yet.
+    # Returns the size of the incoming message, as far as it is known.
     def _size(self) -> int:
         if len(self._buffer) < wire.PREFIX_BYTES:
             return wire.PREFIX_BYTES
@@ -234,7 +235,7 @@ class Connection:
             self._close_descriptors(descriptors)
         return message
 
-    # Never more than what belongs to this message, so that its descriptors are its own.
+    # Reads at most the rest of this message, so that descriptors of the next one are not mixed in.
     def _read(self, count: int, deadline: Deadline) -> bool:
         if not self._poll.poll(deadline.milliseconds_left()):
             return False

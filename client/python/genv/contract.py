@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The names both sides of the bus use, and the variables that carry an environment into a process.
+"""The names that both sides of the bus use, and the variables that pass an environment to a process.
 
-Nothing else in the package spells a name of the bus. A test compares this file with dbus/*.xml and dbus/contract.
+No other module of the package contains a D-Bus name. A test compares this file with dbus/*.xml and dbus/contract.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SYSTEMD = "org.freedesktop.systemd1"
 UNIT_PATH = "/org/freedesktop/systemd1/unit/genvd_2eservice"
 UNIT = "org.freedesktop.systemd1.Unit"
 UNIT_SERVICE = "org.freedesktop.systemd1.Service"
-#: The error that a service which cannot be started is.
+#: The error for a service that cannot be started.
 SPAWN_FAILED = "org.freedesktop.DBus.Error.Spawn.Failed"
 
 
 class Method(NamedTuple):
-    """A method and the signatures of what it takes and gives."""
+    """A method, and the signatures of its arguments and results."""
 
     interface: str
     member: str
@@ -66,7 +66,7 @@ GET_NAME_OWNER = Method(BUS_DRIVER, "GetNameOwner", "s", "s")
 GET_USER = Method(BUS_DRIVER, "GetConnectionUnixUser", "s", "u")
 GET_PROCESS_ID = Method(BUS_DRIVER, "GetConnectionUnixProcessID", "s", "u")
 
-#: The properties of an environment that are read, with their signatures.
+#: The properties of an environment that the package reads, with their signatures.
 ENVIRONMENT_PROPERTIES: Dict[str, str] = {
     "Id": "s",
     "Uid": "u",
@@ -77,11 +77,11 @@ ENVIRONMENT_PROPERTIES: Dict[str, str] = {
     "Devices": "au",
 }
 
-#: The mode of isolation that is in force, a property of the manager; and the mode where it is not.
+#: The property of the manager with the isolation mode in force, and the mode without isolation.
 ISOLATION = "Isolation"
 NO_ISOLATION = "none"
 
-#: The signals of the manager that are told as events, with their signatures.
+#: The signals of the manager that become events, with their signatures.
 SIGNALS: Dict[str, str] = {
     "EnvironmentAdded": "so",
     "EnvironmentRemoved": "so",
@@ -102,19 +102,19 @@ STATUS_FILE_VARIABLE = "GENV_STATUS_FILE"
 VISIBLE_DEVICES_VARIABLE = "CUDA_VISIBLE_DEVICES"
 DEVICE_ORDER_VARIABLE = "CUDA_DEVICE_ORDER"
 
-#: Where the service writes a file for each environment; see data/doc/shell.md.
+#: The folder with the status file of each environment; see data/doc/shell.md.
 STATUS_FOLDER = "/run/genv/shell"
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9._:@-]{1,64}", re.ASCII)
 
 
 def is_identifier(text: str) -> bool:
-    """Whether a text can be the id of an environment."""
+    """Returns whether a text is a valid environment id."""
     return _IDENTIFIER.fullmatch(text) is not None
 
 
 def path_label(text: str) -> str:
-    """A text as a label of an object path, and of a file name, as sd_bus_path_encode() has it."""
+    """Encodes a text as a label of an object path or as a file name, like sd_bus_path_encode()."""
     if not text:
         return "_"
     label = ""
@@ -126,5 +126,5 @@ def path_label(text: str) -> str:
 
 
 def environment_path(eid: str) -> str:
-    """The object path of the environment with this id."""
+    """Returns the object path of the environment with this id."""
     return f"{ENVIRONMENT_PREFIX}/{path_label(eid)}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Environments, devices and processes as a snapshot has them, with the keys and texts of its JSON.
+"""The environments, devices and processes of a snapshot, with the keys and texts of its JSON.
 
-Each type has exactly the keys of its JSON object, which is how a reader knows it (genv.serialization). Memory is a text
-such as "4g", a time the local one as in "20/11/2026 13:37:00". Names were chosen by other users: show them with repr(),
-or in a place where control characters do no harm.
+Each type has exactly the keys of its JSON object, by which genv.serialization recognises it. Memory is a text such as
+"4g", and a time is a local time such as "20/11/2026 13:37:00". Names are chosen by other users: print them with repr(),
+or where control characters do no harm.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Collection, Dict, Iterator, List, Optional, Set, TypeVar, Uni
 
 from genv import memory
 
-#: How the snapshot writes a time.
+#: The format of times in a snapshot.
 TIME_FORMAT = "%d/%m/%Y %H:%M:%S"
 
 Value = TypeVar("Value")
@@ -36,9 +36,10 @@ class Env:
 
     @dataclass
     class Config:
-        """What its owner wants: a name, a share of each device's memory, a number of devices. None is unset.
+        """The configuration chosen by the owner: a name, a share of each device's memory, a number of devices.
 
-        `gpu_memory` is a text such as "4g", or a number of bytes where one is asked for; what is read is a text.
+        None means unset. `gpu_memory` is a text such as "4g". When setting a configuration, it may also be a number of
+        bytes; when reading one, it is always a text.
         """
 
         name: Optional[str] = None
@@ -55,7 +56,7 @@ class Env:
 
     @property
     def created(self) -> datetime:
-        """When it began, in local time. Raises ValueError where `creation` is no time."""
+        """The start time in local time. Raises ValueError if `creation` is not a valid time."""
         return datetime.strptime(self.creation, TIME_FORMAT)
 
 
@@ -67,12 +68,12 @@ class Envs:
 
     @property
     def eids(self) -> List[str]:
-        """Their ids."""
+        """The ids of the environments."""
         return [env.eid for env in self.envs]
 
     @property
     def usernames(self) -> Set[str]:
-        """Their owners' names."""
+        """The names of the owners."""
         return {env.username for env in self.envs if env.username is not None}
 
     def __iter__(self) -> Iterator[Env]:
@@ -85,7 +86,7 @@ class Envs:
         return any(env.eid == eid for env in self.envs)
 
     def __getitem__(self, eid: str) -> Env:
-        """By id. Raises KeyError."""
+        """Returns the environment with this id. Raises KeyError."""
         for env in self.envs:
             if env.eid == eid:
                 return env
@@ -103,7 +104,7 @@ class Envs:
         pid: Optional[int] = None,
         kernel_id: Optional[str] = None,
     ) -> "Envs":
-        """Those for which everything that is given holds. `deep` makes no difference here."""
+        """Returns the environments that match all given arguments. `deep` has no effect here."""
         wanted = _wanted(eid, eids)
 
         def keep(env: Env) -> bool:
@@ -121,11 +122,11 @@ class Envs:
 
 @dataclass
 class Device:
-    """A GPU or a MIG instance, with who holds it."""
+    """A GPU or a MIG instance, with its holders."""
 
     @dataclass
     class Attachment:
-        """An environment's hold on a device: the whole device where `gpu_memory` is None."""
+        """An environment's hold on a device. `gpu_memory` is None for the whole device."""
 
         eid: str
         gpu_memory: Optional[str]
@@ -133,7 +134,7 @@ class Device:
 
         @property
         def since(self) -> datetime:
-            """Since when, in local time. Raises ValueError where `time` is none."""
+            """The start of the attachment in local time. Raises ValueError if `time` is not a valid time."""
             return datetime.strptime(self.time, TIME_FORMAT)
 
     index: int
@@ -142,23 +143,23 @@ class Device:
 
     @property
     def eids(self) -> List[str]:
-        """The environments that hold it, in the order they came."""
+        """The ids of the environments that hold the device, oldest attachment first."""
         return [attachment.eid for attachment in self.attachments]
 
     @property
     def attached(self) -> bool:
-        """Whether any environment holds it."""
+        """Whether any environment holds the device."""
         return bool(self.attachments)
 
     @property
     def total_bytes(self) -> int:
-        """Its memory in bytes. Raises InvalidArgs where `total_memory` is no amount."""
+        """The memory of the device in bytes. Raises InvalidArgs if `total_memory` is not an amount of memory."""
         return memory.parse(self.total_memory)
 
     def filter(
         self, deep: bool = True, *, eid: Optional[str] = None, eids: Optional[Collection[str]] = None
     ) -> "Device":
-        """The same device with the attachments of these environments only."""
+        """Returns the device with only the attachments of these environments."""
         wanted = _wanted(eid, eids)
         return replace(self, attachments=[a for a in self.attachments if _matches(a.eid, wanted)])
 
@@ -171,12 +172,12 @@ class Devices:
 
     @property
     def indices(self) -> List[int]:
-        """Their indices."""
+        """The indices of the devices."""
         return [device.index for device in self.devices]
 
     @property
     def eids(self) -> Set[str]:
-        """The environments that hold any of them."""
+        """The ids of the environments that hold any of the devices."""
         return {eid for device in self.devices for eid in device.eids}
 
     def __iter__(self) -> Iterator[Device]:
@@ -189,7 +190,7 @@ class Devices:
         return any(device.index == index for device in self.devices)
 
     def __getitem__(self, index: int) -> Device:
-        """By the index of the device. Raises KeyError."""
+        """Returns the device with this index. Raises KeyError."""
         for device in self.devices:
             if device.index == index:
                 return device
@@ -205,8 +206,8 @@ class Devices:
         eids: Optional[Collection[str]] = None,
         attached: Optional[bool] = None,
     ) -> "Devices":
-        """Those for which everything that is given holds. With `deep` they have only the attachments of the
-        environments that were asked for."""
+        """Returns the devices that match all given arguments. With `deep`, they contain only the attachments of the
+        given environments."""
         wanted, wanted_indices = _wanted(eid, eids), _wanted(index, indices)
         kept = [
             device
@@ -220,11 +221,11 @@ class Devices:
 
 @dataclass
 class Process:
-    """A process that the driver reports as using a GPU; `eid` is None outside every environment."""
+    """A process that the driver reports as using a GPU. `eid` is None if it belongs to no environment."""
 
     @dataclass
     class Usage:
-        """What it uses of one device; `gpu_memory` is None where the driver does not know."""
+        """The use of one device by the process. `gpu_memory` is None if the driver does not report it."""
 
         index: int
         gpu_memory: Optional[str]
@@ -235,13 +236,13 @@ class Process:
 
     @property
     def indices(self) -> List[int]:
-        """The devices that it uses."""
+        """The indices of the devices that the process uses."""
         return [usage.index for usage in self.used_gpu_memory]
 
     def filter(
         self, deep: bool = True, *, index: Optional[int] = None, indices: Optional[Collection[int]] = None
     ) -> "Process":
-        """The same process with what it uses of these devices only."""
+        """Returns the process with only its use of these devices."""
         wanted = _wanted(index, indices)
         return replace(self, used_gpu_memory=[u for u in self.used_gpu_memory if _matches(u.index, wanted)])
 
@@ -254,7 +255,7 @@ class Processes:
 
     @property
     def pids(self) -> List[int]:
-        """Their pids."""
+        """The PIDs of the processes."""
         return [process.pid for process in self.processes]
 
     def __iter__(self) -> Iterator[Process]:
@@ -267,7 +268,7 @@ class Processes:
         return any(process.pid == pid for process in self.processes)
 
     def __getitem__(self, pid: int) -> Process:
-        """By pid. Raises KeyError."""
+        """Returns the process with this PID. Raises KeyError."""
         for process in self.processes:
             if process.pid == pid:
                 return process
@@ -284,8 +285,8 @@ class Processes:
         index: Optional[int] = None,
         indices: Optional[Collection[int]] = None,
     ) -> "Processes":
-        """Those for which everything that is given holds; None in `eids` stands for those outside every environment.
-        With `deep` they have only what they use of the devices that were asked for."""
+        """Returns the processes that match all given arguments. None in `eids` stands for processes outside every
+        environment. With `deep`, they contain only the use of the given devices."""
         wanted_pids, wanted_indices = _wanted(pid, pids), _wanted(index, indices)
         wanted_eids: Optional[Set[Optional[str]]] = None
         if eid is not None or eids is not None:
@@ -302,7 +303,7 @@ class Processes:
 
 @dataclass
 class Snapshot:
-    """Everything at one moment."""
+    """The state of the machine at one moment."""
 
     processes: Processes = field(default_factory=Processes)
     envs: Envs = field(default_factory=Envs)
@@ -319,7 +320,7 @@ class Snapshot:
         index: Optional[int] = None,
         indices: Optional[Collection[int]] = None,
     ) -> "Snapshot":
-        """What is about the environments, or their owner, and about the devices that are given."""
+        """Returns the part of the snapshot about the given environments, their owner, and the given devices."""
         about_environments = any(given is not None for given in (eid, eids, uid, username))
         envs = self.envs.filter(deep, eid=eid, eids=eids, uid=uid, username=username)
         kept = envs.eids if about_environments else None
@@ -332,8 +333,7 @@ class Snapshot:
 
 @dataclass
 class Report:
-    """What is to be done, as `genvctl usage execute` reads it: processes to end, and environments to detach from the
-    device with each index."""
+    """Actions for `genvctl usage execute`: processes to end, and environments to detach from each device, by index."""
 
     terminate: Processes = field(default_factory=Processes)
     detach: Dict[int, Envs] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What can go wrong: one exception for each error of the bus, and one table from the names to them.
+"""Exceptions: one class for each error on the bus, and one table from the D-Bus names to the classes.
 
-Each is a RuntimeError, its text is the sentence of the service, and `name` is the name on the bus.
+Each is a RuntimeError. Its text is the message of the service, and `name` is the D-Bus name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Dict, Optional, Tuple, Type
 
 
 class Error(RuntimeError):
-    """Any failure of genv. `name` is the error's name on the bus, "" where it did not come from there."""
+    """Any failure of genv. `name` is the D-Bus name of the error, or "" if it does not come from the bus."""
 
     name: str = ""
 
@@ -21,15 +21,15 @@ class Error(RuntimeError):
 
 
 class NotActive(Error):
-    """The function needs an active environment, and there is none."""
+    """The function needs an active environment, but there is none."""
 
 
 class AlreadyActive(Error):
-    """This process is in an environment already."""
+    """This process is already in an environment."""
 
 
 class ServiceUnavailable(Error):
-    """The service, or the bus, is not there or went away before it answered."""
+    """The service or the bus is not running, or ended before it replied."""
 
 
 class NoSuchEnvironment(Error):
@@ -37,7 +37,7 @@ class NoSuchEnvironment(Error):
 
 
 class NoSuchDevice(Error):
-    """There is no device with this index or UUID, or it is of another model."""
+    """There is no device with this index or UUID, or it has another model."""
 
 
 class NoSuchProcess(Error):
@@ -45,19 +45,19 @@ class NoSuchProcess(Error):
 
 
 class DeviceUnavailable(Error):
-    """The devices are held by others, or kept for somebody who waits."""
+    """Other environments hold the devices, or they are kept for a request in the queue."""
 
 
 class NotEnoughDevices(Error):
-    """More devices than the machine has: waiting would not help."""
+    """More devices were requested than the machine has, so waiting would not help."""
 
 
 class AlreadyExists(Error):
-    """The id is another user's, or the process is in another environment."""
+    """The id belongs to another user, or the process is in another environment."""
 
 
 class QuotaExceeded(Error):
-    """An administrator's limit; the message has its name and number."""
+    """A limit set by an administrator is exceeded. The message contains its name and its value."""
 
 
 class NotAttached(Error):
@@ -65,46 +65,46 @@ class NotAttached(Error):
 
 
 class NoSuchWait(Error):
-    """No request with this ticket waits, or no longer."""
+    """There is no request with this ticket in the queue, or not any more."""
 
 
 class Busy(Error):
-    """An enforcement is running already."""
+    """Another enforcement is running."""
 
 
 class AccessDenied(Error):
-    """polkit, or the bus, said no."""
+    """polkit or the bus denied access."""
 
 
 class InteractiveAuthorizationRequired(Error):
-    """A person would have to be asked; see `genv.allow_interaction()`."""
+    """A password is required; see `genv.allow_interaction()`."""
 
 
 class InvalidArgs(Error, ValueError):
-    """What was asked for makes no sense; the message says what would."""
+    """The arguments are invalid. The message contains the expected values."""
 
 
 class LimitsExceeded(Error):
-    """The service's own cap for a user."""
+    """A limit of the service itself for each user is exceeded."""
 
 
 class NotSupported(Error):
-    """The service cannot do that."""
+    """The service does not support the request."""
 
 
 class Timeout(Error):
-    """The time that was given passed before there were devices."""
+    """The timeout expired before devices were free."""
 
 
 class StorageFailed(Error):
-    """The service could not write its state, and nothing has changed."""
+    """The service could not write its state. Nothing has changed."""
 
 
 class Failed(Error):
-    """A fault of the service; its log says more."""
+    """An internal error of the service. Its log has details."""
 
 
-#: The errors of the service, by their names on the bus.
+#: The errors of the service, by their D-Bus names.
 BUS_ERRORS: Dict[str, Type[Error]] = {
     "dev.genv.Error.NoSuchEnvironment": NoSuchEnvironment,
     "dev.genv.Error.NoSuchDevice": NoSuchDevice,
@@ -135,7 +135,7 @@ UNKNOWN_PROPERTY = "org.freedesktop.DBus.Error.UnknownProperty"
 UNKNOWN_METHOD = "org.freedesktop.DBus.Error.UnknownMethod"
 NAME_HAS_NO_OWNER = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
-#: The bus' own ways of saying that nobody is there to answer, or is no longer.
+#: The bus' own errors for a service that is missing, or that ended before it replied.
 UNAVAILABLE_NAMES = frozenset(
     {
         "org.freedesktop.DBus.Error.ServiceUnknown",
@@ -146,12 +146,12 @@ UNAVAILABLE_NAMES = frozenset(
         "org.freedesktop.DBus.Error.TimedOut",
     }
 )
-#: Starting the service failed, by the bus itself or by systemd.
+#: Errors of the bus itself or of systemd: the service could not be started.
 UNAVAILABLE_PREFIXES: Tuple[str, ...] = ("org.freedesktop.DBus.Error.Spawn.", "org.freedesktop.systemd1.")
 
 
 def error_for(name: str, message: str) -> Error:
-    """The exception that an error on the bus is."""
+    """Returns the exception for an error on the bus."""
     if name in UNAVAILABLE_NAMES or name.startswith(UNAVAILABLE_PREFIXES):
         return ServiceUnavailable(message, name)
     return BUS_ERRORS.get(name, Error)(message, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Isolation: tells whether the kernel refuses GPUs to users who do not hold them, and lists the refusals."""
+"""Isolation: returns whether the kernel refuses GPUs to users who do not hold them, and lists the refused opens."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ _NO_DEVICE = (1 << 32) - 1
 
 @dataclass(frozen=True)
 class Isolation:
-    """Isolation as it is now. A mode is "none", "watch" (the kernel counts) or "user" (it refuses)."""
+    """The current state of isolation. The modes are "none", "watch" (the kernel counts opens) and "user" (it refuses
+    them)."""
 
-    #: The mode that is in force.
+    #: The mode in force.
     mode: str
-    #: The mode that is configured.
+    #: The configured mode.
     wanted: str
-    #: Whether an administrator suspended it, until the machine starts again.
+    #: Whether an administrator has suspended isolation, until the machine restarts.
     suspended: bool
-    #: The problem that keeps isolation from working as configured; None without one.
+    #: The reason why isolation does not work as configured, or None.
     trouble: Optional[str]
-    #: The indices of the GPUs that the kernel guards, of the others, and of those that are open to everybody.
+    #: The indices of the GPUs that the kernel guards, of all others, and of those that are open to every user.
     guarded: List[int]
     unguarded: List[int]
     open: List[int]
@@ -34,16 +35,16 @@ class Isolation:
 
 @dataclass(frozen=True)
 class RefusedOpen:
-    """How often a user opened a GPU that they did not hold. With Isolation=watch the kernel only counted it."""
+    """How often a user opened a GPU without holding it. With Isolation=watch, the kernel only counted these opens."""
 
     uid: int
-    #: The GPU's index; None where no GPU has this node any more.
+    #: The index of the GPU, or None if no GPU has this node any more.
     device: Optional[int]
-    #: The numbers of the device node, as in "195:1".
+    #: The numbers of the device node, such as "195:1".
     node: str
-    #: Since the machine started.
+    #: The number of opens since the machine started.
     count: int
-    #: The time of the last attempt, in local time, and its process, which chose its name.
+    #: The local time of the last attempt, and its process. The process chose its name.
     last: datetime
     pid: int
     command: str
@@ -61,7 +62,7 @@ _SIGNATURES = {
 
 
 def isolation() -> Isolation:
-    """Isolation as it is now. A service of an earlier version has none, which is the mode "none"."""
+    """Returns the current state of isolation. The mode is "none" for an earlier version of the service."""
     with Connection() as connection:
         try:
             (values,) = connection.call(contract.MANAGER_PATH, contract.DESCRIBE_ISOLATION)
@@ -78,7 +79,8 @@ def isolation() -> Isolation:
 
 
 def refused_opens(everybody: bool = False) -> List[RefusedOpen]:
-    """The opens that the kernel refused to this user, the last first. Those of all users need an administrator's consent."""
+    """Returns the opens that the kernel refused to this user, latest first. Those of all users need an
+    administrator's consent."""
     options = {"all": service.variant("b", True, "everybody")} if everybody else {}
     with Connection() as connection:
         (rows,) = service.change(connection, contract.MANAGER_PATH, contract.LIST_REFUSED_OPENS, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the service tells everybody, as it happens."""
+"""The signals of the service as events."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from genv.errors import NAME_HAS_NO_OWNER, Error, ServiceUnavailable
 
 @dataclass(frozen=True)
 class Event:
-    """Anything that happened; `time` is when it was heard, with its time zone."""
+    """Base class of all events. `time` is the time at which the event arrived, with its time zone."""
 
     time: datetime = field(default_factory=lambda: datetime.now(timezone.utc).astimezone(), init=False, compare=False)
 
 
 @dataclass(frozen=True)
 class EnvironmentAdded(Event):
-    """An environment began; `eid` is its id."""
+    """An environment has started. `eid` is its id."""
 
     eid: str
 
 
 @dataclass(frozen=True)
 class EnvironmentRemoved(Event):
-    """An environment ended, and its attachments with it."""
+    """An environment has ended, and so have its attachments."""
 
     eid: str
 
 
 @dataclass(frozen=True)
 class Attached(Event):
-    """An environment got the device with this index."""
+    """The device with this index was attached to an environment."""
 
     eid: str
     index: int
@@ -46,7 +46,7 @@ class Attached(Event):
 
 @dataclass(frozen=True)
 class Detached(Event):
-    """An environment lost or gave back a device.
+    """A device was detached from an environment.
 
     Reasons: user, admin, process-exit, expired, idle, device-lost, job, rule:NAME.
     """
@@ -58,7 +58,7 @@ class Detached(Event):
 
 @dataclass(frozen=True)
 class ProcessTerminated(Event):
-    """A compute process was told to end; `eid` is None when it belonged to no environment."""
+    """A compute process was signalled to end. `eid` is None if it belonged to no environment."""
 
     pid: int
     eid: Optional[str]
@@ -67,14 +67,14 @@ class ProcessTerminated(Event):
 
 @dataclass(frozen=True)
 class QueueChanged(Event):
-    """Those who wait for devices are others, or in another order."""
+    """Requests were added to the queue or removed from it, or their order has changed."""
 
 
 @dataclass(frozen=True)
 class Notice(Event):
-    """What the user with this uid should hear; the kinds and their details are in dev.genv.Manager(5).
+    """A message for the user with this uid. Its kinds and their details are listed in dev.genv.Manager(5).
 
-    `eid` is None where it is about no environment. Details may quote text that other users chose.
+    `eid` is None if the notice concerns no environment. Details may contain text chosen by other users.
     """
 
     uid: int
@@ -85,12 +85,12 @@ class Notice(Event):
 
 @dataclass(frozen=True)
 class ServiceEnded(Event):
-    """The service is gone. What happens until it is there again is not told."""
+    """The service has ended. No events are reported until it is running again."""
 
 
 @dataclass(frozen=True)
 class ServiceStarted(Event):
-    """The service is there, again or for the first time."""
+    """The service is running, for the first time or again."""
 
 
 _READERS: Dict[str, Callable[..., Event]] = {
@@ -109,7 +109,7 @@ _READERS: Dict[str, Callable[..., Event]] = {
 class Events:
     """An iterator over events, and a context manager that closes it.
 
-    It may be closed by another thread, which ends the iteration; only one thread at a time may iterate.
+    Another thread may close it, which ends the iteration. Only one thread at a time may iterate.
     """
 
     def __init__(self, timeout: Optional[float] = None) -> None:
@@ -125,7 +125,7 @@ class Events:
             self._connection.close()
             raise
 
-    # In this order no change of the owner and no signal of the one found is missed.
+    # In this order, no change of the owner and no signal of the present owner is missed.
     def _subscribe(self) -> str:
         self._connection.add_match(
             f"type='signal',sender='{contract.BUS_DRIVER}',interface='{contract.BUS_DRIVER}',"
@@ -158,9 +158,9 @@ class Events:
         return event
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next event; None when none came for `timeout` seconds (None: without limit), or when it was closed.
+        """Returns the next event, or None after `timeout` seconds (None: no limit) or when it was closed.
 
-        Raises ServiceUnavailable when the bus itself is gone. A service that ends is an event.
+        Raises ServiceUnavailable if the bus itself disconnects. The end of the service is an event.
         """
         if os.getpid() != self._process:
             raise Error("events cannot be heard in a forked process; call genv.events() there")
@@ -180,10 +180,10 @@ class Events:
             return self._ready.popleft()
 
     def close(self) -> None:
-        """Hears nothing any more, and ends an iteration in another thread."""
+        """Stops listening, and ends an iteration in another thread."""
         self._closed = True
         if os.getpid() != self._process:
-            return  # the fork has closed it here
+            return  # the connection was closed here at the fork
         self._connection.wake()
         with self._iterating:
             self._connection.close()
@@ -193,7 +193,7 @@ class Events:
             if signal.member == "NameOwnerChanged" and signal.signature == "sss" and signal.body[0] == contract.BUS_NAME:
                 self._change_owner(signal.body[2])
             return
-        # Anybody can send a signal to this connection alone, without any match.
+        # Anyone can send a signal directly to this connection, without any match rule.
         is_services = bool(self._owner) and signal.sender == self._owner
         known = signal.interface == contract.MANAGER and signal.path == contract.MANAGER_PATH
         if not is_services or not known or contract.SIGNALS.get(signal.member) != signal.signature:
@@ -211,10 +211,10 @@ class Events:
 
 
 def events(timeout: Optional[float] = None) -> Events:
-    """Hears what the service tells everybody, from the return of this call on, also over a restart of the service.
+    """Returns an iterator over the signals of the service since this call, also across restarts of the service.
 
-    Iterate over the result; the iteration ends when nothing was heard for `timeout` seconds (None: never), or when it
-    is closed. Only the owner of the service's name on the bus is believed. Raises ServiceUnavailable without a bus; the
-    service need not be there.
+    The iteration ends when nothing has arrived for `timeout` seconds (None: never), or when it is closed. Signals count
+    only if the owner of the service's bus name sent them. Raises ServiceUnavailable if there is no bus. The service
+    need not be running.
     """
     return Events(timeout)

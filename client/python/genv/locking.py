@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The lock of an environment's devices. It is a descriptor, and free when every copy of it is closed.
+"""The lock of an environment's devices: a file descriptor. The lock is released when every copy of it is closed.
 
-A forked child closes its copies at once: a lock of the parent would else last as long as the longest child. Programs
-that are run do not inherit it either.
+A forked child closes its copies at once. Otherwise, a lock of the parent would last as long as its longest-lived child.
+Programs executed by this process do not inherit the lock either.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _acquire(eid: str) -> Optional[int]:
         with Connection() as connection:
             activation.current(connection, eid)
     except (NoSuchEnvironment, NotActive):
-        return None  # it has ended, or is another user's
+        return None  # it has ended or belongs to another user
     try:
         (descriptor,) = waiting.call_environment(eid, contract.LOCK)
     except NotAttached:
@@ -49,15 +49,16 @@ def _acquire(eid: str) -> Optional[int]:
 
 
 def _release(descriptor: int) -> None:
-    if descriptor in _held:  # not in a child, which has closed it
+    if descriptor in _held:  # a forked child has already closed it
         _held.discard(descriptor)
         os.close(descriptor)
 
 
 class Held:
-    """Every device that the environment has, exclusively among those who lock; a context manager.
+    """Holds exclusive use of all devices of the environment, as a context manager. It excludes only callers that lock.
 
-    In a thread that has the lock it does nothing more. An environment of None, or without devices, needs none.
+    In a thread that already has the lock, it has no effect. An `eid` of None and an environment without devices need no
+    lock.
     """
 
     def __init__(self, eid: Optional[str]) -> None:

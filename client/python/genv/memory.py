@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Amounts of memory as people write them: a whole number and a unit, `b k m g` by 1000 and `ki mi gi` by 1024."""
+"""Amounts of memory as users write them: a whole number and a unit, `b k m g` by 1000 and `ki mi gi` by 1024."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MOST = (1 << 63) - 1
 
 
 def parse(text: str) -> int:
-    """The bytes that a text such as "4g", "512mi" or "1024" means.
+    """Returns the number of bytes of a text such as "4g", "512mi" or "1024".
 
-    Raises InvalidArgs for what is no amount, for none at all, and for more than can be counted.
+    Raises InvalidArgs for an invalid amount, for zero, and for an amount that is too large.
     """
     found = _AMOUNT.fullmatch(text) if len(text) <= 64 else None
     if found is None:
@@ -41,7 +41,7 @@ def parse(text: str) -> int:
 
 
 def text_of(amount: int) -> str:
-    """An amount of bytes in the largest unit that it is a whole number of, such as "4g"."""
+    """Formats a number of bytes in the largest unit of which it is a multiple, such as "4g"."""
     if amount == 0:
         return "0"
     unit, size = max(((u, s) for u, s in _UNITS.items() if amount % s == 0), key=lambda item: item[1])

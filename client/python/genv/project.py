@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The folder .genv, in which a project says what it needs: one file for each field, with the value and nothing else."""
+"""The folder .genv with the configuration of a project: one file for each field, which contains only the value."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from genv.entities import Env
 from genv.errors import Error
 
 _FOLDER = ".genv"
-# More than any value is long.
+# Longer than any value.
 _LONGEST_BYTES = 256
 _MOST_GPUS = (1 << 32) - 1
 
 
 def home() -> Optional[str]:
-    """The folder in use: `.genv` in the working folder, else in the home folder; None where there is neither.
+    """Returns the folder in use: `.genv` in the working folder, else in the home folder, or None if neither exists.
 
     The path is absolute.
     """
@@ -31,7 +31,7 @@ def home() -> Optional[str]:
     return None
 
 
-# By the name that the shell has for it, as long as that is right.
+# Uses the shell's name of the working folder, as long as it is correct.
 def _working_folder() -> str:
     try:
         actual = os.getcwd()
@@ -47,7 +47,7 @@ def _working_folder() -> str:
 
 
 def require_home() -> str:
-    """As home(). Raises Error where there is none."""
+    """As home(). Raises Error if there is no folder."""
     folder = home()
     if folder is None:
         raise Error(
@@ -61,7 +61,7 @@ def _failure(path: str, why: str, number: int) -> Error:
 
 
 def _read(path: str) -> Optional[str]:
-    # A pipe or a terminal in its place must not make this wait.
+    # A pipe or terminal in place of the file must not block this call.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
     try:
         descriptor = os.open(path, flags)
@@ -81,7 +81,7 @@ def _read(path: str) -> Optional[str]:
         raise Error(f"{path} cannot be read: it is not UTF-8") from error
 
 
-# A temporary file and a rename, so that a reader sees the old or the new value and a link is replaced, not followed.
+# Writes a temporary file and renames it. A reader sees either the old or the new value, and a link is not followed.
 def _write(path: str, value: str) -> None:
     temporary = f"{path}.{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -93,7 +93,7 @@ def _write(path: str, value: str) -> None:
         try:
             os.unlink(temporary)
         except OSError:
-            pass  # it was never there, or somebody else took it away
+            pass  # it never existed, or someone else removed it
         raise _failure(path, "cannot be saved", getattr(error, "errno", None) or errno.EINVAL) from error
 
 
@@ -108,7 +108,7 @@ def _amount(text: str) -> str:
 
 
 def load(folder: str) -> Env.Config:
-    """What is saved there. Raises Error for what cannot be read or makes no sense, naming the file."""
+    """Returns the saved configuration. Raises Error, with the name of the file, if a file is unreadable or invalid."""
     fields: Dict[str, Optional[str]] = {}
     for field in ("name", "gpu-memory", "gpus"):
         fields[field] = _read(os.path.join(folder, field))
@@ -125,7 +125,7 @@ def load(folder: str) -> Env.Config:
 
 
 def save(folder: str, config: Env.Config) -> None:
-    """Saves each field; one that is unset has no file."""
+    """Saves each field. The file of an unset field is removed."""
     values = {
         "name": config.name,
         "gpu-memory": None if config.gpu_memory is None else str(config.gpu_memory),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The queue: lists who waits for GPUs, and cancels a wait."""
+"""The queue: lists the requests that wait for GPUs, and cancels one."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from genv.connection import Connection
 class Wait:
     """A request that waits for GPUs."""
 
-    #: Its number, which no other request gets.
+    #: A unique number of the request.
     ticket: int
-    #: The environment that the GPUs are for, and its owner.
+    #: The environment that requested the GPUs, and its owner.
     eid: str
     uid: int
-    #: How many more GPUs it waits for.
+    #: The number of GPUs that it still needs.
     gpus: int
-    #: The time when it began to wait, in local time.
+    #: The local time at which the wait began.
     since: datetime
 
 
 def queue() -> List[Wait]:
-    """The requests that wait for GPUs, first come first."""
+    """Returns the requests that wait for GPUs, oldest first."""
     with Connection() as connection:
         (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_QUEUE)
     return [Wait(ticket, eid, uid, gpus, datetime.fromtimestamp(since / 1e6)) for ticket, eid, uid, gpus, since in rows]
 
 
 def cancel_wait(ticket: int) -> None:
-    """Cancels a wait; whoever waits gets DeviceUnavailable. Another user's takes an administrator's consent.
+    """Cancels a request, whose caller gets DeviceUnavailable. Another user's request needs an administrator's consent.
 
-    Raises NoSuchWait where no request with this ticket waits.
+    Raises NoSuchWait if no request has this ticket.
     """
     _, value = service.variant("t", ticket, "ticket")
     with Connection() as connection:

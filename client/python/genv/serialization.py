@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The entities as JSON: json.dumps(x, cls=JSONEncoder) and json.loads(text, cls=JSONDecoder).
+"""Converts entities to JSON and back: json.dumps(x, cls=JSONEncoder) and json.loads(text, cls=JSONDecoder).
 
-A JSON object becomes the entity whose keys are exactly its own; any other stays a dict. What has the keys of an entity
-and values of other types is a ValueError.
+A JSON object becomes the entity that has exactly the same keys. Any other object stays a dict. An object with the keys
+of an entity and values of other types raises ValueError.
 """
 
 from __future__ import annotations
@@ -118,17 +118,17 @@ _ENTITIES = (
 
 
 class JSONEncoder(json.JSONEncoder):
-    """Writes entities beside what the standard encoder writes."""
+    """Encodes entities in addition to the standard types."""
 
     def default(self, o: Any) -> Any:
-        """The JSON object of an entity."""
+        """Returns the JSON object of an entity."""
         if isinstance(o, _ENTITIES):
             return {each.name: getattr(o, each.name) for each in dataclasses.fields(o)}
         return super().default(o)
 
 
 class JSONDecoder(json.JSONDecoder):
-    """Reads entities beside what the standard decoder reads."""
+    """Decodes entities in addition to the standard types."""
 
     def __init__(self, *, object_hook: Optional[Callable[[Fields], Any]] = None, **options: Any) -> None:
         def read(fields: Fields) -> Any:
@@ -141,7 +141,7 @@ class JSONDecoder(json.JSONDecoder):
 
 
 def snapshot_from(text: str) -> Snapshot:
-    """The snapshot that a JSON text is. Raises ValueError for any other text."""
+    """Returns the snapshot in a JSON text. Raises ValueError for any other text."""
     value = json.loads(text, cls=JSONDecoder)
     if not isinstance(value, Snapshot):
         raise ValueError("invalid snapshot")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The calls of the service that the package makes, each on a connection that its caller has opened."""
+"""The calls to the service that the package makes, each on a connection opened by its caller."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from genv.errors import (
     NoSuchProcess,
 )
 
-#: A value with its signature, as an option of a call is sent.
+#: A value with its signature, in the form in which options are sent.
 Variant = Tuple[str, Any]
 Options = Dict[str, Variant]
 
-# How long a call that the service has no room for is made again, and the pauses in between, in seconds.
+# How long a call that exceeds the service's limits is repeated, and the first pause between calls, in seconds.
 _PATIENCE_WITH_CAPS = 2.0
 _FIRST_PAUSE = 0.01
 _LONGEST_PAUSE = 0.2
@@ -37,22 +37,22 @@ _LARGEST = {"u": (1 << 32) - 1, "t": (1 << 64) - 1}
 
 
 class _Interaction:
-    """Whether calls may make an agent of the user ask for a password."""
+    """Whether calls may ask for a password through the user's agent."""
 
     allowed = False
 
 
 def allow_interaction(allow: bool = True) -> None:
-    """Whether the calls of this process from here on may ask for a password, through an agent that the user has.
+    """Sets whether later calls of this process may ask for a password through the user's authentication agent.
 
-    Without it, which is the default, what needs one fails with InteractiveAuthorizationRequired.
+    If they may not, which is the default, a call that needs a password raises InteractiveAuthorizationRequired.
     """
     _Interaction.allowed = bool(allow)
 
 
 @dataclass(frozen=True)
 class EnvironmentState:
-    """An environment as the service has it. Amounts are in bytes, `created` in microseconds since the epoch."""
+    """The state of an environment. Amounts are in bytes, `created` is in microseconds since the epoch."""
 
     eid: str
     uid: int
@@ -66,16 +66,16 @@ class EnvironmentState:
     parent: Optional[str] = None
 
     def gpu_memory_text(self) -> Optional[str]:
-        """The share of each device's memory, as people write it."""
+        """The share of each device's memory, as users write it."""
         return None if self.gpu_memory is None else memory.text_of(self.gpu_memory)
 
     def configuration(self) -> Env.Config:
-        """What its owner wants."""
+        """The configuration of the environment."""
         return Env.Config(self.name, self.gpu_memory_text(), self.gpus)
 
 
 def variant(signature: str, value: Any, what: str) -> Variant:
-    """An option's value. Raises InvalidArgs for a number that does not fit, naming what it is."""
+    """Returns the value of an option. Raises InvalidArgs, with the name of the option, if a number does not fit."""
     if signature in _LARGEST:
         if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidArgs(f"{what} must be a whole number, not {value!r}")
@@ -88,7 +88,7 @@ def variant(signature: str, value: Any, what: str) -> Variant:
     return signature, value
 
 
-# The bus ends the connection of who sends anything else.
+# The bus disconnects a client that sends any other text.
 def _is_sendable(text: str) -> bool:
     try:
         return b"\0" not in text.encode()
@@ -97,15 +97,15 @@ def _is_sendable(text: str) -> bool:
 
 
 def memory_variant(amount: Union[str, int], what: str) -> Variant:
-    """An amount of memory, as text ("4g") or in bytes."""
+    """Returns an amount of memory, from text ("4g") or in bytes."""
     return variant("s" if isinstance(amount, str) else "t", amount, what)
 
 
 def change(connection: Connection, path: str, method: contract.Method, *arguments: Any) -> Any:
-    """A call that changes something. It waits as long as the service does: a person may be typing a password.
+    """Makes a call that changes something. It has no timeout, because the user may be typing a password.
 
-    The service looks at a few such calls of a user at once. What many threads or processes ask for together is asked
-    for again a little later.
+    The service processes only a few such calls of each user at once. Calls above this limit, from many threads or
+    processes, are repeated after a pause.
     """
     pause = _FIRST_PAUSE
     until = time.monotonic() + _PATIENCE_WITH_CAPS
@@ -120,14 +120,14 @@ def change(connection: Connection, path: str, method: contract.Method, *argument
 
 
 def gone(eid: str) -> NoSuchEnvironment:
-    """What is raised where the environment of this process has ended."""
+    """Returns the exception for an environment of this process that has ended."""
     return NoSuchEnvironment(f"Not running in an active environment: environment {eid} has ended")
 
 
 def about_environment(
     connection: Connection, eid: str, method: contract.Method, *arguments: Any
 ) -> Any:
-    """A call that changes an environment. Raises NoSuchEnvironment where it has ended."""
+    """Makes a call that changes an environment. Raises NoSuchEnvironment if it has ended."""
     try:
         return change(connection, contract.environment_path(eid), method, *arguments)
     except Error as error:
@@ -137,7 +137,7 @@ def about_environment(
 
 
 def environment(connection: Connection, eid: str) -> EnvironmentState:
-    """An environment by its id. Raises NoSuchEnvironment."""
+    """Returns an environment by its id. Raises NoSuchEnvironment."""
     try:
         (values,) = connection.call(contract.environment_path(eid), contract.GET_ALL, contract.ENVIRONMENT)
     except Error as error:
@@ -157,7 +157,7 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         known["Gpus"] or None,
         known["GpuMemory"] or None,
         sorted(known["Devices"]),
-        # A service of an earlier version has no such properties.
+        # An earlier version of the service does not have these properties.
         "Lingering" in values and values["Lingering"] == ("b", True),
         values["Job"][1] or None if values.get("Job", ("", ""))[0] == "s" else None,
         values["Parent"][1] or None if values.get("Parent", ("", ""))[0] == "s" else None,
@@ -165,7 +165,7 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
 
 
 def isolation_mode(connection: Connection) -> str:
-    """The mode of isolation that is in force; "none" also from a service of an earlier version, which has no isolation."""
+    """Returns the isolation mode in force; "none" for an earlier version of the service, which has no isolation."""
     try:
         (value,) = connection.call(contract.MANAGER_PATH, contract.GET, contract.MANAGER, contract.ISOLATION)
     except Error as error:
@@ -176,9 +176,9 @@ def isolation_mode(connection: Connection) -> str:
 
 
 def visible_devices(connection: Connection, attached: Sequence[int], other_indices: bool = False) -> str:
-    """The value of CUDA_VISIBLE_DEVICES: the attached indices, or UUIDs where CUDA may have other indices: as the caller
-    says, while isolation is in force, and on a machine with MIG instances. "-1" when nothing is attached, which hides every
-    device."""
+    """Returns the value of CUDA_VISIBLE_DEVICES: the attached indices, or UUIDs if CUDA may have other indices. It
+    may if the caller says so, while isolation is in force, and on a machine with MIG instances. Returns "-1" if
+    nothing is attached, which hides every device."""
     if not attached:
         return "-1"
     (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_DEVICES)
@@ -190,19 +190,22 @@ def visible_devices(connection: Connection, attached: Sequence[int], other_indic
 
 
 def own_user(connection: Connection) -> int:
-    """Who this process is to the bus and the service: in a container that may be another than os.geteuid()."""
+    """Returns the uid of this process as the bus and the service see it. In a container, it may differ from
+    os.geteuid()."""
     (uid,) = connection.call_bus(contract.GET_USER, connection.unique_name)
     return int(uid)
 
 
 def own_process_id(connection: Connection) -> int:
-    """The pid of this process as the bus and the service know it: in a container it is another than os.getpid()."""
+    """Returns the PID of this process as the bus and the service see it. In a container, it differs from
+    os.getpid()."""
     (pid,) = connection.call_bus(contract.GET_PROCESS_ID, connection.unique_name)
     return int(pid)
 
 
 def leave(connection: Connection, eid: str) -> None:
-    """Takes this process out of an environment. One that has ended, or that never had it, is as it should be."""
+    """Removes this process from an environment. Ignores an environment that has ended or does not contain the
+    process."""
     pid = own_process_id(connection)
     try:
         about_environment(connection, eid, contract.REMOVE_PROCESS, pid)
@@ -211,13 +214,14 @@ def leave(connection: Connection, eid: str) -> None:
 
 
 def environments_of_this_process(connection: Connection) -> List[str]:
-    """The ids of the user's environments that have this process as a root process: one at most."""
+    """Returns the ids of the user's environments that have this process as a root process: at most one."""
     pid = own_process_id(connection)
     (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_ENVIRONMENTS)
     return [row[0] for row in rows if pid in row[5] and row[1] == os.geteuid()]
 
 
 def leave_all(connection: Connection) -> None:
-    """Takes this process out of every environment that has it: a grant may cross an interruption on its way."""
+    """Removes this process from every environment that contains it, because a grant may arrive after an
+    interruption."""
     for eid in environments_of_this_process(connection):
         leave(connection, eid)

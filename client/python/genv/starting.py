@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What stands before a connection's first call of the service: whether it can answer.
+"""Checks before the first call of a connection whether the service can answer.
 
-The bus starts a service that is not running, but it does not hear that this failed: it lets the caller wait for 25 s and
-knows no reason. systemd knows it.
+The bus starts a service that is not running, but it does not notice a failed start: the caller waits for 25 s and gets
+no reason. systemd knows the reason.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from genv.errors import NO_REPLY, Error, ServiceUnavailable
 if TYPE_CHECKING:
     from genv.connection import Connection
 
-# The exit status of a service whose configuration is wrong.
+# The exit status of a service with an invalid configuration.
 _EXIT_CONFIGURATION = 78
-# How often systemd is asked while the service starts, in seconds.
+# The interval in seconds between requests to systemd while the service starts.
 _BETWEEN_LOOKS = 0.1
 
 
@@ -28,7 +28,7 @@ def _is_there(connection: Connection) -> bool:
 
 
 def _property(connection: Connection, interface: str, name: str) -> Any:
-    """A property of the service's unit; None where systemd does not answer."""
+    """Returns a property of the service's unit, or None if systemd does not reply."""
     try:
         ((_, value),) = connection.call_systemd(contract.GET, interface, name)
         return value
@@ -51,9 +51,9 @@ def _require_not_failed(connection: Connection, *, only_configuration: bool = Fa
 def require_service(connection: Connection, patience: float) -> None:
     """Starts the service if it is not running, in at most `patience` seconds.
 
-    Raises ServiceUnavailable with systemd's reason if that fails. A configuration that is wrong does not heal by itself,
-    and systemd limits how often a start may be tried: once its unit has failed so, nothing is started. Without systemd,
-    the call that follows starts the service.
+    Raises ServiceUnavailable with systemd's reason if the start fails. An invalid configuration does not repair itself,
+    and systemd limits the rate of starts, so a unit that failed for this reason is not started again. Without systemd,
+    the next call starts the service.
     """
     if _is_there(connection) or _property(connection, contract.UNIT, "LoadState") != "loaded":
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How much the GPUs are used: their readings of the last hour, and the processes on them."""
+"""The use of the GPUs: their readings of the last hour, and the processes on them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from genv import contract
 from genv.connection import Connection
 from genv.errors import UNKNOWN_METHOD, Error, Failed
 
-# What an unknown number is on the bus.
+# The values that mean "unknown" on the bus.
 _UNKNOWN = {"i": (1 << 31) - 1, "u": (1 << 32) - 1, "t": (1 << 64) - 1}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a sample measured of a GPU. A number that was not known is None."""
+    """One sample of a GPU. A number is None if it could not be read."""
 
-    #: The index that the GPU has now.
+    #: The current index of the GPU.
     device: int
-    #: The time of the sample, in local time.
+    #: The local time of the sample.
     when: datetime
     #: Bytes.
     used_memory: Optional[int]
@@ -35,28 +35,28 @@ class Reading:
 
 @dataclass(frozen=True)
 class ProcessUse:
-    """What a process uses of one GPU. A number that is not known is None."""
+    """The use of one GPU by a process. A number is None if it is not known."""
 
     device: int
     #: Bytes.
     used_memory: Optional[int]
-    #: Percent of the time in which its work ran there.
+    #: Percent of the time in which its work ran on the GPU.
     utilization: Optional[int]
 
 
 @dataclass(frozen=True)
 class ProcessDescription:
-    """A process that the driver reports as using a GPU, which chose its name itself."""
+    """A process that the driver reports as using a GPU. The process chose its name."""
 
     pid: int
     uid: int
     #: The name of its user, or the uid as text.
     user: str
-    #: The id of its environment; None outside every environment.
+    #: The id of its environment, or None if it belongs to no environment.
     environment: Optional[str]
     name: str
     uses: List[ProcessUse]
-    #: When it started, in local time; None where that is not known.
+    #: Its start time in local time, or None if that is not known.
     started: Optional[datetime]
 
 
@@ -80,9 +80,10 @@ def _time(microseconds: int) -> datetime:
 
 
 def readings(since: Optional[datetime] = None) -> List[Reading]:
-    """The readings of the last hour that are later than `since`, oldest first; all of them without a time.
+    """Returns the readings of the last hour, oldest first, or only those later than `since`.
 
-    The service has them from samples that it takes anyway, at most one every ten seconds. One of an earlier version has none.
+    The service has them from samples that it takes anyway, at most one every ten seconds. An earlier version of the
+    service has none.
     """
     after = 0 if since is None else max(0, round(since.timestamp() * 1e6))
     rows: List[Any] = []
@@ -105,7 +106,7 @@ def readings(since: Optional[datetime] = None) -> List[Reading]:
 
 
 def describe_processes() -> List[ProcessDescription]:
-    """The processes that use a GPU now, with what people know them by. Command lines are not told."""
+    """Returns the processes that use a GPU now, with their names and users. Command lines are not included."""
     with Connection() as connection:
         (processes,) = connection.call(contract.MANAGER_PATH, contract.DESCRIBE_PROCESSES)
     return [_description(process) for process in processes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The environment variables of this process that carry its environment."""
+"""The environment variables of this process that describe its genv environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Dict, Optional
 from genv import contract
 from genv.service import EnvironmentState
 
-#: Their values, None for one that is unset.
+#: The values of the variables, with None for an unset one.
 Values = Dict[str, Optional[str]]
 
 _ALL = (
@@ -26,12 +26,12 @@ _ALL = (
 
 
 def saved() -> Values:
-    """What they are now, for put()."""
+    """Returns the current values, for put()."""
     return {name: os.environ.get(name) for name in _ALL}
 
 
 def put(values: Values) -> None:
-    """Makes them so."""
+    """Sets and unsets the variables."""
     for name, value in values.items():
         if value is None:
             os.environ.pop(name, None)
@@ -40,18 +40,18 @@ def put(values: Values) -> None:
 
 
 def environment_id() -> Optional[str]:
-    """The id in GENV_ENVIRONMENT_ID; None when there is none or it is no id."""
+    """Returns the id in GENV_ENVIRONMENT_ID, or None if there is none or it is not a valid id."""
     eid = os.environ.get(contract.ENVIRONMENT_ID_VARIABLE, "")
     return eid if contract.is_identifier(eid) else None
 
 
 def stamp() -> Optional[str]:
-    """The stamp in GENV_ENVIRONMENT_CREATED: which of the environments that had the id is meant. None without one."""
+    """Returns GENV_ENVIRONMENT_CREATED, which distinguishes environments that had the same id, or None."""
     return os.environ.get(contract.CREATED_VARIABLE) or None
 
 
 def of_activation(environment: EnvironmentState) -> Values:
-    """What says that there is an environment. The file is named where the service writes it."""
+    """Returns the variables of an activation. The status file is named if the service writes it."""
     path = os.path.join(contract.STATUS_FOLDER, contract.path_label(environment.eid))
     return {
         contract.PYTHON_VARIABLE: "1",
@@ -62,7 +62,7 @@ def of_activation(environment: EnvironmentState) -> Values:
 
 
 def of_configuration(environment: EnvironmentState) -> Values:
-    """What it wants."""
+    """Returns the variables of the configuration."""
     return {
         contract.NAME_VARIABLE: environment.name,
         contract.GPU_MEMORY_VARIABLE: environment.gpu_memory_text(),
@@ -71,5 +71,6 @@ def of_configuration(environment: EnvironmentState) -> Values:
 
 
 def of_devices(visible: str) -> Values:
-    """What it has. Without the order, CUDA counts by speed and the driver by bus: a number would be two devices."""
+    """Returns the variables of the devices. Without the order, CUDA sorts devices by speed and the driver by bus
+    address."""
     return {contract.VISIBLE_DEVICES_VARIABLE: visible, contract.DEVICE_ORDER_VARIABLE: "PCI_BUS_ID"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Calls that wait for their turn, as libgenv makes them.
+"""Calls that wait in the queue, as libgenv makes them.
 
-Each has a connection of its own: closing it, by Ctrl-C or the end of the process, is how a caller leaves its line. When
-the service ends meanwhile, the same call is made again for as long as the service keeps its place.
+Each has its own connection: closing it, by Ctrl-C or by the end of the process, is how a caller leaves the queue. If
+the service ends meanwhile, the same call is repeated for as long as the service keeps its position.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from genv.service import Options, change, gone
 #: A time span: seconds, or a timedelta.
 Span = Union[int, float, timedelta]
 
-# How long the service keeps the place of a call that a restart interrupted, in seconds.
+# How long in seconds the service keeps the queue position of a call interrupted by a restart.
 _PLACE_KEPT = 30.0
-# How often a service that is not there is called, which starts it where the bus can.
+# The interval between calls to a missing service. Each call starts it if the bus can.
 _BETWEEN_CALLS = 1.0
 _BETWEEN_BUSES = 0.1
 
 
 def seconds(span: Span, what: str) -> int:
-    """A time span in whole seconds, rounded up. Raises InvalidArgs for what is none."""
+    """Returns a time span in whole seconds, rounded up. Raises InvalidArgs for any other value."""
     value = span.total_seconds() if isinstance(span, timedelta) else span
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
         raise InvalidArgs(f"{what} must be a time span in seconds, not {span!r}")
@@ -36,14 +36,15 @@ def seconds(span: Span, what: str) -> int:
 
 
 class TimeLeft:
-    """What is left of the time that a call may wait, when it has to be made again."""
+    """The rest of a timeout, for a call that has to be repeated."""
 
     def __init__(self, span: Optional[Span]) -> None:
         self._seconds = None if span is None else seconds(span, "timeout")
         self._began = time.monotonic()
 
     def put_into(self, options: Options) -> Options:
-        """The options with `timeout`, where there is one: never less than the second that is the least."""
+        """Returns the options with `timeout`, if there is one: at least 1 s, the smallest timeout that the service
+        accepts."""
         if self._seconds is None:
             return options
         left = math.ceil(self._seconds - (time.monotonic() - self._began))
@@ -51,7 +52,7 @@ class TimeLeft:
 
 
 def _await_service(longest: float) -> None:
-    """Until the service is there, or the time in seconds is over."""
+    """Waits until the service is running, or until the time in seconds is over."""
     until = time.monotonic() + longest
     try:
         with Connection() as connection:
@@ -74,7 +75,7 @@ def _await_service(longest: float) -> None:
 
 
 def call(path: str, method: contract.Method, arguments: Callable[[], Tuple[Any, ...]]) -> Any:
-    """Makes a call that may wait, and again after a restart of the service. Without a time-out of its own."""
+    """Makes a call that may wait, and repeats it after a restart of the service. It has no timeout of its own."""
     until: Optional[float] = None
     while True:
         began = time.monotonic()
@@ -84,8 +85,8 @@ def call(path: str, method: contract.Method, arguments: Callable[[], Tuple[Any, 
         except ServiceUnavailable as error:
             if until is None and error.name != NO_REPLY:
                 raise
-            # Only a call that had waited begins a new time to come back: a service that ends of this very call is not
-            # called for ever.
+            # Only a call that has waited gets a new period for retries. A service that this very call makes crash is
+            # therefore not called endlessly.
             if until is None or time.monotonic() - began > _PLACE_KEPT:
                 until = time.monotonic() + _PLACE_KEPT
             if time.monotonic() >= until:
@@ -94,7 +95,7 @@ def call(path: str, method: contract.Method, arguments: Callable[[], Tuple[Any, 
 
 
 def call_environment(eid: str, method: contract.Method, arguments: Callable[[], Tuple[Any, ...]] = tuple) -> Any:
-    """The same about an environment. Raises NoSuchEnvironment where it has ended."""
+    """The same for an environment. Raises NoSuchEnvironment if it has ended."""
     try:
         return call(contract.environment_path(eid), method, arguments)
     except Error as error:

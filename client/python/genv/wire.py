@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The boundary to jeepney, which has no types: messages to bytes and back, and the handshake. Nothing else imports it."""
+"""The only module that imports jeepney, which has no types: converts messages to bytes and back, and makes the
+handshake."""
 
 from __future__ import annotations
 
@@ -12,18 +13,18 @@ from jeepney.io.blocking import prep_socket
 from jeepney.low_level import calc_msg_size
 from jeepney.wrappers import DBusAddress, new_method_call
 
-#: So many bytes of a message tell how long it is.
+#: The number of bytes of a message that are needed to know its length.
 PREFIX_BYTES = 16
-#: What one message can be at most. The system bus carries up to 32 MiB; a snapshot of 10 000 environments has 4.
+#: The maximum size of a message. The system bus carries up to 32 MiB; a snapshot of 10 000 environments has 4 MiB.
 MOST_BYTES = 64 << 20
 
-#: Values as they come: a variant is (signature, value), a struct a tuple, a descriptor its number.
+#: The values of a message: a variant is (signature, value), a struct a tuple, a descriptor its number.
 Body = Tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message that came in."""
+    """A received message."""
 
     is_signal: bool
     is_error: bool
@@ -39,7 +40,7 @@ class Message:
 
 
 def connect(path: str, timeout: float) -> socket.socket:
-    """A socket to the bus, after the handshake. Raises OSError and ValueError."""
+    """Returns a socket to the bus, after the handshake. Raises OSError and ValueError."""
     connected: socket.socket = prep_socket(path, True, timeout)
     return connected
 
@@ -47,7 +48,7 @@ def connect(path: str, timeout: float) -> socket.socket:
 def encode_call(
     serial: int, destination: str, path: str, interface: str, member: str, signature: str, body: Body, interactive: bool
 ) -> bytes:
-    """A call as bytes. Raises what Python does for values that do not fit the signature."""
+    """Encodes a call as bytes. Raises Python's own exceptions for values that do not fit the signature."""
     address = DBusAddress(path, bus_name=destination, interface=interface)
     call = new_method_call(address, member, signature or None, body)
     if interactive:
@@ -57,13 +58,14 @@ def encode_call(
 
 
 def size_of(prefix: bytes) -> int:
-    """How long the message with this prefix is, in bytes. Raises what Python does for what is no message."""
+    """Returns the length in bytes of the message with this prefix. Raises Python's own exceptions for an invalid
+    message."""
     size: int = calc_msg_size(prefix)
     return size
 
 
 def decode(data: bytes, descriptors: List[int]) -> Message:
-    """A whole message. Raises what Python does for what is none."""
+    """Decodes a complete message. Raises Python's own exceptions for an invalid message."""
     message = _Message.from_buffer(data, fds=descriptors)
     fields = message.header.fields
     kind = message.header.message_type

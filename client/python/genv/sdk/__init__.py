@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The environment of this process, from Python: activate one, configure it, attach devices to it, lock them.
+"""The environment of this process: activate one, configure it, attach devices to it, and lock them.
 
     import genv
 
@@ -7,13 +7,13 @@
         genv.sdk.attach(gpus=1)
         ...
 
-A process that was started inside an activated shell, or by one that did the above, is in that environment, and all of
-this works on it. Every function but active(), eid(), home() and lock() raises NotActive, a RuntimeError, outside of one
-and in another user's; NoSuchEnvironment where it has ended; and ServiceUnavailable without the service. What else may go
-wrong is a genv.Error.
+A process that was started in an activated shell, or by a process as above, is in that environment, and all functions of
+this module work on it. Outside an environment, and in another user's, every function except active(), eid(), home() and
+lock() raises NotActive, a RuntimeError. They raise NoSuchEnvironment if the environment has ended, and
+ServiceUnavailable without the service. All other failures are a genv.Error.
 
-Devices are named by their indices, and CUDA_VISIBLE_DEVICES of this process is what is attached after each change. CUDA
-reads it once, when it is first used: attach before that.
+Devices are named by their indices. After each change, CUDA_VISIBLE_DEVICES of this process contains the attached
+devices. CUDA reads the variable once, at its first use: attach devices before that.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ __all__ = [
 
 
 def active() -> bool:
-    """Whether this process is in an environment. The service is not asked: it may have ended."""
+    """Returns whether this process is in an environment. Does not call the service: the environment may have ended."""
     return eid() is not None
 
 
 def eid() -> Optional[str]:
-    """The id of this process's environment; None outside of one."""
+    """Returns the id of this process's environment, or None."""
     return variables.environment_id()
 
 
@@ -75,28 +75,32 @@ def activate(
     lifetime: Optional[Span] = None,
     within: Optional[str] = None,
 ) -> Activation:
-    """An environment for this process: a context manager, whose value is the id, and a decorator.
+    """Starts or joins an environment for this process: a context manager, whose value is the id, and a decorator.
 
-    eid: joins this environment, which keeps its configuration, or starts one with this id; None: the service chooses.
-    config: what the environment wants; None: what is saved in `.genv`, unless `load` is false. Where it has a number of
-        GPUs they are attached, unless `attach` is false. What only `.genv` asks for and cannot be had is a warning.
-    allow_over_subscription: takes also GPUs that others hold.
-    wait: where the GPUs are taken, waits until they are free, at most for `timeout` seconds.
-    lifetime: ends the environment after so many seconds.
-    within: takes only GPUs of this environment, each for one such environment at a time, and ends with it; the
-        environment of the process itself is `eid()`, that of a Slurm job "slurm-JOBID".
+    eid: the environment to join, which keeps its configuration, or the id of a new one. None: the service chooses an
+        id.
+    config: the configuration of the environment. None: the one saved in `.genv`, unless `load` is false. If it contains
+        a number of GPUs, they are attached, unless `attach` is false. If only `.genv` requests GPUs and they are not
+        available, this is a warning.
+    allow_over_subscription: may also attach GPUs that others hold.
+    wait: if GPUs are attached, waits in the queue until they are free, for at most `timeout` seconds.
+    lifetime: the number of seconds after which the environment ends.
+    within: the id of the parent environment. The new environment takes only GPUs of its parent, each of which one child
+        at a time may hold, and ends with it. `eid()` is the environment of the process itself, "slurm-JOBID" that of a
+        Slurm job.
 
-    While it is active GENV_PYTHON, GENV_ENVIRONMENT_ID, GENV_ENVIRONMENT_CREATED, GENV_ENVIRONMENT_NAME,
-    GENV_GPU_MEMORY, GENV_GPUS, GENV_STATUS_FILE, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are set; afterwards each is
-    what it was. The environment ends with the last process that activated it.
+    While the environment is active, GENV_PYTHON, GENV_ENVIRONMENT_ID, GENV_ENVIRONMENT_CREATED, GENV_ENVIRONMENT_NAME,
+    GENV_GPU_MEMORY, GENV_GPUS, GENV_STATUS_FILE, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are set. Afterwards, each
+    variable has its previous value. The environment ends with the last process that activated it.
 
-    Entering raises AlreadyActive in an environment, AlreadyExists for an id of another user, and what attach() raises.
+    Entering raises AlreadyActive in an environment, AlreadyExists for an id of another user, and all errors of
+    attach().
     """
     return Activation(eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within)
 
 
 def configure(config: Env.Config) -> None:
-    """Gives the environment this configuration: what is None is unset. What is attached stays.
+    """Sets the configuration of the environment. A field that is None is unset. Attached devices stay attached.
 
     Raises InvalidArgs and QuotaExceeded.
     """
@@ -108,7 +112,7 @@ def configure(config: Env.Config) -> None:
 
 
 def configuration() -> Env.Config:
-    """The environment's configuration."""
+    """Returns the configuration of the environment."""
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).configuration()
@@ -135,13 +139,15 @@ def load_configuration() -> Env.Config:
 
 
 def save_configuration() -> None:
-    """Saves the environment's configuration to home(), a file for each field. Raises genv.Error where there is none."""
+    """Saves the environment's configuration to home(), one file for each field. Raises genv.Error if there is no
+    such folder."""
     activation.require()
     project.save(project.require_home(), configuration())
 
 
 def home() -> Optional[Path]:
-    """The folder with the saved configuration: `.genv` in the working folder, else in the home folder, else None."""
+    """Returns the folder with the saved configuration: `.genv` in the working folder, else in the home folder, else
+    None."""
     folder = project.home()
     return None if folder is None else Path(folder)
 
@@ -157,15 +163,15 @@ def attach(
     timeout: Optional[Span] = None,
     lifetime: Optional[Span] = None,
 ) -> List[int]:
-    """Attaches devices, all of them or none, and returns the indices of everything that is attached.
+    """Attaches devices, all of them or none, and returns the indices of all attached devices.
 
-    One of index, uuid and gpus, a number of devices, which is the configured one by default. What is attached already
-    counts, and stays also where it is more. With gpus or index, `model` is a part of the model's name.
-    Without any of these and without a configured number, nothing is attached.
-    allow_over_subscription: takes also GPUs that others hold.
-    wait: where they are taken, waits until they are free, at most for `timeout` seconds. Ctrl-C ends the wait, and a
+    Pass one of `index`, `uuid` and `gpus`, a number of devices, which defaults to the configured number. Devices that
+    are already attached count, and stay attached if there are more. With `gpus` or `index`, `model` is a part of the
+    model name. Without any of these and without a configured number, nothing is attached.
+    allow_over_subscription: may also attach GPUs that others hold.
+    wait: waits in the queue until the devices are free, for at most `timeout` seconds. Ctrl-C cancels the wait; a
         restart of the service does not.
-    lifetime: gives these devices back after so many seconds.
+    lifetime: the number of seconds after which these devices are detached.
 
     Raises DeviceUnavailable, NotEnoughDevices, NoSuchDevice, QuotaExceeded, Timeout, LimitsExceeded and InvalidArgs.
     """
@@ -182,7 +188,7 @@ def attach(
         if value is not None:
             options[name] = service.variant(signature, value, name)
     if index is None and uuid is None:
-        # An older service detaches what is more.
+        # An earlier version of the service detaches the devices above the count.
         options["at-least"] = ("b", True)
     if allow_over_subscription:
         options["over-subscribe"] = ("b", True)
@@ -202,7 +208,7 @@ def attach(
     except Error:
         raise
     except BaseException:
-        # A grant may cross Ctrl-C on its way.
+        # A grant may arrive after Ctrl-C.
         with contextlib.suppress(Error):
             activation.refresh(devices=True)
         raise
@@ -211,36 +217,36 @@ def attach(
 
 
 def attached() -> List[int]:
-    """The indices of what is attached."""
+    """Returns the indices of the attached devices."""
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).devices
 
 
 def lingering() -> bool:
-    """Whether no shell or program is registered with the environment any more, and only processes that still use its
-    GPUs, such as this one, keep those."""
+    """Returns whether no shell or program is registered with the environment any more. Its GPUs are then kept only
+    by processes that still use them, such as this one."""
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).lingering
 
 
 def job() -> Optional[str]:
-    """The number of the Slurm job that the environment is; None where it is no job's."""
+    """Returns the number of the Slurm job of the environment, or None if it is not the environment of a job."""
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).job
 
 
 def parent() -> Optional[str]:
-    """The id of the environment that this one is within; None where it is within none."""
+    """Returns the id of the environment's parent, or None if it has no parent."""
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).parent
 
 
 def detach(index: Optional[int] = None) -> List[int]:
-    """Gives the device with this index back, or all of them, and returns the indices of what is left."""
+    """Detaches the device with this index, or all devices, and returns the indices of those still attached."""
     active_eid = activation.require()
     indices = [] if index is None else [service.variant("u", index, "index")[1]]
     with Connection() as connection:
@@ -257,13 +263,14 @@ def refresh_attached() -> List[int]:
 
 
 def lock() -> ContextManager[None]:
-    """Every attached device exclusively, among those who share them and lock, first come first served.
+    """Locks all attached devices: exclusive use among the programs that share and lock them, in the order of the
+    requests.
 
-    A context manager. Which devices are locked is fixed when it is entered. In a thread that has the lock it does
-    nothing more, and neither does it outside an environment or without devices.
+    A context manager. The set of devices is fixed when it is entered. It has no effect in a thread that already has the
+    lock, outside an environment, and without devices.
     """
     return locking.Held(eid())
 
 
-# Last, since they take their functions from here.
+# Imported last, because these modules import functions from this one.
 from genv.sdk import devices, env  # noqa: E402
