@@ -18,7 +18,8 @@ namespace genv::remote {
 
 namespace {
 
-/// What a service says: its snapshot, which is of one moment, and what that leaves out.
+/// The answers of a service: a consistent snapshot, and further data that the snapshot does not
+/// contain.
 struct Answer {
     std::string snapshot;
     std::vector<Attachment> attachments;
@@ -41,7 +42,8 @@ Snapshot parsed(std::string_view text) {
     }
 }
 
-// What has changed since the snapshot was taken is left as the snapshot has it.
+// Adds the further data to the snapshot. Objects that have changed since the snapshot was taken
+// stay unchanged.
 void complete(Snapshot& snapshot, const Answer& answer) {
     std::map<std::pair<std::uint32_t, std::string>, Time> times;
     for (const Attachment& attachment : answer.attachments)
@@ -65,9 +67,9 @@ void complete(Snapshot& snapshot, const Answer& answer) {
     }
 }
 
-// The old genv there, as whoever logs in may see it.
+// Reads genv 1 on the host, with the access rights of the login there.
 FleetHost readOldHost(const Host& host, const SshBounds& bounds) {
-    // Read where it fails, which the analyzer does not follow.
+    // The failure path reads this value; the analyzer does not follow it.
     // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores)
     const auto began = std::chrono::steady_clock::now();
     FleetHost read{Genv::Old, parsed(readOldSnapshot(host, bounds))};
@@ -85,7 +87,7 @@ bool isComplaint(std::string_view line) {
                        [&](std::string_view mark) { return line.starts_with(mark); });
 }
 
-// The pid in "... process 7 ...".
+// Returns the PID in "... process 7 ...".
 std::optional<std::uint32_t> pidIn(std::string_view line) {
     constexpr std::string_view word = "rocess ";
     const std::size_t at = line.find(word);
@@ -107,7 +109,7 @@ std::vector<std::string> oldCommand(bool terminate) {
 } // namespace
 
 FleetHost readFleetHost(const Host& host, const SshBounds& bounds) {
-    // Read where the session fails, which the analyzer does not follow.
+    // The failure path reads this value; the analyzer does not follow it.
     // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores)
     const auto began = std::chrono::steady_clock::now();
     try {
@@ -132,7 +134,7 @@ std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_v
         const std::string_view line = printed.substr(0, end);
         printed.remove_prefix(std::min(end + 1, printed.size()));
         if (!isComplaint(line))
-            continue; // what it did, in the words of the orders
+            continue; // a report of success, which repeats the order
         EnforcementAction action;
         action.kind = nameOf(core::EnforcementAction::Kind::Failed);
         action.message = core::printable(line.substr(0, longestLine));
@@ -140,7 +142,7 @@ std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_v
         std::erase_if(actions, [&](const EnforcementAction& ordered) {
             return action.pid && ordered.pid == action.pid;
         });
-        if (failed.size() < orders.actions.size() + 1) // it has no more to complain about
+        if (failed.size() < orders.actions.size() + 1) // further complaints are not plausible
             failed.push_back(std::move(action));
     }
     actions.insert(actions.end(), failed.begin(), failed.end());

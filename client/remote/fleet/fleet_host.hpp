@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One host for rules over many: reading what they look at, and carrying out what they decided. A
-// service is asked over the bus; the old Python genv is run there.
+// One of several hosts under common rules: reads its state, and executes the decision on it. A
+// service is called over the bus; genv 1, written in Python, is run on the host.
 #pragma once
 
 #include "client/remote/fleet/fleet_rules.hpp"
@@ -11,18 +11,18 @@
 
 namespace genv::remote {
 
-/// Reads a host. Of a service also what a snapshot does not say: whose the processes outside
-/// environments are, and since when exactly devices are held. Throws HostFailure;
-/// Trouble::NoService where there is no genv at all.
+/// Reads a host. From a service, this includes data that is not in a snapshot: the users of
+/// processes outside environments, and the exact start of each attachment. Throws HostFailure, with
+/// Trouble::NoService if the host has no genv at all.
 FleetHost readFleetHost(const Host& host, const SshBounds& bounds);
 
-/// Has a host carry out what was decided, and returns what it did and what it could not do, as it
-/// says itself. Throws HostFailure; Trouble::NotAuthorised where polkit there says no.
+/// Executes a decision on a host. Returns the host's report of its actions and failures. Throws
+/// HostFailure, with Trouble::NotAuthorised if polkit on the host denies access.
 std::vector<EnforcementAction> carryOut(const Host& host, Genv genv, const HostOrders& orders,
                                         bool terminate, const SshBounds& bounds);
 
-/// What became of orders according to what the old genv printed: all of them were carried out but
-/// for those that it complains about. For carryOut().
+/// Returns the results of orders from the output of genv 1: all orders were executed except those
+/// for which it prints an error. Used by carryOut().
 std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_view printed);
 
 } // namespace genv::remote

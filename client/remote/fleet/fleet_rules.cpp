@@ -22,16 +22,17 @@ constexpr std::string_view maxDevicesRule = "max-devices-per-user";
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
 
-// A device that a user holds on a host, in whichever of the user's environments.
+// A device that a user holds on a host, in one or more of the user's environments.
 struct Held {
     std::size_t host = 0;
     core::DeviceUuid device;
-    core::WallTime since; // when the user first got it
-    core::Uid uid = 0;    // the user's there
+    core::WallTime since; // when the user's first attachment of it began
+    core::Uid uid = 0;    // the user's uid on that host
     std::vector<const core::Environment*> environments;
 };
 
-// What each user holds that no rule has taken away, by host and device. Root is exempt.
+// Returns the devices that each user holds and that no rule has detached yet, by host and device.
+// Root is exempt.
 std::map<std::string, std::vector<Held>> heldByUser(const Machines& machines) {
     std::map<std::string, std::map<std::pair<std::size_t, core::DeviceUuid>, Held>> users;
     for (std::size_t host = 0; host < machines.size(); ++host) {
@@ -66,7 +67,7 @@ std::size_t countHosts(const std::vector<Held>& held) {
 
 void takeAway(const Machines& machines, std::string_view rule, const std::vector<Held>& taken) {
     std::set<std::size_t> begun;
-    // By host, so that each has one removal for all of them.
+    // Groups by host, so that each host has one removal for all of its devices.
     for (const Held& first : taken) {
         if (!begun.insert(first.host).second)
             continue;
@@ -91,10 +92,10 @@ FleetFinding fleetFinding(std::string_view rule, const std::string& user, std::s
     return {std::nullopt, std::move(finding)};
 }
 
-// What a user holds on one host.
+// The devices of a user on one host.
 struct OnHost {
     std::vector<Held> held;
-    core::WallTime since; // when the user came
+    core::WallTime since; // when the user's first attachment there began
 };
 
 void findMaxHosts(const Machines& machines, const UserLimits& limits,
@@ -150,7 +151,7 @@ void findFleetMaxDevices(const Machines& machines, const UserLimits& limits,
     }
 }
 
-// Takes over what core's rules have found since the last time.
+// Moves the findings of core's rules since the last call to `findings`.
 void takeFindings(const Machines& machines, std::vector<FleetFinding>& findings) {
     for (std::size_t host = 0; host < machines.size(); ++host) {
         Machine& machine = *machines[host];
@@ -166,14 +167,14 @@ void takeFindings(const Machines& machines, std::vector<FleetFinding>& findings)
     }
 }
 
-// Collects what a report names.
+// Collects the content of a report.
 class ReportWriter {
   public:
     void terminate(Json process) { processes_.push_back(std::move(process)); }
     void detach(core::DeviceIndex device, Json environment) {
         environments_[device].push_back(std::move(environment));
     }
-    // Of the old genv, a report has no keys but the two that it knows.
+    // A report for genv 1 contains only the two keys that it knows.
     [[nodiscard]] std::string text(bool forbidsSignals) const {
         if (processes_.empty() && environments_.empty())
             return {};
@@ -188,7 +189,7 @@ class ReportWriter {
 
   private:
     Json processes_ = Json::array();
-    std::map<core::DeviceIndex, Json> environments_; // of each device
+    std::map<core::DeviceIndex, Json> environments_; // by device
 };
 
 HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetRules& rules) {
@@ -234,7 +235,7 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
     return orders;
 }
 
-// The rules that need one machine alone, before or after those over all hosts.
+// Evaluates the rules for a single machine, either before or after the rules over all hosts.
 void findOn(Machine& machine, const core::RuleSwitches& switches, bool isBefore) {
     for (const auto& [rule, toggle] : core::switchedRules()) {
         if (switches.*toggle.member && (rule.rule < core::Rule::MaxDevicesPerUser) == isBefore)
@@ -242,7 +243,7 @@ void findOn(Machine& machine, const core::RuleSwitches& switches, bool isBefore)
     }
 }
 
-// All that tells a machine from others; empty where nobody holds anything.
+// Returns a text that identifies a machine by its state. Empty if nothing is held on it.
 std::string signatureOf(const Snapshot& snapshot) {
     std::string text;
     for (const Snapshot::Device& device : snapshot.devices) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rules over many hosts together. What a rule finds on one host is decided by the very rules of
-// core, on a situation made from the host's snapshot; what people hold is counted over all of them.
-// Nothing is done here: what comes out is a report for each host, which it matches against what is
-// so there by then.
+// Rules over many hosts together. The rules for a single host are core's own rules, evaluated on a
+// situation made from the host's snapshot. Limits on users are counted over all hosts. This code
+// executes nothing: the result is a report for each host, which the host compares with its state at
+// that time.
 #pragma once
 
 #include "client/remote/fleet/host_state.hpp"
@@ -23,13 +23,13 @@ namespace genv::remote {
 struct FleetHost {
     Genv genv = Genv::Service;
     Snapshot snapshot;
-    /// The processes that the host could not tell the environment of. They are not in `snapshot`:
-    /// nobody may be judged by them.
+    /// The number of processes whose environment the host could not determine. They are not in
+    /// `snapshot`, because no user may be judged by them.
     std::size_t unknownProcesses = 0;
 };
 
-/// A number for everybody, and others for some users, who are known by their names: uids differ
-/// between machines. Root is exempt.
+/// A limit for all users, and other limits for some users, who are identified by name because uids
+/// differ between machines. Root is exempt.
 struct UserLimits {
     std::optional<std::uint32_t> everybody;
     std::map<std::string, std::uint32_t> users;
@@ -37,42 +37,45 @@ struct UserLimits {
     [[nodiscard]] std::optional<std::uint32_t> of(const std::string& user) const;
 };
 
-/// Which rules are evaluated.
+/// The rules to evaluate.
 struct FleetRules {
     core::RuleSwitches switches;
-    UserLimits maxHosts;   ///< hosts on which a user holds a device
-    UserLimits maxDevices; ///< distinct devices of a user on each host, summed over the hosts
+    UserLimits maxHosts;   ///< the number of hosts on which a user may hold a device
+    UserLimits maxDevices; ///< the number of distinct devices of a user on each host, summed over
+                           ///< all hosts
     bool terminate = true; ///< false: environments are detached and no process is signalled
-    bool isDryRun = false; ///< what is decided is not to be carried out: the words say so
+    bool isDryRun = false; ///< the decision is not executed, and messages say so
 };
 
-/// Something that rules have found, on one host or, without one, over all.
+/// A finding of the rules on one host, or over all hosts if `host` is unset.
 struct FleetFinding {
-    std::optional<std::size_t> host; ///< among those given
+    std::optional<std::size_t> host; ///< an index into the given hosts
     EnforcementAction finding;
 };
 
-/// What is to be done on one host.
+/// The actions to take on one host.
 struct HostOrders {
-    std::vector<EnforcementAction> actions; ///< as a service tells them once they are done
-    /// For "usage execute" and Execute: with the entities of the snapshot, as the old genv wants
-    /// it. Empty where there is nothing to do.
+    std::vector<EnforcementAction> actions; ///< as a service reports them when executed
+    /// The report for "usage execute" and Execute. It contains the entities of the snapshot, as
+    /// genv 1 requires. Empty if there is nothing to do.
     std::string report;
 };
 
 struct FleetDecision {
     std::vector<FleetFinding> findings; ///< in the order of the rules, then of the hosts
-    std::vector<HostOrders> orders;     ///< as many as hosts
+    std::vector<HostOrders> orders;     ///< one for each host
 };
 
-/// Evaluates the rules in the order of core::evaluate(), with the hosts of a user before the user's
-/// devices. Over a limit of hosts, those go where the user holds the fewest devices, and among
-/// equals those where the user came last; over one of devices, those that the user got last. Equal
-/// times are told apart by the order of the hosts and of the devices: the later ones go first.
+/// Evaluates the rules in the order of core::evaluate(), and the limit on a user's hosts before the
+/// limit on a user's devices. Above the limit on hosts, the user loses the hosts with the fewest
+/// devices, and among those the host where the user's attachment is newest. Above the limit on
+/// devices, the user loses the newest attachments. Equal times are ordered by host and device, and
+/// the later ones are lost first.
 FleetDecision decide(const std::vector<FleetHost>& hosts, const FleetRules& rules);
 
-/// For each host the index of an earlier one that is the same machine under another name: its
-/// environments and attachments are the same to the last detail, and there is one.
+/// Returns for each host the index of an earlier host that is the same machine under another name.
+/// Two hosts are the same if they have at least one attachment and all their environments and
+/// attachments are equal.
 std::vector<std::optional<std::size_t>> sameMachines(const std::vector<FleetHost>& hosts);
 
 } // namespace genv::remote

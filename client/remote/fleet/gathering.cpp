@@ -9,12 +9,12 @@ namespace genv::remote {
 
 namespace {
 
-/// What the workers and the one that waits for them share.
+/// The state shared by the workers and the waiting thread.
 class Work {
   public:
     explicit Work(std::size_t count) : count_(count) {}
 
-    /// The next host to work on; nothing where there is none any more.
+    /// Returns the next host to process, or nothing if there is none left.
     std::optional<std::size_t> take() {
         const std::lock_guard lock(mutex_);
         if (next_ == count_ || cancellation.isCancelled())
@@ -30,7 +30,7 @@ class Work {
         changed_.notify_one();
     }
 
-    /// Waits for a host that is finished; nothing where none is to come.
+    /// Waits for a host that is finished. Returns nothing if no host is left.
     std::optional<std::size_t> await() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] {
@@ -48,7 +48,7 @@ class Work {
 
   private:
     const std::size_t count_;
-    std::mutex mutex_; ///< guards what follows
+    std::mutex mutex_; ///< guards the members below
     std::condition_variable changed_;
     std::size_t next_ = 0;
     std::size_t running_ = 0;
@@ -77,7 +77,7 @@ void forEachHost(std::size_t count, std::chrono::milliseconds deadline,
                 shared.cancellation.cancel();
         }
     } catch (...) {
-        shared.cancellation.cancel(); // or the workers would be waited for
+        shared.cancellation.cancel(); // so that joining the workers does not take long
         throw;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The same work for many hosts at once: a bounded number of worker threads, each host with a
-// deadline of its own, so that one that is down or hangs holds nothing up. Workers only fill in
-// their host's answer; everything is told on the thread that called.
+// Performs the same work for many hosts at once, with a bounded number of worker threads and a
+// deadline for each host, so that a host that is down or hangs delays no other host. Workers only
+// store the results of their hosts; all callbacks run on the calling thread.
 #pragma once
 
 #include "client/remote/ssh/session.hpp"
@@ -17,15 +17,15 @@
 
 namespace genv::remote {
 
-/// How many hosts are worked on at the same time.
+/// The number of hosts that are processed at the same time.
 inline constexpr std::size_t mostHostsAtOnce = 64;
 
 struct GatheringOptions {
-    std::chrono::milliseconds deadline{10'000}; ///< of each host, from when its turn begins
-    bool stopAtFailure = false; ///< the first failure ends the work for the other hosts
+    std::chrono::milliseconds deadline{10'000}; ///< of each host, from the start of its work
+    bool stopAtFailure = false; ///< cancel the work for all other hosts at the first failure
 };
 
-/// What came of one host: a value or a failure.
+/// The result of one host: a value or a failure.
 template <typename Value>
 struct Gathered {
     Host host;
@@ -33,16 +33,16 @@ struct Gathered {
     std::optional<HostFailure> failure;
 };
 
-/// Runs `work(index, bounds)` on worker threads, once for each of `count`, and `done(index)` on the
-/// calling thread as each one has ended. `done` returns whether to go on; where it says no, what
-/// runs is cancelled and what has not begun is not begun. Returns when every worker has ended.
+/// Runs `work(index, bounds)` on worker threads once for each of `count` hosts, and `done(index)`
+/// on the calling thread after each. If `done` returns false, running work is cancelled and no more
+/// work is started. Returns when all workers have ended.
 void forEachHost(std::size_t count, std::chrono::milliseconds deadline,
                  const std::function<void(std::size_t, const SshBounds&)>& work,
                  const std::function<bool(std::size_t)>& done);
 
-/// Asks every host, `ask(host, bounds)`, and returns what came of each, in the order of the hosts.
-/// `told(gathered, answered)` hears of each on the calling thread as it comes; `answered` counts
-/// those so far. What throws anything but HostFailure ends as a failure of its host.
+/// Queries every host with `ask(host, bounds)` and returns all results, in the order of the hosts.
+/// `told(gathered, answered)` is called with each result on the calling thread; `answered` is the
+/// number of results so far. An exception other than HostFailure becomes a failure of its host.
 template <typename Value>
 std::vector<Gathered<Value>>
 gather(const std::vector<Host>& hosts, const GatheringOptions& options,

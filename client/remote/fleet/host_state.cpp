@@ -13,14 +13,14 @@ namespace genv::remote {
 
 namespace {
 
-// Far more than a machine has; what a list holds is another machine's word.
+// Far more devices than any machine has. The list comes from another machine and is not trusted.
 constexpr std::size_t mostDevices = 4096;
 constexpr std::size_t mostEnvironments = 65'536;
-// The service takes no longer ids and names; the old genv takes any.
+// The service limits ids and names to this length, but genv 1 does not.
 constexpr std::size_t longestText = 256;
 
-// All at one moment, in one call. A service that is not running is started by a call that does no
-// more than that.
+// Returns all objects at one moment, in one call. If the service is not running, a call that has no
+// other effect starts it.
 Overview overviewOf(Client& client) {
     try {
         return client.overview();
@@ -75,7 +75,7 @@ HostState stateOfOld(const Snapshot& snapshot) {
     return state;
 }
 
-// Shortens what is longer than any that the service takes, between two characters.
+// Shortens a text to the limit of the service, at a character boundary.
 void shorten(std::string& text) {
     if (text.size() <= longestText)
         return;
@@ -132,7 +132,7 @@ bool HostState::isFree(const Device& device) const {
 }
 
 HostState readHostState(const Host& host, const SshBounds& bounds) {
-    // Read where the session fails, which the analyzer does not follow.
+    // The failure path reads this value; the analyzer does not follow it.
     // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores)
     const auto began = std::chrono::steady_clock::now();
     try {

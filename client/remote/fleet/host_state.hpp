@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a host has and who holds it, whichever genv it runs: asked over the bus, or, of the old
-// Python genv, read from what "genv usage snapshot" prints there.
+// The devices of a host and their holders, for every version of genv. A service is called over the
+// bus. For genv 1, written in Python, the output of "genv usage snapshot" is parsed.
 #pragma once
 
 #include "client/remote/ssh/session.hpp"
@@ -13,22 +13,22 @@ namespace genv::remote {
 
 enum class Genv {
     Service, ///< genvd
-    Old,     ///< the Python genv: it can be read and enforced on, not attached on from here
+    Old,     ///< genv 1 in Python: supports reading and enforcement, but not attaching from here
 };
 
-/// A host's devices and environments at one moment. Of the old genv, devices have neither UUID nor
-/// model, and times are read by this machine's time zone.
+/// The devices and environments of a host at one moment. For genv 1, devices have neither UUID nor
+/// model, and times are interpreted in this machine's time zone.
 struct HostState {
     Genv genv = Genv::Service;
     std::vector<Device> devices;
     std::vector<Attachment> attachments;
     std::vector<EnvironmentEntry> environments;
 
-    /// Whether nobody holds a device.
+    /// Whether no environment holds the device.
     [[nodiscard]] bool isFree(const Device& device) const;
 };
 
-/// Reads a host's state. Throws HostFailure; Trouble::NoService where it has no genv at all.
+/// Reads the state of a host. Throws HostFailure, with Trouble::NoService if the host has no genv.
 HostState readHostState(const Host& host, const SshBounds& bounds);
 
 } // namespace genv::remote

@@ -11,7 +11,7 @@ namespace genv::remote {
 
 namespace {
 
-// (uid_t) -1: nobody's.
+// (uid_t) -1, which belongs to no user.
 constexpr core::Uid unknownUser = std::numeric_limits<core::Uid>::max();
 
 core::DeviceUuid uuidOf(core::DeviceIndex index) {
@@ -22,7 +22,7 @@ core::ProcessUids all(core::Uid uid) {
     return {uid, uid, uid, uid};
 }
 
-// Every index that is mentioned, so that a process on a device that is not listed is seen there.
+// Includes every index that occurs, so that a process on an unlisted device is also seen there.
 std::map<core::DeviceIndex, core::Bytes> devicesIn(const Snapshot& snapshot) {
     std::map<core::DeviceIndex, core::Bytes> devices;
     for (const Snapshot::Process& process : snapshot.processes) {
@@ -39,7 +39,7 @@ struct Hold {
     const Snapshot::Attachment* attachment;
 };
 
-// Oldest first.
+// Returns the attachments, oldest first.
 std::vector<Hold> holdsIn(const Snapshot& snapshot) {
     std::vector<Hold> holds;
     for (const Snapshot::Device& device : snapshot.devices) {
@@ -53,7 +53,7 @@ std::vector<Hold> holdsIn(const Snapshot& snapshot) {
     return holds;
 }
 
-// Whose a process is, as far as the host says.
+// Returns the user of a process, if the host reports it.
 std::optional<core::Uid> userOf(const Snapshot::Process& process,
                                 const core::Environment* environment, Genv genv) {
     if (environment != nullptr)
@@ -101,7 +101,7 @@ void Machine::addAttachments(const Snapshot& snapshot) {
     }
 }
 
-// The old genv lists the processes of environments that have ended as theirs. Those hold nothing.
+// genv 1 lists processes of ended environments under those environments, which hold nothing.
 void Machine::addEndedEnvironments(const Snapshot& snapshot) {
     users_[unknownUser] = {unknownUser, "", {}};
     for (const Snapshot::Process& process : snapshot.processes) {
@@ -113,8 +113,8 @@ void Machine::addEndedEnvironments(const Snapshot& snapshot) {
 void Machine::addProcesses(const FleetHost& host) {
     std::vector<const Snapshot::Process*> byPid;
     for (const Snapshot::Process& process : host.snapshot.processes) {
-        const bool isInit = process.pid <= 1; // which no rule ends
-        if (!isInit && !process.uses.empty()) // without uses it has left the GPUs
+        const bool isInit = process.pid <= 1; // no rule ends it
+        if (!isInit && !process.uses.empty()) // a process without uses has left the GPUs
             byPid.push_back(&process);
     }
     std::sort(byPid.begin(), byPid.end(),
@@ -123,7 +123,7 @@ void Machine::addProcesses(const FleetHost& host) {
     for (const Snapshot::Process* process : byPid) {
         const core::Environment* environment =
             process->environment ? byId_.at(*process->environment) : nullptr;
-        // One without a user went or came while the service was asked, and may be root's.
+        // A process without a user started or ended during the query, and may belong to root.
         const std::optional<core::Uid> uid = userOf(*process, environment, host.genv);
         if (!uid)
             continue;

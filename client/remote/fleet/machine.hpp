@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A snapshot as core's rules see a machine, and the rules' working state over it. Device "N" of the
-// snapshot has a UUID that sorts as N does.
+// A snapshot in the form in which core's rules see a machine, and the rules' working state. The
+// UUID of device "N" in the snapshot sorts in the same order as N.
 #pragma once
 
 #include "client/remote/fleet/fleet_rules.hpp"
@@ -17,16 +17,16 @@
 
 namespace genv::remote {
 
-/// What a rule takes from a user on a machine.
+/// The devices and processes that a rule takes from a user on a machine.
 struct Removal {
-    std::string rule; ///< its name
+    std::string rule; ///< the name of the rule
     core::Uid user = 0;
     core::Consequences consequences{};
 };
 
 class Machine {
   public:
-    /// The host outlives this.
+    /// The host must outlive this object.
     explicit Machine(const FleetHost& host);
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
@@ -36,12 +36,12 @@ class Machine {
         return environments_;
     }
     [[nodiscard]] const core::DeviceTable& devices() const { return devices_; }
-    /// The name of a user, as the snapshot or else the number has it; empty for one whose
-    /// environment is not listed any more.
+    /// Returns the name of a user from the snapshot, or the uid as text. Empty for a user whose
+    /// environment is no longer listed.
     [[nodiscard]] std::string userName(core::Uid uid) const;
     [[nodiscard]] core::DeviceIndex indexOf(const core::DeviceUuid& device) const;
 
-    std::vector<Removal> removals; ///< of all rules, in the order in which they are evaluated
+    std::vector<Removal> removals; ///< of all rules, in the order in which the rules are evaluated
 
   private:
     void addEnvironment(const std::string& id, core::Uid uid, const std::string& user);
@@ -50,11 +50,11 @@ class Machine {
     void addProcesses(const FleetHost& host);
 
     core::DeviceTable devices_;
-    std::map<std::uint64_t, core::Environment> environments_; ///< as the snapshot lists them
+    std::map<std::uint64_t, core::Environment> environments_; ///< in the order of the snapshot
     std::unordered_map<std::string, core::Environment*> byId_;
     std::map<core::Uid, core::UserInfo> users_;
-    std::vector<core::ComputeProcess> processes_; ///< by pid
-    const core::Idleness idleness_;               ///< a snapshot does not say
+    std::vector<core::ComputeProcess> processes_; ///< by PID
+    const core::Idleness idleness_;               ///< empty, because a snapshot does not contain it
     core::Situation situation_{environments_, devices_, {}, idleness_, users_, {}};
     std::optional<core::WorkingState> state_;
 };

@@ -16,7 +16,8 @@ HostFailure commandFailed(std::string_view command, const FarOutput& output) {
         return {Trouble::NoService, "There is no genv",
                 "Install it there, or leave this host out."};
     const std::string said = lastLine(output.said);
-    // So genvctl ends where there is no service, and it is what "genv" is where both are there.
+    // genvctl exits with this status if there is no service. On a host with both versions, "genv"
+    // runs genvctl.
     constexpr int noService = 6;
     return {output.status == noService ? Trouble::NoService : Trouble::Failed,
             fmt::format("\"{}\" failed there with status {}{}{}", command, output.status,
@@ -32,7 +33,7 @@ std::string readOldSnapshot(const Host& host, const SshBounds& bounds) {
 }
 
 bool hasOldGenv(const Host& host, const SshBounds& bounds) {
-    // The same words run genv 2 where that is, which is none to be told of.
+    // On a host with genv 2, the same command would run genv 2, which is not reported here.
     constexpr const char* unlessNew =
         "command -v genvctl >/dev/null && exit 1; exec genv usage snapshot --format json";
     try {
@@ -41,7 +42,7 @@ bool hasOldGenv(const Host& host, const SshBounds& bounds) {
             return false;
         parseSnapshot(output.text);
         return true;
-    } catch (const InvalidSnapshot&) { // a program of the same name
+    } catch (const InvalidSnapshot&) { // another program with the same name
         return false;
     } catch (const HostFailure&) {
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The old Python genv on a host, which is run there over SSH: its snapshot, and what it means when
-// it cannot be run.
+// genv 1, written in Python, on a host. It is run over SSH: reads its snapshot, and evaluates a
+// failure to run it.
 #pragma once
 
 #include "client/remote/ssh/command.hpp"
@@ -10,18 +10,19 @@
 
 namespace genv::remote {
 
-/// What "genv usage snapshot" prints there: JSON text, which parseSnapshot() reads. Throws
-/// HostFailure; Trouble::NoService where there is no such command.
+/// Returns the output of "genv usage snapshot": JSON text for parseSnapshot(). Throws HostFailure,
+/// with Trouble::NoService if there is no such command.
 std::string readOldSnapshot(const Host& host, const SshBounds& bounds);
 
-/// Whether the old genv is there and answers. A host that does not tell counts as one without it.
+/// Whether genv 1 is installed and works. A host that does not answer counts as a host without it.
 bool hasOldGenv(const Host& host, const SshBounds& bounds);
 
-/// Whether it is root who logs in there. To anybody else the old genv says of others' processes
-/// that they are in no environment, since it cannot read where they are. Throws HostFailure.
+/// Whether the login on the host is root. For any other user, genv 1 reports the processes of
+/// others as outside every environment, because it cannot read their environment. Throws
+/// HostFailure.
 bool isRootThere(const Host& host, const SshBounds& bounds);
 
-/// What a far command of genv's means that ended with another status than 0.
+/// Returns the failure for a remote command of genv that exited with a status other than 0.
 HostFailure commandFailed(std::string_view command, const FarOutput& output);
 
 } // namespace genv::remote

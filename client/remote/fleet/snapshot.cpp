@@ -18,10 +18,10 @@ namespace genv::remote {
 
 namespace {
 
-// Looks its keys up in no more than logarithmic time, however many a host thinks of.
+// This type looks up keys in logarithmic time, even if a host sends very many of them.
 using FarJson = nlohmann::json;
 
-// A snapshot is seven levels deep, and has a few million values on no machine.
+// A snapshot has seven levels, and no machine has more than a few million values.
 constexpr std::size_t deepestSnapshot = 12;
 constexpr std::size_t mostValues = 2'000'000;
 
@@ -43,7 +43,7 @@ FarJson parseBounded(std::string_view text) {
     try {
         return FarJson::parse(text);
     } catch (const FarJson::exception&) {
-        refuseSnapshot("not JSON"); // what the parser says quotes the text
+        refuseSnapshot("not JSON"); // the parser's message would quote the text
     }
 }
 
@@ -63,7 +63,7 @@ const FarJson& arrayIn(const FarJson& object, const char* key) {
     return value;
 }
 
-// The list in a collection's object, such as {"envs": {"envs": [...]}}.
+// Returns the list in a collection's object, such as {"envs": {"envs": [...]}}.
 const FarJson& collection(const FarJson& document, const char* key) {
     return arrayIn(member(document, key), key);
 }
@@ -101,7 +101,7 @@ std::optional<std::string> optionalTextIn(const FarJson& object, const char* key
     return isUnset ? std::nullopt : std::optional(asText(value, key));
 }
 
-// "0mi" is what a process uses that uses less, and no amount that anybody asks for.
+// "0mi" is reported for a process that uses less. No user requests this amount.
 core::Bytes asAmount(const std::string& text, const char* key) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const bool isZero = digits > 0 && text.find_first_not_of('0') >= digits;
@@ -121,7 +121,7 @@ std::optional<core::Bytes> optionalAmountIn(const FarJson& object, const char* k
     return text ? std::optional(asAmount(*text, key)) : std::nullopt;
 }
 
-// "%d/%m/%Y %H:%M:%S", in the time zone of this machine.
+// Parses "%d/%m/%Y %H:%M:%S" in this machine's time zone.
 core::WallTime asMoment(const std::string& text, const char* key) {
     constexpr std::string_view pattern = "dd/dd/dddd dd:dd:dd";
     const auto fits = [](char wanted, char is) {

@@ -14,7 +14,7 @@ namespace genv::remote {
 
 namespace {
 
-/// Gives ssh its input and takes its output, neither of which waits for the other.
+/// Writes the input of ssh and reads its output at the same time, so that neither blocks the other.
 class Exchange {
   public:
     Exchange(SshChild& child, int descriptor, std::string_view input, std::size_t longest)
@@ -22,7 +22,7 @@ class Exchange {
         fcntl(descriptor_, F_SETFL, O_NONBLOCK);
     }
 
-    /// Until the output ends. False where it is too long.
+    /// Runs until the output ends. Returns false if the output is too long.
     bool run() {
         if (input_.empty())
             shutdown(descriptor_, SHUT_WR);
@@ -52,13 +52,13 @@ class Exchange {
         const ssize_t count = send(descriptor_, input_.data(), input_.size(), MSG_NOSIGNAL);
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        // What nobody reads any more is not given.
+        // If the other end is closed, the rest of the input is dropped.
         input_.remove_prefix(count < 0 ? input_.size() : static_cast<std::size_t>(count));
         if (input_.empty())
             shutdown(descriptor_, SHUT_WR);
     }
 
-    // False at the end.
+    // Returns false at the end of the output.
     bool take() {
         std::array<char, 65536> part{};
         const ssize_t count = recv(descriptor_, part.data(), part.size(), 0);

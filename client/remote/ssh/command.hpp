@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A command on another machine whose output is read here: for hosts that have no service to be
-// asked over the bus. Its output is foreign and bounded.
+// Runs a command on another machine and reads its output, for hosts without a service that could be
+// called over the bus. The output is not trusted, and its size is limited.
 #pragma once
 
 #include "client/remote/ssh/session.hpp"
@@ -12,18 +12,18 @@
 
 namespace genv::remote {
 
-/// How a far command ended.
+/// The result of a remote command.
 struct FarOutput {
-    int status = 0;   ///< its exit status; 127: there is no such command there
-    std::string text; ///< its standard output, as it came
-    std::string said; ///< the end of its standard error, as it came
+    int status = 0;   ///< its exit status; 127 if the command is not found
+    std::string text; ///< its standard output, unchanged
+    std::string said; ///< the end of its standard error, unchanged
 };
 
 inline constexpr std::size_t longestFarOutput = std::size_t{16} << 20;
 
-/// Runs a command on a host, with `input` as its standard input. Throws HostFailure where ssh
-/// fails, the deadline is over or the output is longer than that; a command that fails is no
-/// failure of the host.
+/// Runs a command on a host, with `input` as its standard input. Throws HostFailure if ssh fails,
+/// the deadline expires, or the output is longer than `longest` bytes. A command that fails is not
+/// a failure of the host.
 FarOutput runThere(const Host& host, const std::vector<std::string>& words, std::string_view input,
                    const SshBounds& bounds, std::size_t longest = longestFarOutput);
 

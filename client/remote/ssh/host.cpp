@@ -13,14 +13,14 @@ namespace genv::remote {
 
 namespace {
 
-constexpr std::size_t longestPart = 255; ///< a name of DNS has no more
+constexpr std::size_t longestPart = 255; ///< the maximum length of a DNS name
 constexpr std::size_t longestFile = std::size_t{1} << 20;
 constexpr std::size_t mostHosts = 4096;
 
 constexpr std::string_view alphanumeric =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-// A word that ssh takes for what it stands for, whatever shell or option is behind it.
+// Whether ssh takes the word literally, in every shell and after every option.
 bool isPlain(std::string_view text, std::string_view others) {
     return !text.empty() && text.size() <= longestPart && text.front() != '-' &&
            std::all_of(text.begin(), text.end(), [&](char c) {

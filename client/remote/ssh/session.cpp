@@ -20,10 +20,11 @@ namespace {
 namespace names = dbus::contract::error;
 
 constexpr const char* bridge = "systemd-stdio-bridge";
-// How long an ssh whose connection has failed may take to say why.
+// How long to wait for the error message of an ssh whose connection has failed.
 constexpr std::chrono::milliseconds lastWords{2000};
 
-// A name of the kernel's choice, which only this one process may connect to.
+// Listens on an abstract socket with a name chosen by the kernel. The ssh child accepts connections
+// from this process only.
 std::pair<int, std::string> listen() {
     const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
@@ -34,7 +35,7 @@ std::pair<int, std::string> listen() {
         throw std::system_error(errno, std::generic_category(), "a socket for ssh");
     size = sizeof address;
     getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
-    const std::size_t begin = offsetof(sockaddr_un, sun_path) + 1; // a zero comes first
+    const std::size_t begin = offsetof(sockaddr_un, sun_path) + 1; // the first byte is zero
     return {descriptor, std::string(address.sun_path + 1, size - begin)};
 }
 
@@ -89,7 +90,8 @@ std::string Session::nextAddress() {
 HostFailure Session::explain(const Error& error) {
     const std::string& name = error.name();
     const bool unavailable = dynamic_cast<const ServiceUnavailable*>(&error) != nullptr;
-    // Of the connection itself this says that what came was no greeting of a bus.
+    // For the connection itself, this error means that the received bytes were not the greeting of
+    // a bus.
     if (unavailable && name == names::accessDenied)
         return {Trouble::NoService, "what answers there is no bus",
                 fmt::format("A start-up file of the shell there that prints something gets in the "
@@ -104,18 +106,18 @@ HostFailure Session::explain(const Error& error) {
                 host_.name)};
     if (!unavailable)
         return {Trouble::Failed, core::printable(error.what())};
-    // Of several connections the one that broke; they share a way and break together.
+    // Finds a connection that has failed. All connections use the same path and fail together.
     for (const auto& child : children_) {
         if (!child->endsWithin(std::chrono::milliseconds{0}))
             continue;
         return explain(*child);
     }
-    // The bus is there and answered; or it is the connection that broke, and ssh is about to say
-    // why.
+    // In these cases, the bus is running and has replied. In all others, the connection has failed,
+    // and ssh is about to print the reason.
     if (name == "org.freedesktop.DBus.Error.ServiceUnknown" ||
         name == "org.freedesktop.DBus.Error.NameHasNoOwner" || children_.empty())
         return {Trouble::NoService, "it has no service genvd"};
-    // systemd there says why it does not run.
+    // systemd on the host has reported why the service is not running.
     if (name.starts_with("org.freedesktop.DBus.Error.Spawn."))
         return {Trouble::NoService, core::printable(error.what())};
     if (children_.back()->endsWithin(lastWords))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The bus of another machine: ssh runs systemd-stdio-bridge there and passes its bytes on, as for
-// "systemctl -H". The service sees a client of the far user, and polkit decides there; nobody types
-// a password for it here. What goes wrong on the way is told as ssh says it.
+// The bus of another machine. ssh runs systemd-stdio-bridge there and forwards its bytes, as for
+// "systemctl -H". The service sees a client of the remote user, and polkit decides there; no
+// password can be entered from here. Failures of the connection are reported with ssh's own
+// message.
 #pragma once
 
 #include "client/remote/ssh/ssh.hpp"
@@ -16,18 +17,18 @@
 
 namespace genv::remote {
 
-/// Why a host could not be used.
+/// The reason why a host could not be used.
 enum class Trouble {
     Unreachable, ///< ssh could not connect or log in
-    TimedOut,    ///< its deadline was over
+    TimedOut,    ///< its deadline expired
     Cancelled,
-    NoService,     ///< it was reached, and there is no genv (or no service, or no bus)
-    NotAuthorised, ///< the far polkit said no
-    Failed,        ///< anything else that the far side answered
+    NoService,     ///< reachable, but without genv, its service or a bus
+    NotAuthorised, ///< polkit on the host denied access
+    Failed,        ///< any other answer of the host
 };
 
-/// A failure of one host. what() is one line without the host's name, safe to print: what
-/// happened; hint() what to do next, may be empty.
+/// A failure of one host. what() is one line without the host's name, safe to print. hint() is the
+/// next step; may be empty.
 class HostFailure : public std::runtime_error {
   public:
     HostFailure(Trouble trouble, const std::string& what, std::string hint = {})
@@ -41,12 +42,13 @@ class HostFailure : public std::runtime_error {
     std::string hint_;
 };
 
-/// What an ssh that failed, by status 255 or a signal, means. `messages` is what it said.
+/// Returns the failure of an ssh that ended with status 255 or by a signal. `messages` is its error
+/// output.
 HostFailure sshFailure(const Host& host, const SshBounds& bounds, const SshChild& child,
                        std::string_view messages);
 
-/// Connections to one host's bus. Used by one thread; outlives the clients made from it. Every
-/// connection is an ssh of its own, which ends with the session.
+/// Connections to the bus of one host. For use by one thread; must outlive the clients created from
+/// it. Each connection has its own ssh process, which ends with the session.
 class Session {
   public:
     explicit Session(Host host, SshBounds bounds = {});
@@ -56,11 +58,11 @@ class Session {
 
     [[nodiscard]] const Host& host() const noexcept { return host_; }
 
-    /// Connects. Throws genv::Error; explain() tells what became of it.
+    /// Connects. Throws genv::Error, which explain() converts to a HostFailure.
     Client connect();
 
-    /// Runs what makes calls on a client of this session; `call(client)`. Throws HostFailure
-    /// where they throw genv::Error.
+    /// Runs a function that makes calls on a client of this session, `call(client)`. Converts
+    /// genv::Error to HostFailure.
     template <typename Call>
     auto use(Call&& call) {
         try {
@@ -71,7 +73,8 @@ class Session {
         }
     }
 
-    /// What a failed call on a client of this session means: where ssh has ended, what ssh said.
+    /// Returns the meaning of a failed call on a client of this session. If ssh has ended, it
+    /// contains ssh's message.
     HostFailure explain(const Error& error);
 
   private:
@@ -81,7 +84,7 @@ class Session {
     Host host_;
     SshBounds bounds_;
     std::vector<std::unique_ptr<SshChild>> children_;
-    bool answered_ = false; ///< there has been a connection
+    bool answered_ = false; ///< whether a connection has been established
 };
 
 } // namespace genv::remote

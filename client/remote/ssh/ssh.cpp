@@ -37,7 +37,7 @@ std::vector<std::string> ssh(const Host& host, std::vector<std::string> options,
                              const std::string& farCommand) {
     std::vector<std::string> words{"ssh"};
     words.insert(words.end(), options.begin(), options.end());
-    // A command that the person's configuration has for this host would be one too many.
+    // A RemoteCommand in the user's configuration would conflict with the command given here.
     words.insert(words.end(), {"-o", "RemoteCommand=none"});
     if (host.port)
         words.insert(words.end(), {"-p", std::to_string(*host.port)});
@@ -51,12 +51,12 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     std::vector<char*> result;
     result.reserve(words.size() + 1);
     for (const std::string& word : words)
-        result.push_back(const_cast<char*>(word.c_str())); // exec changes none
+        result.push_back(const_cast<char*>(word.c_str())); // exec does not modify it
     result.push_back(nullptr);
     return result;
 }
 
-// Also an ssh that this one starts for a jump host is not to put a question on the screen.
+// An ssh that this one starts for a jump host must not display a prompt either.
 std::vector<std::string> environmentWithoutQuestions() {
     std::vector<std::string> variables;
     constexpr const char* name = "SSH_ASKPASS_REQUIRE=";
@@ -68,8 +68,8 @@ std::vector<std::string> environmentWithoutQuestions() {
     return variables;
 }
 
-/// What the child needs, made before the fork: after it only what is safe in a signal handler may
-/// be called, since other threads may have held any lock.
+/// The data for the child, prepared before the fork. After the fork, only async-signal-safe
+/// functions may be called, because another thread may have held any lock.
 struct Start {
     std::vector<char*> words;
     std::vector<char*> variables;
@@ -81,15 +81,15 @@ struct Start {
     itimerval deadline;
 };
 
-// Returns once there is a first byte: sd_bus_start(3) has done its part then, and what becomes of
-// this end later is found by reading.
+// Returns when the first byte has arrived. sd_bus_start(3) has then finished, and a later end of
+// the connection is noticed by reading.
 void awaitFirstByte(int connection) {
     pollfd first{connection, POLLIN, 0};
     while (poll(&first, 1, -1) < 0 && errno == EINTR) {
     }
 }
 
-// The first connection from the parent; whoever else finds the socket is turned away.
+// Accepts the first connection from the parent, and closes connections from any other process.
 int acceptParent(int listening, pid_t parent) {
     for (;;) {
         const int connection = accept(listening, nullptr, nullptr);
@@ -109,7 +109,8 @@ int acceptParent(int listening, pid_t parent) {
     }
 }
 
-/// Holds back every signal to this thread; what it forks meanwhile begins so, too.
+/// Blocks all signals in this thread. A process that is forked meanwhile starts with blocked
+/// signals as well.
 class HeldSignals {
   public:
     HeldSignals() noexcept {
@@ -125,20 +126,21 @@ class HeldSignals {
     sigset_t before_{};
 };
 
-// Begins with all signals held back: what asks it to end waits until it has its connection, or the
-// parent's attempt at that would fail, which makes sdbus-c++ 1.2 forget the sd_bus.
+// Starts with all signals blocked. A signal to end stays pending until the child has its
+// connection. Otherwise, the parent's attempt to connect would fail, and sdbus-c++ 1.2 would then
+// leak its sd_bus.
 [[noreturn]] void become(const Start& start) {
-    // It ends with the thread that started it, also where a host that hangs would keep it.
+    // The child ends with the thread that started it, even if it waits for a host that hangs.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != start.parent)
         _exit(sshFailed);
-    setsid(); // no terminal to ask on, and Ctrl-C is for the one that started it
+    setsid(); // without a terminal for prompts, and without Ctrl-C, which is for the parent
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD})
         ::signal(signal, SIG_DFL);
-    // The kernel ends it at its deadline, whatever anybody waits for.
+    // The kernel ends the child at its deadline, whatever other processes wait for.
     setitimer(ITIMER_REAL, &start.deadline, nullptr);
     const int input = start.accepts ? acceptParent(start.input, start.parent) : start.input;
     const int output = start.accepts ? input : start.output;
-    // Copies above the standard ones first: each may be one of these.
+    // First duplicates above the standard descriptors, because each of these may be one of them.
     const int in = fcntl(input, F_DUPFD, STDERR_FILENO + 1);
     const int out = fcntl(output, F_DUPFD, STDERR_FILENO + 1);
     const int err = fcntl(start.errors, F_DUPFD, STDERR_FILENO + 1);
@@ -146,7 +148,7 @@ class HeldSignals {
         _exit(sshFailed);
     for (const int copy : {in, out, err})
         close(copy);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); // so that it takes leave
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // to disconnect properly
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -167,7 +169,7 @@ pid_t forkToBecome(const Start& start) {
 itimerval timer(const std::optional<std::chrono::milliseconds>& deadline) {
     itimerval value{};
     if (deadline) {
-        // 0 would mean never.
+        // 0 would disable the timer.
         const auto time = std::max(*deadline, std::chrono::milliseconds{1});
         value.it_value.tv_sec = time.count() / 1000;
         value.it_value.tv_usec = time.count() % 1000 * 1000;
@@ -188,7 +190,8 @@ std::string quotedForShell(std::string_view word) {
         return std::string(word);
     std::string quoted = "'";
     for (const char c : word) {
-        // fish knows an escape within single quotes, the others do not: so neither stands there.
+        // fish has escapes within single quotes and other shells have not, so these two characters
+        // are put outside the quotes.
         if (c == '\'' || c == '\\')
             quoted += std::string("'\\") + c + "'";
         else
@@ -208,7 +211,8 @@ std::string commandLine(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> quietSsh(const Host& host, const std::string& farCommand) {
-    // It may share a connection that is there, and is none that others come to depend on.
+    // This ssh may use an existing shared connection, but must not become a master on which others
+    // depend.
     return ssh(host, {"-x", "-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no"}, farCommand);
 }
 
@@ -298,7 +302,7 @@ int SshChild::wait() {
         std::array<pollfd, 2> watched{pollfd{pidfd_, POLLIN, 0},
                                       pollfd{speaks ? errors_ : -1, POLLIN, 0}};
         poll(watched.data(), watched.size(), -1);
-        drain(); // it could wait for room for what it says
+        drain(); // it would block if its pipe for messages were full
         speaks = speaks && (watched[1].revents & (POLLHUP | POLLERR)) == 0;
         if (watched[0].revents != 0)
             reap();
@@ -326,13 +330,14 @@ const std::string& SshChild::messages() {
 }
 
 void SshChild::kill() {
-    // So that it takes leave, and ends what it uses for a jump host.
+    // SIGTERM lets ssh disconnect properly and end its process for a jump host.
     pidfd_send_signal(pidfd_, SIGTERM, nullptr, 0);
 }
 
 void SshChild::drain() {
     std::array<char, 4096> part{};
-    // As much as a pipe holds: somebody who never stops is not read for ever.
+    // At most the size of a pipe, so that a program that prints without end does not block this
+    // loop.
     for (int parts = 0; parts < 32; ++parts) {
         const ssize_t count = read(errors_, part.data(), part.size());
         if (count <= 0)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// OpenSSH's client, as it is on this machine and as the person has configured it (keys, ProxyJump,
-// aliases): how it is called, and one that runs with its input and output here. Only one thing is
-// not left to the configuration: unless there is a person at the terminal for it, ssh asks for no
-// password (BatchMode).
+// Runs OpenSSH's client as installed on this machine and configured by the user (keys, ProxyJump,
+// aliases): its command line, and a child process with its input and output. Only one setting is
+// fixed: unless a user is at the terminal for it, ssh asks for no password (BatchMode).
 #pragma once
 
 #include "client/descriptor.hpp"
@@ -20,29 +19,28 @@
 
 namespace genv::remote {
 
-/// A word as the shell of the far side takes it, whatever is in it: for sh, bash, zsh, dash and
-/// fish.
+/// Quotes a word for the remote shell, whatever it contains: sh, bash, zsh, dash or fish.
 std::string quotedForShell(std::string_view word);
-/// A command line for the far side's shell from its words.
+/// Joins words to a command line for the remote shell.
 std::string commandLine(const std::vector<std::string>& words);
 
-/// ssh's command line that runs `farCommand`, which is for the far side's shell, without a
-/// terminal there and without asking here.
+/// Returns ssh's command line to run `farCommand`, a command line for the remote shell, without a
+/// remote terminal and without prompts here.
 std::vector<std::string> quietSsh(const Host& host, const std::string& farCommand);
-/// The same with a terminal on the far side, for a person at this one, whom ssh may ask.
+/// The same with a remote terminal, for a user at this terminal, who may be prompted.
 std::vector<std::string> terminalSsh(const Host& host, const std::string& farCommand);
 
-/// The exit status of an ssh that has itself failed.
+/// The exit status of an ssh that has failed itself.
 inline constexpr int sshFailed = 255;
 
-/// Ends running ssh from another thread. Outlives what it is given to.
+/// Ends running ssh processes from another thread. Must outlive the objects that use it.
 class Cancellation {
   public:
     Cancellation() = default;
     Cancellation(const Cancellation&) = delete;
     Cancellation& operator=(const Cancellation&) = delete;
 
-    /// Ends every ssh that is registered, and from now on each as soon as it is.
+    /// Ends every registered ssh, and from now on each one as soon as it is registered.
     void cancel();
     [[nodiscard]] bool isCancelled() const;
 
@@ -51,49 +49,49 @@ class Cancellation {
     void add(int pidfd);
     void remove(int pidfd);
 
-    mutable std::mutex mutex_; ///< guards what follows
+    mutable std::mutex mutex_; ///< guards the members below
     bool cancelled_ = false;
     std::set<int> pidfds_;
 };
 
-/// How long an ssh may run, and who may end it before.
+/// The maximum duration of an ssh, and an object that can end it earlier.
 struct SshBounds {
-    std::optional<std::chrono::milliseconds> deadline; ///< from its start; unset: for ever
+    std::optional<std::chrono::milliseconds> deadline; ///< from its start; unset: no limit
     Cancellation* cancellation = nullptr;              ///< may be null
 };
 
-/// What is left of bounds for what comes second, where the first began then.
+/// Returns the rest of the bounds for a second ssh, if the first one began at `began`.
 SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began);
 
-/// A running ssh. What it says on standard error is kept, the last 4 KiB of it. Used by the thread
-/// that made it; when this goes, or that thread ends, ssh is ended. It has no terminal: neither it
-/// nor an ssh that it starts for a jump host can ask anything.
+/// A running ssh. The last 4 KiB of its standard error are kept. For use by the thread that created
+/// it: ssh ends when this object is destroyed or when that thread ends. It has no terminal, so
+/// neither it nor an ssh that it starts for a jump host can display a prompt.
 class SshChild {
   public:
-    /// Starts ssh. Its standard input and output are these descriptors, which stay the caller's;
-    /// with `accepts`, they are instead the first connection that `input`, a listening Unix socket,
-    /// gets from this process, which is to make it at once: until its first byte has come, neither
-    /// the bounds nor kill() end what becomes ssh, and the destructor takes a second for that.
-    /// Throws std::system_error.
+    /// Starts ssh. `input` and `output` become its standard input and output and still belong to
+    /// the caller. With `accepts`, `input` is a listening Unix socket instead, and ssh uses the
+    /// first connection from this process, which must connect at once. Until the first byte has
+    /// arrived on it, neither the bounds nor kill() end the future ssh process, and the destructor
+    /// takes one second to do so. Throws std::system_error.
     SshChild(const std::vector<std::string>& words, int input, int output, const SshBounds& bounds,
              bool accepts = false);
     SshChild(const SshChild&) = delete;
     SshChild& operator=(const SshChild&) = delete;
     ~SshChild();
 
-    /// Waits for its end and gives its exit status: the far command's, or sshFailed; 128 + N where
-    /// the signal N ended it.
+    /// Waits for the end of ssh and returns its exit status: that of the remote command, or
+    /// sshFailed, or 128 + N if signal N ended it.
     int wait();
-    /// Whether it has ended, or does within this time.
+    /// Whether ssh has ended, or ends within this time.
     bool endsWithin(std::chrono::milliseconds time);
-    /// Whether it is the deadline that ended it. After wait().
+    /// Whether the deadline has ended ssh. Valid after wait().
     [[nodiscard]] bool timedOut() const noexcept { return timedOut_; }
-    /// What it has said on standard error so far, as it came.
+    /// Returns its standard error so far, unchanged.
     const std::string& messages();
-    /// Readable when it says more, and when it will not any more. Who waits for anything else of it
-    /// takes its messages() meanwhile: it could wait for room for them.
+    /// Readable when ssh prints more messages, and at their end. Code that waits for anything else
+    /// from ssh must call messages() meanwhile, because ssh blocks if its pipe is full.
     [[nodiscard]] int messagesDescriptor() const noexcept { return errors_; }
-    /// Ends it.
+    /// Ends ssh.
     void kill();
 
   private:
@@ -109,8 +107,8 @@ class SshChild {
     std::string messages_;
 };
 
-/// Foreign text as one line for a message: its last line that says something, safe to print and at
-/// most 300 characters; empty where there is none. For what ssh and far commands say.
+/// Returns foreign text as one line for a message: its last non-empty line, safe to print and at
+/// most 300 characters long. Empty if there is none. For messages of ssh and of remote commands.
 std::string lastLine(std::string_view text);
 
 } // namespace genv::remote
