@@ -37,7 +37,7 @@ std::string filled(std::string_view text, const Values& values) {
     return result;
 }
 
-// The path stands in YAML and INI files in which Grafana replaces variables, too.
+// Grafana also replaces variables in the YAML and INI files that contain the path.
 void requirePlain(const std::filesystem::path& folder) {
     std::string_view rest = folder.native();
     while (!rest.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The files for Prometheus and Grafana that fit a running exporter.
+// Writes configuration files for Prometheus and Grafana for a running exporter.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace genv::monitor {
 
-/// Writes the files below `folder`, which is absolute: prometheus/ and grafana/. `target` is the
-/// exporter's address and port. Throws std::runtime_error.
+/// Writes the files below `folder`, an absolute path: prometheus/ and grafana/. `target` is the
+/// address and port of the exporter. Throws std::runtime_error.
 void writeConfigFiles(const std::filesystem::path& folder, const std::string& target,
                       std::chrono::seconds interval);
 

@@ -8,7 +8,7 @@
 
 namespace genv::monitor {
 
-// What libmicrohttpd keeps for a connection is its place in the list.
+// The context that libmicrohttpd stores for a connection is its position in the list.
 Connections::Place* Connections::placeOf(MHD_Connection* connection) {
     const MHD_ConnectionInfo* info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -26,7 +26,8 @@ void Connections::onConnection(void* self, MHD_Connection* connection, void** co
     *context = nullptr;
     if (!place)
         return;
-    // libmicrohttpd closes the socket afterwards, so nobody else's is ever shut down.
+    // libmicrohttpd closes the socket only afterwards, so no other connection with the same
+    // descriptor is shut down.
     const std::lock_guard lock(connections.mutex_);
     connections.connections_.erase(*place);
 }
@@ -66,8 +67,8 @@ void Connections::endLongestIdle() {
                                    [](const Connection& each) { return !each.isBusy; });
     if (idle == connections_.end())
         return;
-    shutdown(idle->socket, SHUT_RDWR); // its thread notices and says that it is over
-    idle->isBusy = true;               // not to be chosen again
+    shutdown(idle->socket, SHUT_RDWR); // the connection's thread notices this and reports the end
+    idle->isBusy = true;               // do not choose it again
 }
 
 } // namespace genv::monitor

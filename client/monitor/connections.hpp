@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The connections to the web server. Every local user has the same address, so a limit per address
-// would let one of them keep Prometheus out with connections that ask for nothing. A new connection
-// is always let in instead: where there are too many, the one that has been idle for longest ends.
-// A connection is idle until its request is complete, and again once it is answered.
+// The connections to the web server. All local users have the same address. With a limit for each
+// address, one of them could lock Prometheus out with connections that send no request. New
+// connections are therefore always accepted: if there are too many, the connection that has been
+// idle longest is closed. A connection is idle until its request is complete, and again after the
+// response.
 #pragma once
 
 #include <microhttpd.h>
@@ -13,19 +14,19 @@
 
 namespace genv::monitor {
 
-/// Used by the threads of libmicrohttpd; outlives its daemon.
+/// Used by the threads of libmicrohttpd. Must outlive its daemon.
 class Connections {
   public:
     explicit Connections(std::size_t max) : max_(max) {}
     Connections(const Connections&) = delete;
     Connections& operator=(const Connections&) = delete;
 
-    /// MHD_NotifyConnectionCallback, with the object as its closure.
+    /// An MHD_NotifyConnectionCallback, with this object as its closure.
     static void onConnection(void* self, MHD_Connection* connection, void** context,
                              MHD_ConnectionNotificationCode code);
-    /// A connection's request is complete, and is answered from now on.
+    /// Called when a connection's request is complete, and its response begins.
     void beginRequest(MHD_Connection* connection);
-    /// MHD_RequestCompletedCallback: a request is answered, or never will be.
+    /// An MHD_RequestCompletedCallback: a response is complete, or never will be.
     static void onRequestOver(void* self, MHD_Connection* connection, void** context,
                               MHD_RequestTerminationCode code);
 
@@ -43,7 +44,7 @@ class Connections {
 
     const std::size_t max_;
     std::mutex mutex_;
-    std::list<Connection> connections_; ///< the one that has been idle for longest first
+    std::list<Connection> connections_; ///< the longest idle connection first
 };
 
 } // namespace genv::monitor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ends the ssh of a host that takes too long, whatever its thread waits for meanwhile: one thread
-// looks at the clock for all hosts.
+// Ends the ssh of a host that takes too long, independent of the thread that waits for it. A single
+// thread watches the deadlines of all hosts.
 #pragma once
 
 #include "client/remote/ssh/ssh.hpp"
@@ -20,11 +20,11 @@ class Deadlines {
     Deadlines();
     Deadlines(const Deadlines&) = delete;
     Deadlines& operator=(const Deadlines&) = delete;
-    /// Every Bound is gone before.
+    /// All Bound objects must be destroyed before.
     ~Deadlines();
 
-    /// As long as it lives, what runs under the cancellation is ended at that moment, or when
-    /// everything is.
+    /// During its lifetime, the processes under the cancellation are ended at the deadline, or by
+    /// endAll().
     class Bound {
       public:
         Bound(Deadlines& deadlines, remote::Cancellation& cancellation, Clock::time_point moment);
@@ -39,19 +39,18 @@ class Deadlines {
         Clock::time_point moment_;
     };
 
-    /// Ends all that is bound, and from now on each as soon as it is; also what has no Bound now
-    /// but gets one.
+    /// Ends the processes of every Bound, and from now on also those of each new Bound.
     void endAll();
 
   private:
     void watch();
 
-    std::mutex mutex_; ///< guards what follows
+    std::mutex mutex_; ///< guards the members below
     std::condition_variable changed_;
     std::set<Bound*> bounds_;
-    bool isOver_ = false; ///< everything is to end
+    bool isOver_ = false; ///< whether endAll() was called
     bool isStopped_ = false;
-    std::thread thread_; ///< last: it uses the rest
+    std::thread thread_; ///< declared last, because it uses the other members
 };
 
 } // namespace genv::monitor

@@ -12,7 +12,7 @@ namespace genv::monitor {
 
 namespace {
 
-// Far more than there are rules; reasons are foreign text where the service is another machine's.
+// Far more than there are rules. On another machine, the service's reasons are untrusted text.
 constexpr std::size_t mostActions = 64;
 constexpr std::size_t longestReason = 64;
 
@@ -51,8 +51,7 @@ Exchange::Ticket Exchange::request() {
 Served Exchange::get(Ticket ticket, std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     const bool hasCome = published_.wait_until(lock, deadline, [&] { return count_ >= ticket; });
-    // A machine that takes its time is not one that is down: that is published as soon as it is
-    // found out.
+    // A slow machine is not down. A machine that is down is published as soon as that is known.
     const bool serves = hasCome || (delay_.count() > 0 && isYoungerThan(oldest_ + delay_));
     return {serves ? sample_ : nullptr, counters_};
 }

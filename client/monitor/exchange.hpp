@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between the one thread that talks to a machine and those that answer scrapes. A scrape is
-// answered from the last sample while that is young enough; else it asks for one and waits, for a
-// bounded time. However many scrapes wait, one sample answers them all.
+// Connects the thread that talks to a machine with the threads that answer scrapes. A scrape gets
+// the last sample if that is young enough. Otherwise, it requests a new sample and waits, up to a
+// timeout. One new sample answers all waiting scrapes.
 #pragma once
 
 #include "client/monitor/sample.hpp"
@@ -17,8 +17,8 @@ namespace genv::monitor {
 
 class Exchange {
   public:
-    /// `oldest` is the age up to which a sample answers a scrape; one that is older by up to
-    /// `delay` does where the next is under way and does not come in time. Throws
+    /// `oldest` is the maximum age of a sample for a scrape. A sample that is older by at most
+    /// `delay` is used if the next one is being taken and does not arrive in time. Throws
     /// std::system_error.
     explicit Exchange(std::chrono::nanoseconds oldest,
                       std::chrono::nanoseconds delay = std::chrono::nanoseconds{0});
@@ -28,22 +28,22 @@ class Exchange {
 
     // -- for scrapes, from any thread
 
-    /// Which sample answers a scrape, by how many have been published before it.
+    /// Identifies the sample for a scrape, by the number of samples published before it.
     using Ticket = std::uint64_t;
-    /// Asks for a sample where the last one is too old, and waits for none: what a scrape of many
-    /// machines does first, so that they are asked at the same time.
+    /// Requests a sample if the last one is too old, and does not wait. A scrape of many machines
+    /// first requests all samples, so that the machines are queried at the same time.
     Ticket request();
-    /// What request() asked for, as soon as it is there.
+    /// Waits for the sample of request() and returns it.
     Served get(Ticket ticket, std::chrono::steady_clock::time_point deadline);
 
     // -- for the thread that talks to the machine
 
-    /// Readable once a sample has been asked for.
+    /// Readable once a sample has been requested.
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-    /// Whether a sample is wanted that none of those published so far has given.
+    /// Whether a sample is requested that has not been published yet.
     bool takeRequest();
     void publish(Sample sample);
-    /// Makes the next scrape ask for a sample, however young the last one is.
+    /// Makes the next scrape request a sample, even if the last one is young.
     void expire();
     void countAction(const std::string& action, const std::string& reason);
     void countError();
@@ -56,10 +56,10 @@ class Exchange {
     const std::chrono::nanoseconds oldest_;
     const std::chrono::nanoseconds delay_;
     int descriptor_;
-    std::mutex mutex_; ///< guards what follows
+    std::mutex mutex_; ///< guards the members below
     std::condition_variable published_;
     std::shared_ptr<const Sample> sample_;
-    Ticket count_ = 0; ///< of published samples
+    Ticket count_ = 0; ///< number of published samples
     bool isExpired_ = false;
     bool requested_ = false;
     Counters counters_;

@@ -18,7 +18,7 @@ namespace genv::monitor {
 
 namespace {
 
-// The system's own links are followed: systemd gives a service with a user of its own one.
+// Links of the system are followed, because systemd creates one for a service with its own user.
 bool isForeignLink(const std::filesystem::path& path) {
     struct stat status {};
     return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != 0 &&
@@ -26,7 +26,7 @@ bool isForeignLink(const std::filesystem::path& path) {
 }
 
 int opened(const std::filesystem::path& path) {
-    std::error_code ignored; // opening it says what is wrong
+    std::error_code ignored; // open() reports the error
     std::filesystem::create_directories(path, ignored);
     if (isForeignLink(path)) {
         errno = ELOOP;
@@ -81,7 +81,7 @@ Folder Folder::below(const char* name) const {
 void Folder::write(const char* name, std::string_view text) const {
     constexpr mode_t ownerOnly = 0600;
     const std::string temporary = fmt::format(".{}.{}", name, getpid());
-    unlinkat(descriptor_, temporary.c_str(), 0); // of one that died, with this pid
+    unlinkat(descriptor_, temporary.c_str(), 0); // left by a dead process with the same PID
     const int file = openat(descriptor_, temporary.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, ownerOnly);
     if (file < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder that files are written to, on whose path others may have a say: it is held open, belongs
-// to this user alone, and what lies in it is replaced whole, never followed.
+// A folder for written files, whose path may be under the control of other users. The folder is
+// held open and belongs to this user only. Files in it are replaced atomically, and links are not
+// followed.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +11,16 @@ namespace genv::monitor {
 
 class Folder {
   public:
-    /// Opens a folder, making what is missing of its path, for this user alone. Throws
-    /// std::runtime_error where it is another user's, or others may write to it.
+    /// Opens a folder, and creates the missing part of its path for this user only. Throws
+    /// std::runtime_error if the folder belongs to another user, or if others may write to it.
     explicit Folder(const std::filesystem::path& path);
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
     ~Folder();
 
-    /// The folder of this name in it, made where it is missing.
+    /// Returns the subfolder with this name, and creates it if it is missing.
     [[nodiscard]] Folder below(const char* name) const;
-    /// Puts a file with this text there: a reader sees the old or the new one, and a link is
+    /// Writes a file atomically: a reader sees either the old or the new text, and a link is
     /// replaced.
     void write(const char* name, std::string_view text) const;
 

@@ -11,7 +11,7 @@ namespace genv::monitor {
 
 namespace {
 
-/// Keeps the first `most` whose keys differ, and returns how many went.
+/// Keeps the first `most` rows with distinct keys, and returns the number of removed rows.
 template <typename Row, typename Key>
 std::uint64_t keepFirst(std::vector<Row>& rows, std::size_t most, Key key) {
     std::set<decltype(key(rows.front()))> known;
@@ -41,7 +41,7 @@ std::string toLabel(std::string_view text) {
     while (!text.empty()) {
         std::string_view rest = text;
         core::takeCharacter(rest);
-        // One character, or one byte that is none.
+        // The length of one character, or 1 for an invalid byte.
         const std::size_t size = rest.size() < text.size() ? text.size() - rest.size() : 1;
         const std::string character = core::printable(text.substr(0, size));
         if (label.size() + character.size() > longestLabel)

@@ -18,13 +18,13 @@ namespace {
 using remote::HostFailure;
 using remote::Trouble;
 
-// Between two attempts, and between two looks for something that may have been installed.
+// The delay between two attempts, and between two checks for software that may have been installed.
 constexpr std::chrono::seconds shortestDelay{1};
 constexpr std::chrono::seconds longestDelay{60};
 
-// A machine has few GPUs, and each is a line.
+// A machine has few GPUs, with one line each.
 constexpr std::size_t longestReadings = std::size_t{256} << 10;
-constexpr int driverTenths = 6; ///< of a sample's time, for nvidia-smi
+constexpr int driverTenths = 6; ///< tenths of a sample's time for nvidia-smi
 constexpr int noSuchCommand = 127;
 
 std::chrono::seconds doubled(std::chrono::seconds delay) {
@@ -42,7 +42,7 @@ const char* reasonOf(Trouble trouble) {
     }
 }
 
-/// Lets the rest know of a connection as long as it lives.
+/// Makes a connection known to the other methods during its lifetime.
 class Connected {
   public:
     Connected(remote::Cancellation*& connection, remote::Cancellation& cancellation)
@@ -114,7 +114,7 @@ void HostWatch::serveBus() {
 }
 
 void HostWatch::serveWithoutBus(Clock::time_point until) {
-    exchange().expire(); // of the time with a bus
+    exchange().expire(); // the last sample is from a time with a bus
     while (!isStopped() && Clock::now() < until) {
         if (!exchange().takeRequest()) {
             awaitRequest(until);
@@ -165,9 +165,9 @@ void HostWatch::askService(Client& client, Sample& sample) {
         sample.isUp = true;
         hungDelay_ = shortestDelay;
         tell("the service is there");
-    } catch (const std::exception& error) { // also answers that are none
+    } catch (const std::exception& error) { // also for invalid replies
         sample.state.reset();
-        // Where the bus does not answer either, this throws: it is the host then.
+        // If the bus does not reply either, this throws, because the host has failed.
         static_cast<void>(client.serviceIsInstalled());
         exchange().countError();
         sample.standsUntil = Clock::now() + hungDelay_;
@@ -178,7 +178,7 @@ void HostWatch::askService(Client& client, Sample& sample) {
 }
 
 void HostWatch::takeWithoutService(Sample& sample) {
-    remote::Cancellation cancellation; // when it is to stop; the commands have deadlines of theirs
+    remote::Cancellation cancellation; // for stopping; the commands have their own deadlines
     const Deadlines::Bound bound(deadlines_, cancellation, Clock::time_point::max());
     std::vector<DeviceState> readings;
     std::optional<HostFailure> failure;
@@ -187,7 +187,7 @@ void HostWatch::takeWithoutService(Sample& sample) {
     } catch (const HostFailure& why) {
         failure = why;
     }
-    // A driver that hangs says nothing of the host, so then something else is asked, too.
+    // A driver that hangs does not show whether the host works, so another command checks the host.
     const bool isReached =
         connection_ != nullptr || !failure || failure->trouble() == Trouble::Failed;
     if (failure &&

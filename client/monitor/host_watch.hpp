@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Another machine over SSH. Its bus is asked over one connection for as long as that holds; without
-// a service there, its nvidia-smi is, and the old genv where it has that. A host that is down is
-// tried again ever more seldom, and no scrape waits for it meanwhile.
+// Watches another machine over SSH. It uses one connection to the bus for as long as that works.
+// Without a service, it runs nvidia-smi on the machine, and genv 1 if that is installed. A host
+// that is down is retried at growing intervals, and meanwhile no scrape waits for it.
 #pragma once
 
 #include "client/monitor/deadlines.hpp"
@@ -15,14 +15,14 @@ namespace genv::monitor {
 
 struct HostSettings {
     std::chrono::milliseconds timeout{5000}; ///< of a connection, and of a sample
-    bool isQuiet = false;                    ///< nothing is told of it
-    /// Told each time that it cannot be asked, by its thread; may be empty.
+    bool isQuiet = false;                    ///< do not print messages
+    /// Called by this object's thread each time that the host cannot be queried; may be empty.
     std::function<void(const remote::HostFailure&)> failed;
 };
 
 class HostWatch final : public Watch {
   public:
-    /// What is referred to must outlive it.
+    /// The referenced objects must outlive this one.
     HostWatch(remote::Host host, Exchange& exchange, Deadlines& deadlines, HostSettings settings,
               int stopDescriptor);
 
@@ -31,7 +31,8 @@ class HostWatch final : public Watch {
   private:
     using Clock = std::chrono::steady_clock;
 
-    /// Runs one of the two that follow; what ended it, unless it was told to stop.
+    /// Runs one of the two functions below. Returns the failure that ended it, or nothing if it was
+    /// stopped.
     template <typename Work>
     std::optional<remote::HostFailure> failureOf(Work work);
     void serveBus();
@@ -51,11 +52,11 @@ class HostWatch final : public Watch {
     remote::Host host_;
     Deadlines& deadlines_;
     HostSettings settings_;
-    remote::Cancellation* connection_ = nullptr; ///< of serveBus(), while that runs
-    std::chrono::seconds hungDelay_;             ///< how long a service that hangs is left alone
-    bool hasOldGenv_ = false;                    ///< as found at oldGenvChecked_
+    remote::Cancellation* connection_ = nullptr; ///< of serveBus(), while that is running
+    std::chrono::seconds hungDelay_;             ///< how long a service that hangs is not called
+    bool hasOldGenv_ = false;                    ///< the result of the check at oldGenvChecked_
     std::optional<Clock::time_point> oldGenvChecked_;
-    std::string driverTold_; ///< what was said last of its nvidia-smi; empty: that it is well
+    std::string driverTold_; ///< the last message about its nvidia-smi; empty: no failure
 };
 
 } // namespace genv::monitor

@@ -19,9 +19,9 @@ Hosts::Hosts(const std::vector<remote::Host>& hosts, const HostsSettings& settin
     : settings_(settings), stopDescriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (stopDescriptor_ < 0)
         throw std::system_error(errno, std::generic_category(), "eventfd");
-    // A scrape that comes every interval is to find the sample before it too old.
+    // A scrape after each interval must find that the sample before it is too old.
     const auto oldest = std::chrono::nanoseconds(settings.interval) * 9 / 10;
-    // A connection and then a sample take so long at most before the host counts as down.
+    // A connection and a sample take at most this long before the host counts as down.
     const auto delay = 2 * settings.timeout;
     for (const remote::Host& host : hosts)
         all_.push_back(std::make_unique<One>(host, oldest, delay));
@@ -59,7 +59,7 @@ void Hosts::run(int stopDescriptor) {
     while (poll(watched.data(), watched.size(), -1) < 0 && errno == EINTR) {
     }
     end();
-    threads.clear(); // joins
+    threads.clear(); // joins the threads
     for (const auto& one : all_) {
         Sample none;
         none.machine = Machine::Unreached;
@@ -85,7 +85,7 @@ void Hosts::watch(One& one) {
         settings.failed = [&](const remote::HostFailure& failure) { failed(one.host, failure); };
     try {
         HostWatch(one.host, one.exchange, deadlines_, settings, stopDescriptor_).run();
-    } catch (const std::exception& error) { // such as no more descriptors: it cannot go on
+    } catch (const std::exception& error) { // such as no more descriptors; the thread ends
         failed(one.host, {remote::Trouble::Failed, core::printable(error.what())});
     }
 }

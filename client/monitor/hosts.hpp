@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All hosts of an exporter: a thread for each, so that none waits for another, and what a scrape
-// gets of them.
+// All hosts of an exporter. Each host has its own thread, so that no host waits for another. Also
+// collects their samples for scrapes.
 #pragma once
 
 #include "client/monitor/host_watch.hpp"
@@ -15,7 +15,7 @@
 
 namespace genv::monitor {
 
-/// A host could not be asked, and that was to end the exporter.
+/// A host could not be queried, and the options require the exporter to end.
 class HostEnded : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -23,25 +23,25 @@ class HostEnded : public std::runtime_error {
 
 struct HostsSettings {
     std::chrono::milliseconds timeout{5000}; ///< of each connection and sample
-    std::chrono::seconds interval{10};       ///< the oldest sample that is served
-    bool isQuiet = false;                    ///< nothing is told of hosts
-    bool endsWithOne = false;                ///< the first that cannot be asked ends it
+    std::chrono::seconds interval{10};       ///< the maximum age of a sample
+    bool isQuiet = false;                    ///< do not print messages about hosts
+    bool endsWithOne = false;                ///< end at the first host that cannot be queried
 };
 
 class Hosts {
   public:
-    /// The labels of the hosts differ. Throws std::system_error.
+    /// The labels of the hosts must be distinct. Throws std::system_error.
     Hosts(const std::vector<remote::Host>& hosts, const HostsSettings& settings);
     Hosts(const Hosts&) = delete;
     Hosts& operator=(const Hosts&) = delete;
     ~Hosts();
 
-    /// What is known of all of them, from any thread: it asks all at the same time and waits no
-    /// longer than until then; a host that has not answered has no sample.
+    /// Returns the samples of all hosts; may be called from any thread. Requests all samples at
+    /// once, and waits until the deadline. A host that has not answered by then has no sample.
     std::vector<ServedHost> get(std::chrono::steady_clock::time_point deadline);
 
-    /// Works until the descriptor is readable; scrapes get no samples from then on and wait for
-    /// none. Throws HostEnded.
+    /// Runs until the descriptor is readable. After that, scrapes get no samples and do not wait.
+    /// Throws HostEnded.
     void run(int stopDescriptor);
 
   private:
@@ -56,10 +56,10 @@ class Hosts {
     void failed(const remote::Host& host, const remote::HostFailure& failure);
 
     HostsSettings settings_;
-    int stopDescriptor_; ///< readable once all threads are to end
+    int stopDescriptor_; ///< readable once all threads must end
     Deadlines deadlines_;
     std::vector<std::unique_ptr<One>> all_;
-    std::mutex mutex_; ///< guards what follows
+    std::mutex mutex_; ///< guards the members below
     std::optional<std::string> failure_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-monitor: serves what the service says in Prometheus' form, this machine's or those of other
-// hosts over SSH. Whoever starts it, it answers the network as an unprivileged user; the threads of
-// the web server see finished samples only, and one thread talks to each machine.
+// genv-monitor: exports the state of the service in Prometheus' format, for this machine or for
+// other hosts over SSH. It always answers the network as an unprivileged user. The threads of the
+// web server see only finished samples, and one thread talks to each machine.
 #include "client/monitor/config_files.hpp"
 #include "client/monitor/exchange.hpp"
 #include "client/monitor/hosts.hpp"
@@ -34,10 +34,12 @@ namespace genv::monitor {
 
 namespace {
 
-// Below the 10 s that Prometheus waits by default; a call to the service ends before.
+// Less than Prometheus' default timeout of 10 s, and more than the timeout of a call to the
+// service.
 constexpr std::chrono::seconds scrapePatience{6};
 constexpr const char* callPatience = "5s";
-// Of a host's time a call may take so much; the rest shows whether it is the service or the host.
+// The share of a host's timeout for a call. The rest is used to find out whether the service or the
+// host failed.
 constexpr int callTenths = 6;
 
 std::string toText(const std::vector<prometheus::MetricFamily>& metrics) {
@@ -48,8 +50,7 @@ Time now() {
     return std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
 }
 
-// Of the standard descriptors, one that is closed would be taken by a socket, and a message go
-// there.
+// A closed standard descriptor could be reused by a socket, and messages would be written to it.
 void guardStandardDescriptors() {
     int descriptor = 0;
     do {
@@ -59,7 +60,7 @@ void guardStandardDescriptors() {
         close(descriptor);
 }
 
-// Where this machine reaches what listens on every address.
+// Returns the address at which this machine reaches a server that listens on all addresses.
 std::string reachable(const std::string& address) {
     if (address == "0.0.0.0")
         return "127.0.0.1";
@@ -72,13 +73,13 @@ int stopSignals() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaddset(&signals, signal);
     const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    // Before there are other threads, which so have them blocked, too.
+    // Before other threads exist, so that they inherit the blocked signals.
     if (descriptor < 0 || sigprocmask(SIG_BLOCK, &signals, nullptr) < 0)
         throw std::system_error(errno, std::generic_category(), "signals");
     return descriptor;
 }
 
-// Reading is free for everybody, so nothing here needs root.
+// Reading is allowed for every user, so nothing here needs root.
 void leaveRoot() {
     if (geteuid() != 0)
         return;
@@ -90,8 +91,8 @@ void leaveRoot() {
                                              std::strerror(errno)));
 }
 
-// As systemd tells the main process of a unit. Whoever reads what that prints is not the unit's
-// user.
+// Whether this is the main process of a systemd unit. The reader of its output is then not the user
+// of the unit.
 bool isUnit() {
     const char* main = std::getenv("SYSTEMD_EXEC_PID");
     return main != nullptr && main == std::to_string(getpid());
@@ -108,8 +109,8 @@ void announce(const Options& options, const std::string& target) {
         const auto word = [&](const char* option, const char* file) {
             return option + remote::quotedForShell((options.configFolder / file).native());
         };
-        // Without a folder for its data, Prometheus takes the one it is started in; without an
-        // address, it answers the network. Grafana looks for it at this one.
+        // Without a data folder, Prometheus uses its working folder. Without an address, it listens
+        // on the network. Grafana expects it at this address.
         fmt::print("Prometheus:  prometheus {} {} --web.listen-address=127.0.0.1:9090\n"
                    "Grafana:     grafana server --homepath=/usr/share/grafana {}\n",
                    word("--config.file=", "prometheus/prometheus.yml"),
@@ -120,7 +121,7 @@ void announce(const Options& options, const std::string& target) {
     sd_notify(0, "READY=1");
 }
 
-// Answers scrapes with a text while something works.
+// Answers scrapes with the text of `scrape` while `work` runs.
 void serve(const Options& options, const Server::Scrape& scrape,
            const std::function<void()>& work) {
     Server server(options.address, options.port);
@@ -134,7 +135,7 @@ void serve(const Options& options, const Server::Scrape& scrape,
 
 void serveThisMachine(const Options& options, int stop) {
     setenv("SYSTEMD_BUS_TIMEOUT", callPatience, 0);
-    // A scrape that comes every interval is to find the sample before it too old.
+    // A scrape after each interval must find that the sample before it is too old.
     Exchange exchange(std::chrono::nanoseconds(options.interval) * 9 / 10);
     const auto scrape = [&] {
         const Served served =
@@ -143,13 +144,13 @@ void serveThisMachine(const Options& options, int stop) {
     };
     serve(options, scrape, [&] {
         LocalWatch(exchange, stop).run();
-        Sample last; // no scrape waits any more
+        Sample last; // releases waiting scrapes
         last.begun = std::chrono::steady_clock::now();
         exchange.publish(std::move(last));
     });
 }
 
-// Prometheus waits for a scrape no longer than its interval, whatever a host does meanwhile.
+// Prometheus waits for a scrape no longer than its interval, even if a host is slow.
 std::chrono::milliseconds patienceOf(std::chrono::seconds interval) {
     return std::min<std::chrono::milliseconds>(scrapePatience,
                                                std::chrono::milliseconds(interval) * 8 / 10);
@@ -198,7 +199,7 @@ int main(int count, char** arguments) {
         return 2;
     } catch (const HostEnded& error) {
         fmt::print(stderr, "genv-monitor: {}\n", error.what());
-        return 6; // as genvctl where a host cannot be reached
+        return 6; // the status of genvctl for a host that cannot be reached
     } catch (const std::exception& error) {
         fmt::print(stderr, "genv-monitor: {}\n", genv::core::printable(error.what()));
         return EXIT_FAILURE;

@@ -20,7 +20,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-/// A metric that is being filled; without a sample it is not served.
+/// A metric that is being filled. It is not exported without a sample.
 class Metric {
   public:
     Metric(std::vector<MetricFamily>& all, const char* name, const char* help,
@@ -102,7 +102,7 @@ class Collector {
     }
 
     const ServiceState& state_;
-    bool isService_; ///< a service said it, which knows the total memory of each device
+    bool isService_; ///< from a service, which knows the total memory of each device
     Time now_;
     std::vector<MetricFamily>& all_;
     std::map<std::string, std::string> owners_; ///< user names, by environment
@@ -144,7 +144,7 @@ void Collector::identities() const {
     eachDevice("genv_device_info", "A device of the machine; always 1",
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    if (device.device.uuid.empty() && device.device.model.empty())
-                       return; // as of the old genv without the driver's readings
+                       return; // for example with genv 1 and without the driver's readings
                    labels.push_back({"uuid", core::printable(device.device.uuid)});
                    labels.push_back({"model", core::printable(device.device.model)});
                    metric.add(std::move(labels), 1);
@@ -294,8 +294,8 @@ void Collector::isolation() const {
         refused.add({{"index", std::to_string(index)}}, static_cast<double>(count));
 }
 
-// A counter that begins at its first action would hide that from rate() and increase(), so those of
-// every rule are there from the start.
+// rate() and increase() would not see the first action of a counter that starts with it. The
+// counters of every rule are therefore exported from the beginning.
 std::map<std::pair<std::string, std::string>, std::uint64_t>
 withZeros(std::map<std::pair<std::string, std::string>, std::uint64_t> actions) {
     for (const core::RuleDefinition& rule : core::ruleDefinitions()) {
@@ -331,7 +331,7 @@ void errors(std::vector<MetricFamily>& all, const Counters& counters) {
         .add({}, static_cast<double>(counters.errors));
 }
 
-// What the service says of enforcement; a host that has none has nothing to say of it.
+// Adds the service's counters of enforcement actions. A host without enforcement has none.
 void collectActions(std::vector<MetricFamily>& all, const Counters& counters) {
     Metric actions(all, "genv_enforcement_actions_total",
                    "Processes ended (terminate) and devices taken (detach) by rules, leases and "
@@ -371,7 +371,7 @@ void collectHostErrors(std::vector<MetricFamily>& all, const Served& served) {
         .add({}, static_cast<double>(served.sample->leftOut));
 }
 
-// As much of the state as is known.
+// Adds the part of the state that is known.
 void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now,
                   const Selection& selection) {
     if (!sample.state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which metrics there are and what their values are: a pure function of what the machines said. The
-// names of genv 1 are kept as they were, also where today one would choose others. What is not
-// known has no sample at all, never a number that stands for it.
+// The metrics and their values: a pure function of the machines' data. The names of genv 1 are
+// kept, even where other names would be better today. An unknown value has no sample at all, never
+// a placeholder number.
 #pragma once
 
 #include "client/monitor/sample.hpp"
@@ -13,25 +13,25 @@
 
 namespace genv::monitor {
 
-/// What is left out to keep the number of series small.
+/// The series to omit, to keep their number small.
 struct Selection {
-    bool processes = true; ///< series per process
-    bool users = true;     ///< series per user, and those that name one
+    bool processes = true; ///< series for each process
+    bool users = true;     ///< series for each user, and series that contain a user name
 };
 
-/// What a scrape is to say of one of several hosts.
+/// The result of a scrape for one of several hosts.
 struct ServedHost {
     std::string hostname; ///< the value of the label that all its series have
     Served served;
 };
 
-/// Everything that is served of this machine. `patience` is how long a sample was waited for where
-/// none came.
+/// Returns all metrics of this machine. `patience` is the time that was spent waiting if no sample
+/// arrived.
 std::vector<prometheus::MetricFamily> collectMetrics(const Served& served,
                                                      std::chrono::duration<double> patience,
                                                      Time now, const Selection& selection);
 
-/// Everything that is served of other hosts, whose names differ.
+/// Returns all metrics of other hosts, whose names must be distinct.
 std::vector<prometheus::MetricFamily> collectMetrics(const std::vector<ServedHost>& hosts, Time now,
                                                      const Selection& selection);
 

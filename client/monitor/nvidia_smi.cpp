@@ -13,7 +13,7 @@ namespace genv::monitor {
 
 namespace {
 
-// As the command asks for them; the model is last, since only a name may hold a comma.
+// In the order of the command's query. The model is last, because only a name may contain a comma.
 enum Field : std::size_t {
     Index,
     Uuid,
@@ -54,7 +54,7 @@ template <typename Number>
 std::optional<Number> number(std::string_view text, Number least, Number most) {
     Number value{};
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // Written so that what is no number at all does not pass either.
+    // Written so that NaN is refused as well.
     if (error != std::errc{} || last != text.data() + text.size() ||
         !(value >= least && value <= most))
         return std::nullopt;

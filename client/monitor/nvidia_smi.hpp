@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The readings of a machine's GPUs as its nvidia-smi prints them, for machines that have no service
-// to be asked. Its output is foreign: what is not exactly a reading is not known.
+// Parses the GPU readings printed by nvidia-smi, for machines without a service. The output is not
+// trusted: text that is not exactly a reading is treated as unknown.
 #pragma once
 
 #include "genv/types.hpp"
@@ -11,12 +11,12 @@
 
 namespace genv::monitor {
 
-/// The command whose output is read. An administrator who restricts a key to commands has to let it
-/// pass as it is.
+/// Returns the command whose output is parsed. An administrator who restricts a key to certain
+/// commands must allow exactly this one.
 const std::vector<std::string>& nvidiaSmiCommand();
 
-/// Reads the output: a line for each device, and in it the index, without which it is none. Devices
-/// have what is known of them; a total memory of 0 and an empty UUID or model are not known.
+/// Parses the output: one line for each device, which must contain the index. Unknown values are
+/// unset; a total memory of 0 and an empty UUID or model mean unknown.
 std::vector<DeviceState> readNvidiaSmi(std::string_view output, Time now);
 
 } // namespace genv::monitor

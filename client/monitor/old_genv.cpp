@@ -65,7 +65,7 @@ std::optional<ServiceState> askOldGenv(const remote::Host& host, const remote::S
     try {
         return toState(remote::parseSnapshot(remote::readOldSnapshot(host, bounds)));
     } catch (const remote::InvalidSnapshot&) {
-        return std::nullopt; // a program of the same name
+        return std::nullopt; // another program with the same name
     } catch (const remote::HostFailure& failure) {
         if (failure.trouble() == remote::Trouble::NoService ||
             failure.trouble() == remote::Trouble::Failed)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a machine says that has no service: the old Python genv's devices and environments, and the
-// driver's readings beside them.
+// Reads a machine without a service: the devices and environments of genv 1, written in Python, and
+// the readings of the driver.
 #pragma once
 
 #include "client/monitor/sample.hpp"
@@ -11,11 +11,11 @@
 
 namespace genv::monitor {
 
-/// What the old genv says of a host; nothing where there is none. Throws HostFailure where the host
-/// cannot be asked.
+/// Returns the state according to genv 1 on a host, or nothing if it is not installed. Throws
+/// HostFailure if the host cannot be queried.
 std::optional<ServiceState> askOldGenv(const remote::Host& host, const remote::SshBounds& bounds);
 
-/// Adds readings to devices, by index, and devices that are in the readings only.
+/// Adds readings to devices by index, and adds devices that occur only in the readings.
 void mergeReadings(std::vector<DeviceState>& devices, std::vector<DeviceState> readings);
 
 } // namespace genv::monitor

@@ -39,7 +39,7 @@ std::string address(std::string text) {
     return text;
 }
 
-// An absolute path in the environment; systemd separates several by colons.
+// Returns an absolute path from the environment. systemd separates several paths by colons.
 std::optional<std::filesystem::path> pathIn(const char* variable) {
     const char* value = std::getenv(variable);
     if (value == nullptr || *value != '/')
@@ -63,7 +63,7 @@ std::filesystem::path defaultFolder() {
     return *home / ".local/state/genv/metrics";
 }
 
-// Each takes a thread and an ssh.
+// Each host needs a thread and an ssh process.
 constexpr std::size_t mostHosts = 128;
 constexpr int longestTimeout = 600'000;
 
@@ -86,7 +86,7 @@ void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
 }
 
 void define(CLI::App& app, Options& options) {
-    // The last one counts.
+    // The last value counts.
     const auto add = [&](const char* names, const char* type, const char* text, auto take) {
         app.add_option_function<std::string>(names, take, text)
             ->type_name(type)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The exporter's command line.
+// The command line of the exporter.
 #pragma once
 
 #include "client/monitor/metrics.hpp"
@@ -17,18 +17,18 @@ namespace genv::monitor {
 
 struct Options {
     std::string address = "127.0.0.1"; ///< IPv4 or IPv6, without brackets
-    std::uint16_t port = 14368;        ///< 0: one that is free
+    std::uint16_t port = 14368;        ///< 0 for a free port
     std::filesystem::path configFolder;
     std::chrono::seconds interval{10};
     Selection selection;
-    std::vector<remote::Host> hosts; ///< with labels that differ; none: this machine
+    std::vector<remote::Host> hosts; ///< with distinct labels; empty for this machine
     std::chrono::milliseconds timeout{5000};
-    bool isQuiet = false;       ///< nothing is told of hosts
-    bool endsWithOne = false;   ///< the first host that cannot be asked ends it
-    bool isAboutItself = false; ///< --help or --version has been answered
+    bool isQuiet = false;       ///< do not print messages about hosts
+    bool endsWithOne = false;   ///< end at the first host that cannot be queried
+    bool isAboutItself = false; ///< --help or --version has been printed
 };
 
-/// A command line that is wrong; what() says how.
+/// The command line is invalid. what() contains the reason.
 class UsageError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

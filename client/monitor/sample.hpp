@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a machine said at one moment, which is all that a scrape reads. A sample never changes once
-// it is made, so any number of threads may read it.
+// The state of a machine at one moment, the only data that a scrape reads. A sample never changes
+// after it was created, so any number of threads may read it.
 #pragma once
 
 #include "genv/isolation.hpp"
@@ -18,55 +18,56 @@
 
 namespace genv::monitor {
 
-/// The answers of the service to the four calls of a sample, or as much of them as could be found
-/// out without it.
+/// The replies of the service to the four calls of a sample, or the part that is available without
+/// the service.
 struct ServiceState {
     Overview overview;
-    std::map<std::uint32_t, std::uint64_t> refusedOpens; ///< by device, where the service counts
+    std::map<std::uint32_t, std::uint64_t> refusedOpens; ///< by device, if the service counts them
     IsolationState isolation;
     std::vector<ComputeProcess> processes;
     std::vector<QueueEntry> queue;
 };
 
-/// What there is on a machine.
+/// The software on a machine.
 enum class Machine {
-    Unreached,   ///< not known: it could not be asked
-    WithoutGenv, ///< its devices are known as far as its nvidia-smi tells
-    WithOldGenv, ///< the Python genv, which has no service: devices and who holds them are known
-    WithService, ///< genvd, which answered or not
+    Unreached,   ///< unknown, because the machine could not be queried
+    WithoutGenv, ///< its devices are known as far as nvidia-smi reports them
+    WithOldGenv, ///< genv 1 in Python, without a service: its devices and holders are known
+    WithService, ///< genvd, which replied or not
 };
 
 struct Sample {
     Machine machine = Machine::WithService;
-    bool isUp = false;                 ///< the service answered, so that all of `state` is known
-    std::optional<ServiceState> state; ///< unset: nothing is known of devices
-    std::uint64_t leftOut = 0; ///< devices, environments and processes over what one host may have
+    bool isUp = false;                 ///< whether the service replied, so that `state` is complete
+    std::optional<ServiceState> state; ///< unset: no data about devices
+    std::uint64_t leftOut = 0; ///< devices, environments and processes above a host's limits
     std::chrono::steady_clock::time_point begun;
     std::chrono::duration<double> took{};
-    /// Until then it answers scrapes, however old it is: nothing else is to be had before.
+    /// Until this time, the sample answers scrapes at any age, because no newer one is available
+    /// before.
     std::chrono::steady_clock::time_point standsUntil{};
 };
 
-/// Why a host could not be asked, or not for all.
+/// The reasons for which a host could not be queried, or not completely.
 namespace failure {
 inline constexpr const char* unreachable = "unreachable"; ///< ssh cannot connect or log in
 inline constexpr const char* timeout = "timeout";
 inline constexpr const char* other = "other";
-inline constexpr const char* driver = "driver"; ///< it answers, but its nvidia-smi does not
+inline constexpr const char* driver = "driver"; ///< the host answers, but its nvidia-smi does not
 } // namespace failure
 inline constexpr std::array failureReasons{failure::unreachable, failure::timeout, failure::driver,
                                            failure::other};
 
-/// What grows as long as the exporter runs.
+/// Counters that grow during the lifetime of the exporter.
 struct Counters {
     std::map<std::pair<std::string, std::string>, std::uint64_t> actions; ///< by action and reason
-    std::uint64_t errors = 0; ///< samples that failed though the service was there
+    std::uint64_t errors = 0; ///< samples that failed while the service was running
     std::map<std::string, std::uint64_t> failures; ///< of a host, by the reasons above
 };
 
-/// What a scrape is answered with.
+/// The answer to a scrape.
 struct Served {
-    std::shared_ptr<const Sample> sample; ///< null: none came in time
+    std::shared_ptr<const Sample> sample; ///< null: no sample arrived in time
     Counters counters;
 };
 

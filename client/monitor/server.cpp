@@ -26,9 +26,10 @@ struct Server::Served {
 
 namespace {
 
-// Prometheus is one client; the rest is for curious people, and against those who only connect.
+// Prometheus needs one connection. The others are for users' browsers, and as a reserve against
+// clients that send no request.
 constexpr unsigned maxConnections = 32;
-// libmicrohttpd accepts more, so that one that is ended for another may take its time to go.
+// libmicrohttpd accepts more connections, so that a closed connection may take some time to end.
 constexpr unsigned maxAccepted = 2 * maxConnections;
 constexpr unsigned idleSeconds = 10;
 constexpr std::size_t connectionMemory = 32 * std::size_t{1024};
@@ -36,7 +37,7 @@ constexpr std::size_t connectionMemory = 32 * std::size_t{1024};
 constexpr const char* textType = "text/plain; charset=utf-8";
 constexpr const char* metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Either kind of address with its length, as bind() takes it.
+/// An IPv4 or IPv6 address with its length, in the form that bind() takes.
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t length = sizeof storage;
@@ -67,7 +68,7 @@ SocketAddress toSocketAddress(const std::string& address, std::uint16_t port) {
 std::uint16_t portOf(int descriptor) {
     SocketAddress bound;
     getsockname(descriptor, bound.get(), &bound.length);
-    // Both kinds have it in the same place.
+    // The port is at the same offset for both families.
     sockaddr_in four{};
     std::memcpy(&four, &bound.storage, sizeof four);
     return ntohs(four.sin_port);
@@ -75,7 +76,7 @@ std::uint16_t portOf(int descriptor) {
 
 MHD_Result reply(MHD_Connection* connection, unsigned status, std::string_view text,
                  const char* type) {
-    // The library does not write to what it is told to copy.
+    // The library does not modify a buffer that it is told to copy.
     MHD_Response* response = MHD_create_response_from_buffer(
         text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr)
@@ -91,7 +92,7 @@ MHD_Result answer(void* daemon, MHD_Connection* connection, const char* path, co
                   void** /*state*/) noexcept {
     auto& [scrape, connections] = *static_cast<Server::Served*>(daemon);
     connections.beginRequest(connection);
-    if (*bodySize != 0) // nobody has anything to send here
+    if (*bodySize != 0) // requests with a body are refused
         return MHD_NO;
     if (std::string_view(path) != "/metrics")
         return reply(connection, MHD_HTTP_NOT_FOUND, "The metrics are under /metrics.\n", textType);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The web server: GET /metrics on one address, and nothing else. libmicrohttpd and not the server
-// of prometheus-cpp, which on Debian knows no IPv6 and cannot say why it could not listen.
+// The web server: GET /metrics on one address, and nothing else. It uses libmicrohttpd and not the
+// server of prometheus-cpp, which in Debian does not support IPv6 and cannot report why it failed
+// to listen.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +15,23 @@ namespace genv::monitor {
 
 class Server {
   public:
-    /// Gives the text of a scrape; called by several threads at once. May throw std::exceptions,
-    /// which the client sees as an internal error without their text.
+    /// Returns the text of a scrape. It is called by several threads at once. It may throw
+    /// std::exception; the client then gets an internal error without the message.
     using Scrape = std::function<std::string()>;
 
-    /// Listens on an IPv4 or IPv6 address; port 0 is one that is free. Clients wait until start().
-    /// Throws std::runtime_error that says why it cannot.
+    /// Listens on an IPv4 or IPv6 address; port 0 selects a free port. Clients wait until start()
+    /// is called. Throws std::runtime_error with the reason of a failure.
     Server(const std::string& address, std::uint16_t port);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
-    /// Waits for the scrapes that are being answered.
+    /// Waits for running scrapes to finish.
     ~Server();
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    /// Begins to answer. Throws std::runtime_error.
+    /// Starts answering. Throws std::runtime_error.
     void start(Scrape scrape);
 
-    struct Served; ///< what the daemon's threads use
+    struct Served; ///< the data used by the daemon's threads
 
   private:
     struct Stopped {
@@ -40,10 +41,10 @@ class Server {
     int socket_;
     std::uint16_t port_ = 0;
     std::unique_ptr<Served> served_;
-    std::unique_ptr<MHD_Daemon, Stopped> daemon_; ///< owns the socket once it is there
+    std::unique_ptr<MHD_Daemon, Stopped> daemon_; ///< owns the socket once it is created
 };
 
-/// An address and port as they stand in a URL.
+/// Returns an address and port as they appear in a URL.
 std::string endpoint(const std::string& address, std::uint16_t port);
 
 } // namespace genv::monitor

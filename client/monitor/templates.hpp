@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The files of data/prometheus and data/grafana. In those that end in .in, @NAME@ stands for what
-// is known only when the exporter runs.
+// The files of data/prometheus and data/grafana. In files that end in .in, each @NAME@ is replaced
+// when the exporter runs.
 #pragma once
 
 #include <string_view>

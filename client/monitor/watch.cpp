@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds betweenConnects{1000};
 constexpr const char* isThere = "the service is there";
 
-// Readable when one of the two is.
+// Returns a descriptor that is readable when one of the two is.
 int eitherOf(int one, int other) {
     const int descriptor = epoll_create1(EPOLL_CLOEXEC);
     for (const int watched : {one, other}) {
@@ -36,7 +36,7 @@ bool becomesReadable(int descriptor, std::chrono::milliseconds within) {
     return poll(&watched, 1, static_cast<int>(within.count())) > 0;
 }
 
-// What users and administrators do themselves is no enforcement.
+// Actions of users and administrators are not enforcement.
 bool isEnforcement(const std::string& reason) {
     return reason.starts_with("rule:") || reason == "idle" || reason == "expired";
 }
@@ -62,7 +62,7 @@ void Watch::awaitRequest(std::chrono::steady_clock::time_point until) const {
 }
 
 void Watch::serve(Client& client) {
-    exchange_.expire(); // of the time without a bus
+    exchange_.expire(); // the last sample is from a time without a bus
     tell(client.serviceIsThere() ? isThere : "the service genvd is not running");
     while (!isStopped()) {
         if (const auto event = client.nextEvent(wakeDescriptor_))
