@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a notification's buttons do, each on a connection of its own: what the service tells
-// meanwhile waits on the other.
+// The actions of a notification's buttons. Each uses its own connection; meanwhile, notices wait on
+// the other connection.
 #include "client/descriptor.hpp"
 #include "client/notify/service_link.hpp"
 #include "core/sentences.hpp"
@@ -23,12 +23,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The service answers within the time that it gives polkit; more only when it hangs.
+// The service replies within its timeout for polkit. It takes longer only if it hangs.
 constexpr auto patience = 15s;
 constexpr auto extension = 1h;
 constexpr std::size_t longestText = 512;
 
-/// Readable when the time is up or a signal to end is pending, which it leaves pending.
+/// Readable when the time is over or a signal to end is pending. The signal stays pending.
 class GivingUp {
   public:
     GivingUp()
@@ -84,8 +84,8 @@ Message failure(std::string title, const std::string& sentence, std::string hint
     return {{}, Urgency::Normal, "device.error", std::move(title), {sentence}, std::move(hint), {}};
 }
 
-// A message may have been there for long, and the id be another user's by now: root could change
-// that one.
+// A message may have been displayed for a long time, and its id may now belong to another user. As
+// root, this action could change that user's environment.
 void requireOwn(Client& client, const std::string& environment) {
     if (client.environment(environment).uid != client.uid())
         throw Error("dev.genv.Error.NoSuchEnvironment",

@@ -21,11 +21,11 @@ constexpr const char* driver = "org.freedesktop.DBus";
 constexpr const char* serverName = "org.freedesktop.Notifications";
 constexpr const char* serverPath = "/org/freedesktop/Notifications";
 
-// More than this at once is shown as one.
+// More messages than this are shown as one summary.
 constexpr std::size_t mostAtOnce = 3;
 constexpr std::size_t mostPending = 64;
 constexpr std::size_t mostShown = 256;
-// A session whose bus does not come back is over.
+// If the session bus does not come back within this time, the session is over.
 constexpr auto sessionIsOver = 60s;
 
 const char* keyOf(Action::Kind kind) {
@@ -72,7 +72,7 @@ void logFailure(const char* what, sd_bus_message* reply) {
 
 } // namespace
 
-// sd-bus is C: no exception may come out of a handler.
+// sd-bus is a C library: no exception may leave a handler.
 template <void (Desktop::*Handler)(sd_bus_message*)>
 int Desktop::handle(sd_bus_message* message, void* desktop, sd_bus_error* /*error*/) {
     try {
@@ -125,7 +125,7 @@ void Desktop::connect() {
 
 void Desktop::onNameRequested(sd_bus_message* reply) {
     if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY) > 0)
-        return; // the bus went, and that is told
+        return; // the bus disconnected, which is handled by onDisconnected()
     if (sd_bus_message_is_method_error(reply, nullptr) > 0) {
         logFailure("the name on the session bus cannot be had", reply);
         listener_.ended(EXIT_FAILURE);
@@ -145,7 +145,7 @@ void Desktop::onNameRequested(sd_bus_message* reply) {
     pump();
 }
 
-// From within the bus' own handler nothing of it can be taken down.
+// Only schedules the reconnection: the bus must not be destroyed in its own handler.
 void Desktop::onDisconnected(sd_bus_message* /*signal*/) {
     isMine_ = false;
     retry_.start(backoff_.next());
@@ -171,7 +171,7 @@ void Desktop::reconnect() {
     }
 }
 
-// What was on its way did not arrive, or nobody can tell.
+// Unconfirmed notifications may not have arrived, so they are queued again.
 void Desktop::forgetServer() {
     server_.clear();
     shown_.clear();
@@ -210,7 +210,8 @@ void Desktop::askServer() {
 void Desktop::onCapabilities(sd_bus_message* reply) {
     isAsking_ = false;
     if (sd_bus_message_is_method_error(reply, nullptr) > 0) {
-        // Where there is none, its name appears when there is. Others may only be busy.
+        // If the server is not running, a signal reports when its name appears. Any other error may
+        // mean that the server is busy, so the call is retried.
         if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_SERVICE_UNKNOWN) == 0)
             retryServer_.start(serverBackoff_.next());
         return;
@@ -257,7 +258,7 @@ void Desktop::pump() {
         send(std::move(summary));
         return;
     }
-    // One of a subject at a time: the next one must know its id.
+    // Sends one message of a subject at a time, because the next one needs the id of the first.
     for (Message& message : std::exchange(pending_, {})) {
         if (sendings_.contains(message.subject))
             enqueue(std::move(message));
@@ -380,7 +381,7 @@ void Desktop::onAction(sd_bus_message* signal) {
         return;
     const Action chosen = std::move(*known);
     const std::string subject = found->second.subject;
-    actions.clear(); // only once
+    actions.clear(); // an action can be chosen only once
     show({listener_.chosen(chosen, subject)});
 }
 

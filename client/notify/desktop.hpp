@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The desktop's notifications (Desktop Notifications Specification 1.2), over the session bus.
+// Desktop notifications (Desktop Notifications Specification 1.2) over the session bus.
 //
-// Nothing here blocks. Where there is no notification server, messages wait for one, as few as fit
-// into a summary; a server that comes again knows none of the notifications of the one before. Only
-// what the owner of the server's name says of notifications is believed.
+// No function blocks. Without a notification server, messages are queued, up to the number that
+// fits into a summary. A restarted server does not know the notifications of its predecessor.
+// Signals count only if the owner of the server's name sent them.
 #pragma once
 
 #include "client/notify/loop.hpp"
@@ -28,21 +28,21 @@ namespace genv::notify {
 class Desktop {
   public:
     struct Listener {
-        /// A notification is gone, and whoever it was for has seen it or will not.
+        /// Called when a notification has been closed, whether the user has seen it or not.
         std::function<void(const std::string& subject)> closed;
-        /// A person chose an action; the answer takes the notification's place.
+        /// Called when the user chose an action. The returned message replaces the notification.
         std::function<Message(const Action&, const std::string& subject)> chosen;
-        /// There is nothing more to do here, with this exit status.
+        /// Called when there is nothing more to do, with the exit status.
         std::function<void(int status)> ended;
     };
 
-    /// The loop must outlive it.
+    /// The loop must outlive this object.
     Desktop(sd_event* loop, Listener listener);
 
-    /// Connects to the session bus; throws std::system_error where there is none.
+    /// Connects to the session bus. Throws std::system_error if there is none.
     void connect();
-    /// Shows messages, each in place of the one of its subject that is still there; of many at once
-    /// a summary.
+    /// Shows messages. Each replaces the displayed message of the same subject; many messages at
+    /// once become a summary.
     void show(std::vector<Message> messages);
 
   private:
@@ -52,7 +52,7 @@ class Desktop {
             sd_bus_close_unref(bus);
         }
     };
-    /// A notification on its way to the server.
+    /// A notification that has been sent but not confirmed by the server.
     struct Sending {
         Desktop* desktop = nullptr;
         Message message;
@@ -86,22 +86,24 @@ class Desktop {
 
     sd_event* loop_;
     const Listener listener_;
-    std::vector<Message> pending_; ///< oldest first, one of a subject
-    std::size_t dropped_ = 0;      ///< of those, since the last that was shown
+    std::vector<Message> pending_; ///< oldest first, one for each subject
+    std::size_t dropped_ = 0;      ///< messages dropped from `pending_` since the last summary
     std::map<std::string, std::unique_ptr<Sending>> sendings_; ///< by subject
     std::map<std::uint32_t, Shown> shown_;
     std::map<std::string, std::uint32_t> ids_; ///< of `shown_`, by subject
-    std::string server_;                       ///< its unique name, once it has answered
+    std::string server_;                       ///< its unique name, after its first reply
     std::set<std::string> capabilities_;
     bool isAsking_ = false;
-    bool isMine_ = false; ///< the name that keeps a second one from showing everything twice
+    /// Whether this process owns the bus name, which keeps a second process from showing everything
+    /// twice.
+    bool isMine_ = false;
     std::optional<std::chrono::steady_clock::time_point> lostSince_;
     Backoff backoff_;
     Backoff serverBackoff_;
     Timer retry_;
     Timer retryServer_;
     std::unique_ptr<sd_bus, CloseBus>
-        bus_; ///< last, so that nothing is heard any more when it goes
+        bus_; ///< declared last, so that no handler runs during destruction
 };
 
 } // namespace genv::notify

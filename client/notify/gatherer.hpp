@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Gathers what the service tells, so that many notices at once become one message, and a message
-// that is still new when more of the same happens is told again with all of it. What is kept is
-// bounded.
+// Collects notices, so that many notices at once become one message. If more notices of the same
+// subject arrive while a message is new, the message is repeated with all of them. The number of
+// stored notices is limited.
 #pragma once
 
 #include "client/notify/message.hpp"
@@ -16,20 +16,22 @@ namespace genv::notify {
 
 class Gatherer {
   public:
-    /// What is heard this soon after the last notice of a subject belongs to the same message.
+    /// A notice that arrives this soon after the last one of its subject belongs to the same
+    /// message.
     static constexpr std::chrono::seconds together{10};
-    /// So many notices of a subject are kept; of the others only how many they are.
+    /// The number of notices stored for each subject. Further notices are only counted.
     static constexpr std::size_t most = 64;
 
-    /// `repeats`: a later message of a subject says again what an earlier one has, because it takes
-    /// its place.
+    /// `repeats`: a later message of a subject repeats the content of an earlier one, because it
+    /// replaces that message.
     explicit Gatherer(bool repeats) : repeats_(repeats) {}
 
-    /// Takes a notice in. False for one that nobody needs to be told of.
+    /// Adds a notice. Returns false if it is not shown to users.
     bool add(const Notice& notice, core::WallTime now);
-    /// The messages of the subjects that have changed since the last time.
+    /// Returns the messages of all subjects that have changed since the last call.
     std::vector<Message> take(core::WallTime now);
-    /// Somebody has seen the message, or it is gone: what comes next is a new one.
+    /// Forgets a message that the user has seen or that is gone. The next notice starts a new
+    /// message.
     void forget(const std::string& subject) { subjects_.erase(subject); }
 
   private:
@@ -37,7 +39,7 @@ class Gatherer {
         std::vector<Heard> heard;
         std::size_t missing = 0;
         core::WallTime last;
-        bool isNew = true; ///< it has changed since the last time
+        bool isNew = true; ///< whether it has changed since the last call of take()
     };
 
     const bool repeats_;

@@ -35,7 +35,7 @@ void Timer::start(std::chrono::milliseconds delay) {
         return;
     std::uint64_t now = 0;
     check(sd_event_now(loop_, CLOCK_MONOTONIC, &now), "the time");
-    // The loop's time may be that of its last turn.
+    // The time of the loop may be from its last iteration.
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
     now = std::max(now, static_cast<std::uint64_t>(time.tv_sec) * 1000000 +
@@ -56,7 +56,7 @@ int Timer::run(sd_event_source* /*source*/, std::uint64_t /*when*/, void* timer)
     self->isRunning_ = false;
     try {
         self->function_();
-    } catch (const std::exception& error) { // nothing may come out into C
+    } catch (const std::exception& error) { // no exception may leave a C handler
         std::fprintf(stderr, "genv-notify: %s\n", error.what());
     }
     return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The loop of genv-notify: sd-event, whose descriptor libgenv's waits take, so that one thread
-// hears the service, the session bus, timers and signals.
+// The event loop of genv-notify: sd-event. libgenv's waiting calls take its descriptor, so that one
+// thread handles the service, the session bus, timers and signals.
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -11,7 +11,7 @@
 
 namespace genv::notify {
 
-/// What lives as long as the handle does.
+/// Releases an object together with its handle.
 template <typename Object, Object* (*release)(Object*)>
 struct Releaser {
     void operator()(Object* object) const noexcept { release(object); }
@@ -20,18 +20,18 @@ using EventLoop = std::unique_ptr<sd_event, Releaser<sd_event, sd_event_unref>>;
 using EventSource =
     std::unique_ptr<sd_event_source, Releaser<sd_event_source, sd_event_source_disable_unref>>;
 
-/// Throws std::system_error.
+/// Creates an event loop. Throws std::system_error.
 EventLoop makeLoop();
 
-/// Runs a function some time after it was asked for.
+/// Runs a function after a delay.
 class Timer {
   public:
-    /// The loop must outlive it. Throws std::system_error.
+    /// The loop must outlive this object. Throws std::system_error.
     Timer(sd_event* loop, std::function<void()> function);
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
 
-    /// Once, in this time; nothing while it is to run anyhow.
+    /// Starts the timer once with this delay. Does nothing if it is already running.
     void start(std::chrono::milliseconds delay);
     void stop();
 
@@ -44,10 +44,10 @@ class Timer {
     EventSource source_;
 };
 
-/// The time between attempts at something that fails, which grows.
+/// The growing delay between attempts at something that fails.
 class Backoff {
   public:
-    /// How long to wait before the next attempt.
+    /// Returns the delay before the next attempt.
     std::chrono::milliseconds next();
     void succeeded() { delay_ = first; }
 
@@ -57,7 +57,7 @@ class Backoff {
     std::chrono::milliseconds delay_ = first;
 };
 
-/// Throws std::system_error where a call of systemd's library failed.
+/// Throws std::system_error if a call of systemd's library has failed.
 int check(int result, const char* what);
 
 } // namespace genv::notify

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-notify: tells the user who runs it what becomes of their environments, as notifications of
-// the desktop or on the terminal.
+// genv-notify: shows the user who runs it what happens to their environments, as desktop
+// notifications or on the terminal.
 #include "client/notify/desktop.hpp"
 #include "client/notify/gatherer.hpp"
 #include "client/notify/loop.hpp"
@@ -37,7 +37,7 @@ core::WallTime now() {
     return std::chrono::time_point_cast<core::WallTime::duration>(std::chrono::system_clock::now());
 }
 
-/// Hears the service and hands on what a person is to be told, burst by burst.
+/// Receives notices from the service and passes messages on, one burst at a time.
 class Agent {
   public:
     using Show = std::function<void(std::vector<Message>)>;
@@ -103,7 +103,7 @@ int runOnTerminal() {
             agent->end(errno == EPIPE || errno == EIO ? EXIT_SUCCESS : EXIT_FAILURE);
     });
     agent->link().connect();
-    // A hang-up is told without being asked for; a file has none.
+    // epoll always reports a hang-up. A file has none.
     sd_event_add_io(
         agent->loop(), nullptr, STDOUT_FILENO, 0,
         [](sd_event_source*, int, std::uint32_t, void* data) {
@@ -137,11 +137,11 @@ int runOnDesktop() {
     }
     agent.link().connectOrRetry();
     const int status = agent.run();
-    desktop.reset(); // before the loop that it is in
+    desktop.reset(); // must be destroyed before its event loop
     return status;
 }
 
-/// An exit status, or nothing where there is something to run.
+/// Returns an exit status, or nothing if the program should run.
 std::optional<int> readOptions(int count, char** arguments, bool& onTerminal) {
     CLI::App app("Show desktop notifications about your GPU environments", "genv-notify");
     app.formatter(core::helpFormatter());

@@ -22,7 +22,7 @@ namespace {
 
 using core::DeviceIndex;
 
-// A summary of more lines than this is none.
+// The maximum number of lines in a summary.
 constexpr std::size_t mostLines = 8;
 constexpr std::string_view rulePrefix = "rule:";
 
@@ -32,7 +32,7 @@ std::uint64_t toNumber(std::string_view text) {
     return number;
 }
 
-/// A notice with its details as they are meant.
+/// A notice, with typed access to its details.
 class Details {
   public:
     explicit Details(const Notice& notice) : notice_(notice) {}
@@ -64,12 +64,12 @@ class Details {
     const Notice& notice_;
 };
 
-/// Notices that make one sentence.
+/// Notices that are combined to one sentence.
 struct Group {
     std::string kind;
     std::string environment;
     std::string reason;
-    std::string actor; ///< a name
+    std::string actor; ///< a user name
     std::map<DeviceIndex, std::string> devices;
     core::NamedProcesses processes;
     Heard last;
@@ -89,7 +89,7 @@ struct Group {
     [[nodiscard]] bool isRule() const {
         return std::string_view(reason).substr(0, rulePrefix.size()) == rulePrefix;
     }
-    /// The rule that was the reason; empty when it was none.
+    /// Returns the rule that is the reason, or an empty text if the reason is not a rule.
     [[nodiscard]] std::string_view rule() const {
         return isRule() ? std::string_view(reason).substr(rulePrefix.size()) : std::string_view();
     }
@@ -98,7 +98,7 @@ struct Group {
     }
 };
 
-/// What a group says.
+/// The content of a message about a group.
 struct Part {
     Urgency urgency = Urgency::Normal;
     std::string category;
@@ -121,7 +121,8 @@ std::string capitalised(std::string text) {
     return text;
 }
 
-// What keeps a rule from acting again. A rule that is not here enforces a limit of the user's.
+// Returns how to avoid further actions of a rule. A rule that is not listed here enforces a limit
+// on the user.
 std::string adviceOn(std::string_view rule) {
     if (rule == "non-env-processes")
         return "Run it in an environment: \"genvctl run --gpus 1 -- COMMAND\"";
@@ -244,7 +245,7 @@ Part sayExpiring(const Group& group) {
 
 Part sayWarned(const Group& group) {
     const Details details(group.last.notice);
-    if (details.number("left") == 0) // nothing follows
+    if (details.number("left") == 0) // the rule takes no action
         return {Urgency::Normal,
                 "x-genv.rule.warning",
                 fmt::format("The rule {} found something", core::escaped(details.text("rule"))),
@@ -313,7 +314,7 @@ Part sayRefused(const Group& group) {
 struct Kind {
     std::string_view name;
     Part (*say)(const Group&);
-    bool isGathered; ///< those of one cause make one sentence
+    bool isGathered; ///< notices with one cause become one sentence
 };
 
 constexpr std::array kinds{
@@ -338,8 +339,8 @@ const Kind* findKind(std::string_view name) {
     return found == kinds.end() ? nullptr : found;
 }
 
-// Whether a notice says more of what a group says; of what is not gathered, the newest of a device
-// holds.
+// Whether a notice adds to a group. For kinds that are not gathered, only the newest notice about a
+// device counts.
 bool belongsTo(const Group& group, const Notice& notice, const std::string& actor) {
     const Details details(notice);
     if (group.kind != notice.kind)
@@ -354,7 +355,7 @@ bool belongsTo(const Group& group, const Notice& notice, const std::string& acto
     return group.reason == details.text("reason") && group.actor == actor;
 }
 
-// "root (alice)" where it is known who logged in before acting as root.
+// Returns "root (alice)" if the user who logged in and then acted as root is known.
 std::string actorName(const Details& details) {
     std::string name = userName(static_cast<std::uint32_t>(details.number("actor")));
     if (!details.has("actor-login"))
@@ -393,7 +394,7 @@ std::vector<Group> grouped(const std::vector<Heard>& heard) {
     return groups;
 }
 
-// What another group says already, and better.
+// Removes groups whose content is part of another group.
 void dropRepetitions(std::vector<Group>& groups) {
     const auto has = [all = groups](std::string_view kind, const std::string* reason) {
         return std::any_of(all.begin(), all.end(), [&](const Group& group) {
@@ -448,7 +449,7 @@ Message compose(const std::string& subject, const std::vector<Heard>& heard, std
                                                  nameEnvironment(group.last.notice), part.sentence)
                                    : capitalised(part.sentence);
         message.sentences.push_back(std::move(sentence) + ".");
-        // Of several things that happened, the worst is what the message is about.
+        // If there are several groups, the most urgent one determines the title of the message.
         if (isFirst || part.urgency > message.urgency) {
             message.urgency = part.urgency;
             message.category = std::move(part.category);

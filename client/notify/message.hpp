@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a person is told, made of what the service told: one message for everything that became of
-// one environment for one reason in a short time. All texts are printable: what is foreign in them
-// has been escaped.
+// Messages to users, made from the service's notices: one message for all notices about one
+// environment, with one cause, in a short time. All texts are printable: foreign text in them is
+// escaped.
 #pragma once
 
 #include "core/device.hpp"
@@ -16,57 +16,59 @@
 
 namespace genv::notify {
 
-/// A device as a person and as the service knows it.
+/// A device, by its index for the user and its UUID for the service.
 struct NamedDevice {
     core::DeviceIndex index = 0;
     std::string uuid;
 };
 
-/// What a person may answer a message with.
+/// An action that the user can choose in a message.
 struct Action {
     enum class Kind { Extend, AttachAgain };
     Kind kind = Kind::Extend;
     std::string environment;
-    core::WallTime leaseEnd;          ///< of Extend: when the lease is over
-    std::vector<NamedDevice> devices; ///< of AttachAgain
+    core::WallTime leaseEnd;          ///< for Extend: when the lease ends
+    std::vector<NamedDevice> devices; ///< for AttachAgain
 };
 
-/// The values of the specification's hint.
+/// The values of the specification's urgency hint.
 enum class Urgency : std::uint8_t { Low = 0, Normal = 1, Critical = 2 };
 
 struct Message {
-    std::string subject; ///< a later message about the same replaces this one
+    std::string subject; ///< a later message with the same subject replaces this one
     Urgency urgency = Urgency::Normal;
-    std::string category; ///< as the specification has them, else "x-genv...."
+    std::string category; ///< from the specification, else "x-genv...."
     std::string title;
-    std::vector<std::string> sentences; ///< what happened and why; whole ones with a full stop
+    std::vector<std::string> sentences; ///< events and reasons; whole sentences with a full stop
     std::string hint;                   ///< what to do next; may be empty
-    std::vector<Action> actions;        ///< at most one of a kind
+    std::vector<Action> actions;        ///< at most one of each kind
 };
 
-/// Something that the service told, and when.
+/// A notice and the time of its arrival.
 struct Heard {
     Notice notice;
     core::WallTime when;
 };
 
-/// A detail that is added here, to a notice of kind "open-refused": others hold the device.
+/// A detail that is added here to a notice of kind "open-refused": other environments hold the
+/// device.
 inline constexpr const char* heldByOthers = "held-by-others";
 
-/// What a notice is about: the environment and the cause. Nothing for one that nobody needs to be
-/// told of.
+/// Returns the subject of a notice: the environment and the cause. Returns nothing for a notice
+/// that is not shown to users.
 std::optional<std::string> subjectOf(const Notice& notice);
 
-/// The message that says all of these; they are of one subject, oldest first, and at least one.
-/// `missing` more were heard and are not among them.
+/// Returns a message with the content of all these notices. They have the same subject, are ordered
+/// oldest first, and are at least one. `missing` is the number of further notices that were not
+/// stored.
 Message compose(const std::string& subject, const std::vector<Heard>& heard, std::size_t missing);
 
-/// One message in place of many, and of `missing` more that are not known any longer.
+/// Returns one message in place of many, and of `missing` more that are no longer known.
 Message summarise(const std::vector<Message>& messages, std::size_t missing);
-/// A message that was not shown yet and the one that takes its place, as one.
+/// Combines a message that was not shown yet with the message that replaces it.
 Message joined(const Message& older, Message newer);
 
-/// A user's name, escaped; "uid N" for one that has none.
+/// Returns the name of a user, escaped, or "uid N" if there is none.
 std::string userName(std::uint32_t uid);
 
 } // namespace genv::notify

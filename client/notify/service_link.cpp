@@ -42,7 +42,8 @@ bool ServiceLink::wait(int descriptor) {
         if (!first)
             return true;
         hear(*first);
-        // What has arrived by now belongs to one burst, however late this process looks.
+        // Notices that have arrived by now belong to one burst, even if this process reads them
+        // late.
         for (const Notice& notice : client_->takeNotices())
             hear(notice);
     } catch (const Error& error) {
@@ -55,7 +56,7 @@ bool ServiceLink::wait(int descriptor) {
     return true;
 }
 
-// The advice depends on who holds the GPU now.
+// The advice depends on the present holders of the GPU.
 void ServiceLink::hear(Notice notice) {
     const auto device = notice.details.find("device");
     if (notice.kind == "open-refused" && device != notice.details.end()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The connection to the service, which comes back by itself after the system bus was gone. A
-// service that is not running is heard when it starts, and is not started for this.
+// The connection to the service, which is restored automatically when the system bus is back. The
+// notices of a service that starts later are received, but the service is not started for this.
 #pragma once
 
 #include "client/notify/loop.hpp"
@@ -14,15 +14,16 @@ namespace genv::notify {
 
 class ServiceLink {
   public:
-    /// Tells what the service told the user who runs this. The loop must outlive it.
+    /// Passes the service's notices for the user of this process to `heard`. The loop must outlive
+    /// this object.
     ServiceLink(sd_event* loop, std::function<void(const Notice&)> heard);
 
-    /// Connects; throws genv::Error where there is no bus.
+    /// Connects. Throws genv::Error if there is no bus.
     void connect();
-    /// The same, and tries again and again where there is none.
+    /// The same, but retries until there is a bus.
     void connectOrRetry();
-    /// Waits until the descriptor is readable or something was heard and told. Does not wait where
-    /// there is no connection, and then the result is false.
+    /// Waits until the descriptor is readable or a notice has arrived and was passed on. Returns
+    /// false without waiting if there is no connection.
     bool wait(int descriptor);
 
   private:
@@ -31,12 +32,12 @@ class ServiceLink {
     std::function<void(const Notice&)> heard_;
     std::optional<Client> client_;
     Backoff backoff_;
-    bool isLost_ = false; ///< and that was said
+    bool isLost_ = false; ///< whether the loss of the connection was reported
     Timer retry_;
 };
 
-/// Does what a person chose, without asking for a password, and says how that went. It is given up
-/// after a few seconds, and at once when the process is told to end.
+/// Performs an action that the user chose, without asking for a password, and returns the result as
+/// a message. The call is cancelled after a few seconds, and at once when the process must end.
 Message carryOut(const Action& action, const std::string& subject);
 
 } // namespace genv::notify

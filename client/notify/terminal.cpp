@@ -14,7 +14,7 @@ namespace genv::notify {
 
 namespace {
 
-constexpr std::size_t leastWidth = 40; // a terminal that says less is not wrapped to it
+constexpr std::size_t leastWidth = 40; // lines are never wrapped to a smaller width
 constexpr std::string_view indentation = "    ";
 
 std::string timeOfDay(core::WallTime now) {
@@ -25,7 +25,8 @@ std::string timeOfDay(core::WallTime now) {
     return {text, std::strftime(text, sizeof text, "%H:%M:%S", &local)};
 }
 
-// The terminal cells of printable text, near enough: a byte that continues a character takes none.
+// Returns the approximate number of terminal cells of a text: bytes that continue a character count
+// as none.
 std::size_t cells(std::string_view text) {
     std::size_t count = 0;
     for (const char byte : text)
@@ -33,7 +34,7 @@ std::size_t cells(std::string_view text) {
     return count;
 }
 
-// Words, in lines of this width; what is longer than a line is a line of its own.
+// Wraps text to lines of this width. A word that is longer than a line gets its own line.
 std::string wrapped(std::string_view text, std::size_t width) {
     std::string result;
     std::size_t column = 0;

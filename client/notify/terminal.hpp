@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Messages as lines on standard output.
+// Writes messages as lines to standard output.
 #pragma once
 
 #include "client/notify/message.hpp"
@@ -9,19 +9,20 @@
 
 namespace genv::notify {
 
-/// Where and how lines are written.
+/// The format of the lines.
 struct TerminalStyle {
-    std::size_t width = 0; ///< 0: as long as they are
+    std::size_t width = 0; ///< 0: no wrapping
     bool isColoured = false;
 };
 
-/// How standard output is: a terminal is wrapped to its width, and coloured unless NO_COLOR is set.
+/// Returns the style for standard output: wrapped to the width of a terminal, and coloured unless
+/// NO_COLOR is set.
 TerminalStyle currentStyle();
 
-/// The message as text, with its line ends.
+/// Returns the message as text, with line ends.
 std::string terminalText(const Message& message, core::WallTime now, const TerminalStyle& style);
 
-/// Writes text to standard output. False when nobody reads it any more.
+/// Writes text to standard output. Returns false when the other end is closed.
 bool writeOut(const std::string& text);
 
 } // namespace genv::notify
