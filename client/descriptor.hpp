@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A file descriptor that is closed when it goes, and writing to one: for the programs of this room
-// and the shims, which are no part of libgenv.
+// A file descriptor that is closed by its destructor, and a function to write to one. For the
+// programs below client/ and the shims, which are not part of libgenv.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -14,7 +14,7 @@ namespace genv::client {
 
 using core::Descriptor;
 
-/// Writes all of a text. False, with errno, where that fails.
+/// Writes a complete text. Returns false, with errno set, if that fails.
 inline bool writeAll(int descriptor, std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(descriptor, text.data(), text.size());

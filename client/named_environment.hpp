@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The environment that a process's variables name, and whether it is the caller's: for the programs
-// of this room and the shims, which are no part of libgenv. Variables outlive environments and pass
-// from one user to another (a shell that was left behind, sudo -E), and whoever may do more than
-// the owner would then act on an environment that nobody meant.
+// Reads the environment named by a process's variables, and checks whether it belongs to the
+// caller. For the programs below client/ and the shims, which are not part of libgenv. Variables
+// can outlive their environment and can be passed from one user to another (a shell that was left
+// open, sudo -E). Without the check, a caller with more rights than the owner would act on an
+// environment by mistake.
 #pragma once
 
 #include "dbus/contract/names.hpp"
@@ -16,16 +17,17 @@
 
 namespace genv::client {
 
-/// What the variables say; unverified.
+/// The content of the variables, not verified.
 struct NamedEnvironment {
     std::string id;
-    std::string created; ///< the stamp: Created in microseconds since the epoch; empty without one
+    std::string created; ///< the time stamp: Created in microseconds since the epoch; empty if
+                         ///< there is none
 
     friend bool operator==(const NamedEnvironment&, const NamedEnvironment&) = default;
 };
 
-/// What GENV_ENVIRONMENT_ID and GENV_ENVIRONMENT_CREATED say; nothing where the id is unset or
-/// empty.
+/// Returns the values of GENV_ENVIRONMENT_ID and GENV_ENVIRONMENT_CREATED, or nothing if the id is
+/// unset or empty.
 inline std::optional<NamedEnvironment> namedEnvironment() {
     const char* id = std::getenv("GENV_ENVIRONMENT_ID");
     const char* created = std::getenv("GENV_ENVIRONMENT_CREATED");
@@ -34,19 +36,20 @@ inline std::optional<NamedEnvironment> namedEnvironment() {
     return NamedEnvironment{id, created != nullptr ? created : ""};
 }
 
-/// The stamp of an environment that was created then, as GENV_ENVIRONMENT_CREATED carries it.
+/// Returns the time stamp of an environment created at this time, in the form of
+/// GENV_ENVIRONMENT_CREATED.
 inline std::string stampOf(Time created) {
     return std::to_string(created.time_since_epoch().count());
 }
 
-/// What a named environment is to the caller.
+/// The relation of a named environment to the caller.
 enum class Standing {
     Own,
-    Ended,    ///< also where another environment has its id by now
-    Anothers, ///< another user's
+    Ended,    ///< also if another environment has its id now
+    Anothers, ///< it belongs to another user
 };
 
-/// What an Environment, or an EnvironmentEntry, that has the named id is to a user.
+/// Returns the relation of an Environment, or an EnvironmentEntry, with the named id to a user.
 template <typename AnEnvironment>
 Standing standingOf(const NamedEnvironment& named, const AnEnvironment& environment,
                     std::uint32_t caller) {
@@ -55,13 +58,13 @@ Standing standingOf(const NamedEnvironment& named, const AnEnvironment& environm
     return environment.uid == caller ? Standing::Own : Standing::Anothers;
 }
 
-/// A named environment as the service knows it.
+/// A named environment and its state in the service.
 struct IdentifiedEnvironment {
     Standing standing = Standing::Ended;
     std::optional<Environment> environment; ///< unless it has ended
 };
 
-/// Asks the service, and the bus who the caller is. Throws Error.
+/// Requests the environment from the service, and the caller's uid from the bus. Throws Error.
 inline IdentifiedEnvironment identify(Client& client, const NamedEnvironment& named) {
     try {
         Environment environment = client.environment(named.id);

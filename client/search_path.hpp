@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// These functions say where a program is looked for by its name. They agree with execvp(3).
-// Programs of this room and the shims use them.
+// Determines where a program is searched by its name, in agreement with execvp(3). Used by the
+// programs below client/ and the shims.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ inline std::string searchPath() {
         return path;
     std::string path(confstr(_CS_PATH, nullptr, 0), '\0');
     confstr(_CS_PATH, path.data(), path.size());
-    path.resize(path.empty() ? 0 : path.size() - 1); // the closing zero
+    path.resize(path.empty() ? 0 : path.size() - 1); // the terminating zero
     return path;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The Slurm job that an environment is, by its id: "slurm-JOBID" is an id that only jobs have. And
-// the job that this process is in.
+// The Slurm job of an environment, from its id: only jobs have ids of the form "slurm-JOBID". Also
+// the job of this process.
 #pragma once
 
 #include "core/slurm_cgroup.hpp"
@@ -14,7 +14,7 @@
 
 namespace genv::client {
 
-/// The job's number as text; nothing where the environment is no job's.
+/// Returns the job number as text, or nothing if the environment does not belong to a job.
 inline std::optional<std::string> slurmJobOf(std::string_view environmentId) {
     constexpr std::string_view prefix = "slurm-";
     if (!core::isJobEnvironmentId(environmentId))
@@ -23,8 +23,8 @@ inline std::optional<std::string> slurmJobOf(std::string_view environmentId) {
     return job ? std::optional(std::to_string(*job)) : std::nullopt;
 }
 
-/// The id that the environment has of the job in whose control group this process is; nothing where
-/// it is in none.
+/// Returns the environment id of the job in whose control group this process is, or nothing if it
+/// is in none.
 inline std::optional<std::string> jobEnvironmentOfThisProcess() {
     std::ifstream file("/proc/self/cgroup");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
