@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people do on the page: each a question where something is lost or must be chosen, then a call.
+// The actions of the page. Each makes a call, after a dialog if something is lost or must be chosen.
 import {MANAGE, TERMINATE} from "./bus.js";
 import {announce, ask} from "./dialogs.js";
 import {check, choice, field, numberOf, textOf, timeOf} from "./fields.js";
@@ -23,7 +23,7 @@ export class Actions {
         this.machine = machine;
     }
 
-    /** Without a question: says what was done, or why not.
+    /** Acts without a dialog, and announces the result or the error.
      * @param {() => Promise<unknown>} act @param {string} done */
     async #now(act, done) {
         try {
@@ -34,7 +34,7 @@ export class Actions {
         }
     }
 
-    /** A method of the service that asks polkit only about what is another's.
+    /** Calls a method for which the service asks polkit only if the object belongs to another user.
      * @param {boolean} isMine @param {string} action @param {string} member @param {string} type @param {any[]} args */
     #call(isMine, action, member, type, args) {
         return isMine ? this.bus.call(PATH, MANAGER, member, type, args) : this.bus.callForOthers(action, PATH, MANAGER, member, type, args);
@@ -163,11 +163,11 @@ export class Actions {
         }
     }
 
-    /** In the background, for as long as it lasts.
+    /** Runs a command in the background until it ends.
      * @param {(unit: string, errorFile: string) => string[]} command */
     #keep(command) {
         this.keeping.run(command).catch(error => {
-            // That it is over is on the page already.
+            // The page already shows that the environment has ended.
             if (!/has ended/.test(error.message))
                 announce(error.message, true);
         });
@@ -220,7 +220,7 @@ export class Actions {
         });
     }
 
-    /** Until there is another environment of one's own.
+    /** Resolves when the user has a new environment.
      * @param {Set<string>} before */
     #appears(before) {
         let timer = 0;

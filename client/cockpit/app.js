@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Puts the parts together: what the service says goes into the model, the model onto the page.
+// Connects the parts: the state of the service goes into the model, and the model is drawn on the page.
 import {Actions} from "./actions.js";
 import {MANAGE, READ_HISTORY, TERMINATE} from "./bus.js";
 import {announce} from "./dialogs.js";
@@ -16,7 +16,7 @@ import {page} from "./views/page.js";
 
 /** @type {any} */
 const cockpit = /** @type {any} */ (globalThis).cockpit;
-const SLOW = 500; // how soon what takes longer follows a change
+const SLOW = 500; // the delay in ms between a change and the slow requests about it
 const REASONS = /** @type {Record<string, () => string>} */ ({
     admin: () => _("an administrator detached it"), expired: () => _("the lease ended"), idle: () => _("it was idle for too long"),
     "device-lost": () => _("the driver no longer finds it"), job: () => _("Slurm gave it to a job"),
@@ -58,7 +58,7 @@ class Page {
     }
 
     async #onReady() {
-        // An upgrade brings a service of another version than this page was made for.
+        // After an upgrade, the service may have another version than this page.
         const version = this.live.store.manager.Version;
         this.version ||= version;
         await this.bus.readRights();
@@ -73,7 +73,7 @@ class Page {
         this.draw();
     }
 
-    /** History and limits, which take longer than a signal: once for many changes, and only while somebody looks. */
+    /** Reads history and limits, which is slower than a signal: once for many changes, and only while the page is visible. */
     readSoon(delay = SLOW) {
         if (document.hidden || this.soon)
             return;
@@ -104,7 +104,7 @@ class Page {
             announce(details.message.v, true);
     }
 
-    /** At the next frame, once for many changes. */
+    /** Draws the page at the next frame, once for many changes. */
     draw() {
         if (this.isDrawn)
             return;

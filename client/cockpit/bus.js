@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way to the service: as the person who logged in, and for what polkit refuses them, as root through the
-// administrative access of Cockpit, where that is on. It comes back by itself when the service or the bus was gone.
+// The connection to the service. Calls are made as the logged-in user. If polkit refuses one, it is repeated as root
+// through Cockpit's administrative access, if that is on. The connection is restored when the service or bus is back.
 import {_} from "./i18n.js";
 import {PATH} from "./store.js";
 
 const NAME = "dev.genv.Manager";
 const ACTIONS = "dev.genv.manager.";
-/** The actions of polkit's that administrators have. */
+/** The polkit actions of administrators. */
 export const MANAGE = "manage-others";
 export const TERMINATE = "terminate-others";
 export const READ_HISTORY = "read-history";
@@ -16,7 +16,7 @@ const UNKNOWN = new Set(["org.freedesktop.DBus.Error.UnknownMethod", "org.freede
 const NOBODY = new Set(["org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
     "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.systemd1.NoSuchUnit"]);
 
-/** Administrative access would allow it. */
+/** The call needs administrative access. */
 export class NeedsAdministrator extends Error {
     constructor() {
         super(_("This needs administrative access, which you can turn on at the top of the window."));
@@ -77,14 +77,14 @@ export class Bus {
         return await client.call(path, interfaceName, member, args, {type});
     }
 
-    /** A call as the person who logged in: whatever is "mine" must never be root's.
+    /** Makes a call as the logged-in user. Calls for the user's own objects must never be made as root.
      * @param {string} path @param {string} interfaceName @param {string} member @param {string} [type] @param {any[]} [args] */
     call(path, interfaceName, member, type = "", args = []) {
         return this.#call(this.client, path, interfaceName, member, type, args);
     }
 
-    /** The same for what concerns others and takes an action of polkit's: as the person who logged in where polkit allows that,
-     * else with administrative access. What is known to be refused is not tried, since the history has each refusal.
+    /** The same for objects of other users, which need a polkit action: as the logged-in user if polkit allows that, else
+     * with administrative access. A call that will be refused is not tried, because the history records each refusal.
      * @param {string} action @param {string} path @param {string} interfaceName @param {string} member @param {string} [type]
      * @param {any[]} [args] */
     async callForOthers(action, path, interfaceName, member, type = "", args = []) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Questions in front of the page, one at a time, and short messages at its edge.
+// Modal dialogs, one at a time, and short messages at the edge of the page.
 import {_} from "./i18n.js";
 import {h, render} from "./vdom.js";
 
@@ -10,7 +10,7 @@ const MESSAGE_TIME = 10_000;
 let asked = 0;
 let told = 0;
 
-/** Asks; `submit` says by throwing what is wrong, and the dialog stays then.
+/** Opens a dialog. If `submit` throws an error, the dialog shows it and stays open.
  * @param {Question} question */
 export function ask(question) {
     const root = document.getElementById("dialogs");
@@ -20,7 +20,7 @@ export function ask(question) {
     const close = () => {
         if (key !== asked)
             return;
-        // It gives the focus back to where it was.
+        // close() returns the focus to the element that had it before.
         root?.querySelector("dialog")?.close();
         render(root, []);
     };
@@ -68,7 +68,7 @@ function drawMessages() {
     return forget;
 }
 
-/** @param {string} text @param {boolean} [bad] what failed stays until it is closed */
+/** @param {string} text @param {boolean} [bad] an error, which stays until it is closed */
 export function announce(text, bad = false) {
     const key = ++told;
     messages.push({key, text, bad});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Parts of dialogs, and what their fields mean.
+// The fields of dialogs, and functions to read their values.
 import {parseDuration} from "./format.js";
 import {_, format} from "./i18n.js";
 import {h} from "./vdom.js";
@@ -36,7 +36,7 @@ export const textOf = (form, name) => String(form.get(name) ?? "").trim();
 /** @param {FormData} form @param {string} name */
 export const numberOf = (form, name) => Number(textOf(form, name)) || 0;
 
-/** Seconds, or null for an empty field.
+/** Returns seconds, or null for an empty field.
  * @param {FormData} form @param {string} name */
 export function timeOf(form, name) {
     const text = textOf(form, name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How values read, and how what people type is read.
+// Formats values, and parses what users type.
 import {_, format, language, plural} from "./i18n.js";
 
 const MINUTE = 60;
@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const UNITS = {s: 1, min: MINUTE, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY};
 
-/** @param {number} value @param {number} digits after the point */
+/** @param {number} value @param {number} digits after the decimal point */
 export function number(value, digits) {
     return value.toLocaleString(language(), {maximumFractionDigits: digits, useGrouping: false});
 }
@@ -28,7 +28,7 @@ export function bytes(count) {
 /** @param {number | null} value */
 export const percent = value => value === null ? "–" : `${value} %`;
 
-/** Seconds as the two largest units of them, in the form that one can type.
+/** Formats seconds in their two largest units, in a form that can be typed.
  * @param {number} seconds */
 export function duration(seconds) {
     const rest = Math.max(0, Math.floor(seconds));
@@ -38,19 +38,19 @@ export function duration(seconds) {
     const first = parts.findIndex(([, count]) => count > 0);
     if (first < 0)
         return "0s";
-    // Seconds count only in the first minutes.
+    // Seconds are shown only below ten minutes.
     const shown = parts.slice(first, first + 2).filter(([unit, count]) => count > 0 && (unit !== "s" || rest < 10 * MINUTE));
     return shown.map(([unit, count]) => `${count}${unit}`).join(" ");
 }
 
-/** How long something has lasted, without seconds that change all the time.
+/** Formats how long something has lasted, without seconds, which would change all the time.
  * @param {number} from @param {number} now both in milliseconds */
 export function age(from, now) {
     const seconds = (now - from) / 1000;
     return seconds < MINUTE ? _("less than 1min") : duration(seconds - seconds % MINUTE);
 }
 
-/** "2h", "1h 30min" or "90" (seconds) as seconds; null where it is not a time.
+/** Parses "2h", "1h 30min" or "90" (seconds) to seconds; null if the text is not a time.
  * @param {string} text
  * @returns {number | null} */
 export function parseDuration(text) {
@@ -80,7 +80,7 @@ export function clock(when, now) {
 /** @param {number} when milliseconds */
 export const weekday = when => new Date(when).toLocaleDateString(language(), {weekday: "short"});
 
-/** GPU time as people add it up.
+/** Formats GPU time in minutes or hours.
  * @param {number} hours */
 export const gpuTime = hours => hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toLocaleString(language(), {minimumFractionDigits: 1, maximumFractionDigits: 1})} h`;
 
@@ -95,6 +95,6 @@ export function gpuList(indices) {
     return indices.length === 0 ? "–" : format(indices.length === 1 ? _("GPU $0") : _("GPUs $0"), indices.join(", "));
 }
 
-/** A user-chosen name or id.
+/** Returns the name chosen by the user, or the id.
  * @param {{name: string, id: string}} environment */
 export const nameOf = environment => environment.name || environment.id;

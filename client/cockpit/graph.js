@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The paths of graphs, as text for SVG.
+// Calculates the paths of graphs, as text for SVG.
 
 /** @typedef {{when: number, value: number}} Point */
 
-/** Joins what belongs together: where readings are missing for longer than `gap`, a new piece begins.
+/** Splits points into pieces: if readings are missing for longer than `gap`, a new piece begins.
  * @param {Point[]} points by time
  * @param {number} gap milliseconds
  * @returns {Point[][]} */
@@ -21,7 +21,7 @@ export function pieces(points, gap) {
     return found;
 }
 
-/** At most `columns` points: the highest of each column, since a peak is what people look for.
+/** Returns at most `columns` points, the highest of each column, so that peaks stay visible.
  * @param {Point[]} points
  * @param {number} since @param {number} until @param {number} columns */
 export function thinned(points, since, until, columns) {
@@ -38,7 +38,7 @@ export function thinned(points, since, until, columns) {
     return [...highest.entries()].sort(([a], [b]) => a - b).map(([, point]) => point);
 }
 
-/** The line of a graph and the area below it. Values are from 0 to `most`.
+/** Returns the line of a graph and the area below it. Values range from 0 to `most`.
  * @param {Point[]} points by time
  * @param {{since: number, until: number, width: number, height: number, most: number, gap: number}} frame */
 export function paths(points, {since, until, width, height, most, gap}) {
@@ -52,7 +52,7 @@ export function paths(points, {since, until, width, height, most, gap}) {
     let area = "";
     for (const piece of pieces(points, gap)) {
         const places = piece.map(place);
-        if (places.length === 1) // a dot would be nothing
+        if (places.length === 1) // a single point would be invisible
             places.push([(Number(places[0][0]) + 0.5).toFixed(1), places[0][1]]);
         const steps = places.map(([x, y]) => `${x},${y}`).join("L");
         line += `M${steps}`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What has happened: recent events, and what was held in the last days. Each look asks only for what is new.
+// The history: recent events, and the attachments of the last days. Each request asks only for new events.
 import {READ_HISTORY, isUnknownMember} from "./bus.js";
 import {MANAGER, PATH} from "./store.js";
 import {plain} from "./values.js";
@@ -74,7 +74,7 @@ export class History {
         ];
     }
 
-    /** Reads what is new; what keeps it from that is the problem. One at a time. */
+    /** Reads new events, in one request at a time. A failure is stored in `problem`. */
     async read() {
         if (this.reading) {
             this.again = true;

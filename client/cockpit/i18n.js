@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Translations by Cockpit, whose po.js this page loads first; outside a browser the texts stay as they are.
+// Translations by Cockpit, whose po.js this page loads first. Outside a browser, texts are not translated.
 
 /** @returns {any} */
 const cockpit = () => /** @type {any} */ (globalThis).cockpit;
@@ -7,14 +7,14 @@ const cockpit = () => /** @type {any} */ (globalThis).cockpit;
 /** @param {string} text */
 export const _ = text => cockpit()?.gettext(text) ?? text;
 
-/** Fills in $0, $1 and so on.
+/** Replaces $0, $1 and so on.
  * @param {string} text
  * @param {...unknown} values */
 export function format(text, ...values) {
     return text.replace(/\$(\d)/g, (_match, index) => String(values[Number(index)] ?? ""));
 }
 
-/** A text that counts; $0 is the number.
+/** Selects a text by a number, which replaces $0.
  * @param {string} one
  * @param {string} many
  * @param {number} count */
@@ -23,5 +23,5 @@ export function plural(one, many, count) {
     return format(text, count);
 }
 
-/** The language of the page as browsers call it, such as "de" or "pt-BR". */
+/** Returns the language tag of the page in the form that browsers use, such as "de" or "pt-BR". */
 export const language = () => (cockpit()?.language ?? "en").replace("_", "-");

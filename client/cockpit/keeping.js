@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs the commands of starting.js in the person's own systemd, and lets their login linger where they agree to that.
+// Runs the commands of starting.js in the user's systemd instance, and enables lingering if the user agrees.
 import {complaint} from "./starting.js";
 import {_} from "./i18n.js";
 
 const LOGIN = "org.freedesktop.login1";
 
 export class Keeping {
-    /** @param {any} cockpit @param {any} user as cockpit.user() has it */
+    /** @param {any} cockpit @param {any} user as returned by cockpit.user() */
     constructor(cockpit, user) {
         this.cockpit = cockpit;
         this.user = user;
-        /** Whether the login lingers already; null where nobody tells. @type {boolean | null} */
+        /** Whether lingering is enabled; null if that is unknown. @type {boolean | null} */
         this.lingers = null;
     }
 
@@ -39,7 +39,7 @@ export class Keeping {
         this.lingers = true;
     }
 
-    /** Runs what `command` makes of a unit's name and the file for its errors. Fails with what genvctl said.
+    /** Runs the command that `command` returns for a unit name and an error file. Fails with the message of genvctl.
      * @param {(unit: string, errorFile: string) => string[]} command */
     async run(command) {
         const unit = `genv-cockpit-${Date.now().toString(36)}${Math.floor(Math.random() * 0x10000).toString(36)}`;

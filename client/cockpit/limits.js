@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Limits as people read them.
+// Formats limits for users.
 import {bytes, duration} from "./format.js";
 import {_} from "./i18n.js";
 import {known64} from "./values.js";
@@ -18,7 +18,7 @@ const LABELS = /** @type {Record<string, () => string>} */ ({
     IdleTimeout: () => _("Idle time of a GPU"),
 });
 
-/** One that this page does not know yet is shown by its words.
+/** Returns the label of a limit. For a limit that this page does not know, it is made from the words of its name.
  * @param {string} key */
 function labelOf(key) {
     return LABELS[key]?.() ?? key.replace(/([a-z])([A-Z])/g, "$1 $2");
@@ -32,7 +32,7 @@ function text(key, value) {
 }
 
 /** @param {Record<string, [number, number]>} limits as GetLimits returns them
- * @returns {Limit[]} those that are set first */
+ * @returns {Limit[]} the limits that are set come first */
 export function limitRows(limits) {
     const rows = Object.entries(limits).map(([key, [most, used]]) => {
         const allowed = known64(most);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the machine is like now: signals at once, readings every two seconds while somebody looks.
+// The current state of the machine: signals are applied at once, readings are taken every two seconds while the page
+// is visible.
 import {Bus, isNobody, isUnknownMember} from "./bus.js";
 import {Readings} from "./readings.js";
 import {MANAGER, OBJECTS, PATH, PROPERTIES, Store} from "./store.js";
@@ -47,7 +48,7 @@ export class Live {
         this.listener.onChange();
     }
 
-    /** Everything anew: at first, and when the service has come back. */
+    /** Reads the whole state: at the start, and when the service is back. */
     async load() {
         try {
             const [[manager], [objects], [queue]] = await Promise.all([
@@ -88,11 +89,11 @@ export class Live {
             [this.queue] = await this.bus.call(PATH, MANAGER, "ListQueue");
             this.listener.onChange();
         } catch {
-            // The owner's change or the next look tells.
+            // The next change of the owner or the next poll reports the problem.
         }
     }
 
-    /** A method that an older service does not have answers nothing.
+    /** Calls a method that an earlier version of the service may not have; the result is then empty.
      * @param {string} member @param {string} [type] @param {any[]} [args]
      * @returns {Promise<any[]>} */
     async #optional(member, type, args) {
@@ -106,7 +107,7 @@ export class Live {
         }
     }
 
-    /** A sample, and what the devices and their processes show in it. One at a time: a driver that hangs piles up nothing. */
+    /** Takes a sample, and reads the devices and processes. One at a time, so that calls do not pile up if the driver hangs. */
     async poll() {
         if (document.hidden || this.phase !== "ready")
             return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the views show, made of what the service says. Pure: the same input gives the same machine.
+// Builds the model that the views show from the data of the service. It is pure: the same input gives the same machine.
 import {known32, known64, knownInt, time} from "./values.js";
 
 /** @typedef {{index: number, expires: number | null}} Attached */
@@ -45,8 +45,8 @@ function holderOf([id, share, since], index, environments) {
     };
 }
 
-/** @param {Record<string, any>} process as DescribeProcesses has it @param {number} index @param {number} uid
- * @returns {Process[]} one, or none where it is not on this device */
+/** @param {Record<string, any>} process as returned by DescribeProcesses @param {number} index @param {number} uid
+ * @returns {Process[]} one process, or none if it does not use this device */
 function processOn(process, index, uid) {
     const use = process.devices.find((/** @type {number[]} */ each) => each[0] === index);
     return use ? [{
@@ -83,7 +83,7 @@ function deviceOf({path, properties: p}, environments, processes, uid, history) 
         temperature: knownInt(p.Temperature), power: known64(p.PowerUsage), powerLimit: known32(p.PowerLimit ?? 0xffffffff),
         health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
         refused: known64(p.RefusedOpens), holders, processes: own, state: "free", history,
-        // A child of a holder counts as that.
+        // A process in a nested environment of a holder is not an outsider.
         outsiders: own.filter(process => !ids.has(process.environment) && !ids.has(environments.get(process.environment)?.parent ?? "")),
     };
     device.state = stateOf(device);
@@ -127,11 +127,11 @@ export function totals(machine) {
     return {gpus: machine.devices.length, free: count("free"), outside: count("outside"), waiting: machine.queue.length};
 }
 
-/** The models of the devices, each once.
+/** Returns the models of the devices, without duplicates.
  * @param {Machine} machine */
 export const models = machine => [...new Set(machine.devices.map(device => device.model))].sort();
 
-/** How many devices, also of one model, an environment has.
+/** Returns the number of devices of an environment, or of its devices of one model.
  * @param {Machine} machine @param {Environment} environment @param {string} model */
 export function attachedOf(machine, environment, model) {
     const wanted = model.toLowerCase();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Limits of users, asked for when something changed.
+// The limits of users, requested after changes.
 import {MANAGER, PATH} from "./store.js";
 
 /** @typedef {Record<string, [number, number]>} Limits */
@@ -28,7 +28,7 @@ export class People {
         this.mine = await this.#limits(this.uid);
     }
 
-    /** Of those who use genv now, and those with limits of their own.
+    /** Reads the limits of users who use genv now, and of users with limits of their own.
      * @param {Map<number, string>} users @param {string[]} limited names */
     async readEverybody(users, limited) {
         const named = new Map([...users].map(([uid, user]) => [user, uid]));

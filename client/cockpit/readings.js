@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The utilization of the last hour: what the service has kept, and what this page has seen since.
+// The utilization of the last hour: the readings stored by the service, and those that this page has received since.
 import {known32, time} from "./values.js";
 
 export const HOUR = 3_600_000;
@@ -10,7 +10,7 @@ export class Readings {
     constructor() {
         /** @type {Map<number, Point[]>} by index of the device, oldest first */
         this.points = new Map();
-        /** The newest row in microseconds, to ask for later ones. */
+        /** The time of the newest row in microseconds, to request later ones. */
         this.last = 0;
     }
 
@@ -25,7 +25,7 @@ export class Readings {
         this.points.set(index, points);
     }
 
-    /** Rows of ListReadings.
+    /** Adds rows of ListReadings.
      * @param {number[][]} rows @param {number} now */
     addRows(rows, now) {
         for (const [index, when, , utilization] of rows) {
@@ -36,7 +36,7 @@ export class Readings {
         }
     }
 
-    /** The readings that the devices show now.
+    /** Adds the current readings of the devices.
      * @param {import("./store.js").Store} store @param {number} now */
     addCurrent(store, now) {
         for (const {properties} of store.devices.values()) {

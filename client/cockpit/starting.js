@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Commands that keep an environment, or a place in the queue, without this page: each is a unit of the person's own
-// systemd, which outlives the page and, with lingering, the login.
+// Commands that keep an environment, or a position in the queue, without this page. Each runs as a unit of the user's
+// systemd instance, which outlives the page and, with lingering, the login.
 
 /** @typedef {{name: string, gpus: number, model: string, memory: string, lifetime: string, wait: string, share: boolean}} Wish */
 
-// systemd replaces variables in the words of a command.
+// systemd expands variables in the words of a command, so each $ is doubled.
 const literal = (/** @type {string} */ word) => word.replaceAll("$", "$$$$");
 
 /** @param {string} unit @param {string} errorFile @param {string[]} settings @param {string[]} command */
@@ -18,7 +18,7 @@ function given(options) {
     return Object.entries(options).filter(([, value]) => value !== "" && value !== 0).map(([name, value]) => `--${name}=${value}`);
 }
 
-/** Starts an environment. genvctl keeps it until it ends or the unit is stopped: its standard input never ends before.
+/** Starts an environment. genvctl keeps it until it ends or the unit is stopped, because its standard input stays open.
  * @param {string} unit @param {string} errorFile @param {Wish} wish */
 export function startCommand(unit, errorFile, wish) {
     const options = given({name: wish.name, gpus: wish.gpus, model: wish.model, "gpu-memory": wish.memory, lifetime: wish.lifetime,
@@ -29,7 +29,7 @@ export function startCommand(unit, errorFile, wish) {
         ["/bin/bash", "-c", 'exec genvctl run --hold "$@" < <(exec sleep infinity)', "genvctl", ...options]);
 }
 
-/** Waits for GPUs of an environment that is there.
+/** Waits for GPUs for an existing environment.
  * @param {string} unit @param {string} errorFile @param {string} environment
  * @param {{count: number, model: string, lifetime: string, wait: string}} wish */
 export function waitCommand(unit, errorFile, environment, wish) {
@@ -37,7 +37,7 @@ export function waitCommand(unit, errorFile, environment, wish) {
         ["genvctl", "attach", ...given({count: wish.count, model: wish.model, lifetime: wish.lifetime, wait: wish.wait})]);
 }
 
-/** What genvctl said last, without its name.
+/** Returns the last message of genvctl, without the name of the program.
  * @param {string | null} text */
 export function complaint(text) {
     const lines = (text ?? "").split("\n").map(line => line.trim()).filter(line => line !== "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The objects of the service as its last answers and signals have them.
+// The objects of the service, according to its latest replies and signals.
 import {plain} from "./values.js";
 
 export const PATH = "/dev/genv/Manager";
@@ -26,7 +26,7 @@ export class Store {
         return interfaceName === DEVICE ? this.devices : interfaceName === ENVIRONMENT ? this.environments : null;
     }
 
-    /** All objects at once, as GetManagedObjects returns them.
+    /** Loads all objects at once, in the form in which GetManagedObjects returns them.
      * @param {Record<string, Record<string, Record<string, {t: string, v: any}>>>} managed */
     load(managed) {
         this.devices.clear();
@@ -46,7 +46,7 @@ export class Store {
             this.#mapOf(name)?.set(path, {path, properties: plain(properties)});
     }
 
-    /** Takes over what a signal says, and returns whether it was about these objects.
+    /** Applies a signal, and returns whether it concerned these objects.
      * @param {string} path @param {string} interfaceName @param {string} member @param {any[]} args */
     apply(path, interfaceName, member, args) {
         if (interfaceName === PROPERTIES && member === "PropertiesChanged" && INTERFACES.has(args[0])) {

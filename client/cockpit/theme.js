@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Light or dark, as Cockpit's own pages choose it: by the setting of the shell, or else the browser's.
+// Selects light or dark colours like Cockpit's own pages: by the setting of Cockpit's shell, or else of the browser.
 
 export function followTheme() {
     const wantsDark = globalThis.matchMedia("(prefers-color-scheme: dark)");

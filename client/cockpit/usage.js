@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GPU hours of users by day, from the events of the history and what is held now.
+// Calculates the GPU hours of users by day, from the events of the history and the present attachments.
 
 /** @typedef {{uid: number, user: string, begin: number, end: number}} Hold */
 /** @typedef {{user: string, uid: number, hours: number[], total: number}} UserHours */
 
-/** The midnights that begin the last days, the oldest first, and the one that follows.
+/** Returns the midnights at which the last days begin, oldest first, and the following one.
  * @param {number} now @param {number} days */
 export function midnights(now, days) {
     const today = new Date(now);
@@ -12,7 +12,7 @@ export function midnights(now, days) {
         new Date(today.getFullYear(), today.getMonth(), today.getDate() - days + 1 + index).getTime());
 }
 
-/** What a `detached` event tells was held; null for an environment within another one, whose GPUs count with that.
+/** Returns the attachments that a `detached` event reports; none for a nested environment, whose GPUs count for its parent.
  * @param {Record<string, any>} event
  * @returns {Hold[]} */
 export function holdsOf(event) {
@@ -33,7 +33,7 @@ export function holdsNow(machine, now, isShown) {
         .map(holder => ({uid: holder.uid, user: holder.user, begin: /** @type {number} */ (holder.since), end: now})));
 }
 
-/** Hours by user and day; users with the most come first.
+/** Returns the hours by user and day, the users with the most hours first.
  * @param {Hold[]} holds @param {number[]} bounds as midnights() returns them
  * @returns {UserHours[]} */
 export function hoursByDay(holds, bounds) {
@@ -51,7 +51,7 @@ export function hoursByDay(holds, bounds) {
     return [...users.values()].filter(row => row.total > 0).sort((a, b) => b.total - a.total || a.uid - b.uid);
 }
 
-/** The first users, and all others as one.
+/** Returns the first users, and all others combined to one row.
  * @param {UserHours[]} rows @param {number} count @param {string} others their name */
 export function withOthers(rows, count, others) {
     if (rows.length <= count)
@@ -62,7 +62,7 @@ export function withOthers(rows, count, others) {
     return [...rows.slice(0, count - 1), sum];
 }
 
-/** A round number of hours, not below `hours`, for the top of a chart.
+/** Returns a round number of hours, at least `hours`, for the top of a chart.
  * @param {number} hours */
 export function niceTop(hours) {
     const step = 10 ** Math.floor(Math.log10(Math.max(hours, 1)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Numbers as they come from the bus. A number that the service does not know is the maximum of its type.
+// Converts numbers from the bus. The maximum of a type means that the service does not know the number.
 
 /** @template T @typedef {T | null} Maybe */
 
-/** A 64-bit number, whose maximum is -1 in Cockpit 287 and 18446744073709552000 in later ones.
+/** Converts a 64-bit number, whose maximum is -1 in Cockpit 287 and 18446744073709552000 in later versions.
  * @param {unknown} value
  * @returns {Maybe<number>} */
 export function known64(value) {
@@ -22,7 +22,7 @@ export function knownInt(value) {
     return typeof value === "number" && value !== 0x7fffffff ? value : null;
 }
 
-/** A time in microseconds since the epoch as milliseconds; 0 is none.
+/** Converts a time in microseconds since the epoch to milliseconds; 0 means no time.
  * @param {unknown} value
  * @returns {Maybe<number>} */
 export function time(value) {
@@ -30,14 +30,14 @@ export function time(value) {
     return known ? known / 1000 : null;
 }
 
-/** The values of a dictionary of variants, as the bridge writes them: {t: signature, v: value}.
+/** Returns the values of a dictionary of variants, which the bridge writes as {t: signature, v: value}.
  * @param {Record<string, {t: string, v: any}>} dictionary
  * @returns {Record<string, any>} */
 export function plain(dictionary) {
     return Object.fromEntries(Object.entries(dictionary).map(([name, value]) => [name, value.v]));
 }
 
-/** A dictionary of variants for a call; what is null or "" is left out.
+/** Returns a dictionary of variants for a call. Values that are null or "" are omitted.
  * @param {Record<string, [string, unknown]>} values */
 export function variants(values) {
     return Object.fromEntries(Object.entries(values)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws what views describe, and keeps each element for as long as its key is there: focus, scrolling and open parts stay.
-// Texts become text nodes, never markup.
+// Draws the nodes returned by views. An element is kept as long as its key exists, so that focus, scroll positions and
+// open parts stay. Texts become text nodes, never markup.
 
 /** @typedef {{tag: string, key: string | number | undefined, attributes: Record<string, any>, children: Child[]}} Node */
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 const SVG = "http://www.w3.org/2000/svg";
-// What a person changes; the page sets it once.
+// Properties that the user changes. The page sets them only once.
 const STATE = new Set(["value", "checked", "open"]);
 const drawn = Symbol("what was drawn");
 
 /** @param {string} tag
- * @param {Record<string, any>} [attributes] `key` names the element among its siblings; `oncreate` gets it once
+ * @param {Record<string, any>} [attributes] `key` names the element among its siblings; `oncreate` is called once with the element
  * @param {...(Child | Child[])} children
  * @returns {Node} */
 export function h(tag, attributes = {}, ...children) {
@@ -72,7 +72,7 @@ function draw(parent, children) {
     });
     /** @type {Map<string, any>} */
     const there = parent[keys] ?? new Map();
-    // First, so that those that stay need not move.
+    // Elements are removed first, so that the remaining ones need not be moved.
     for (const [key, element] of there) {
         if (!wanted.has(key))
             element.remove();
@@ -99,13 +99,13 @@ function draw(parent, children) {
 }
 const keys = Symbol("the children by key");
 
-/** Makes the content of `parent` what the nodes say.
+/** Replaces the content of `parent` by the nodes.
  * @param {any} parent
  * @param {Child[]} nodes */
 export function render(parent, nodes) {
     const focused = parent.ownerDocument.activeElement;
     draw(parent, nodes);
-    // An element that moved has lost it.
+    // An element that was moved has lost the focus.
     if (focused && focused !== parent.ownerDocument.activeElement && parent.contains(focused))
         focused.focus({preventScroll: true});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A card for each GPU: who has it, how busy it is, what runs on it.
+// A card for each GPU: its holders, its utilization and its processes.
 import {age, bytes, clock, percent, watts} from "../format.js";
 import {paths, summary, thinned} from "../graph.js";
 import {_, format, plural} from "../i18n.js";
@@ -13,7 +13,7 @@ import {bar, button, row, table} from "./parts.js";
 
 const WIDTH = 240;
 const HEIGHT = 40;
-const GAP = 40_000; // readings of the service are 10 s apart
+const GAP = 40_000; // the service takes readings every 10 s
 const OLD = 15_000;
 
 const STATES = {

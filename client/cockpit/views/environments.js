@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One's own environments, and the queue.
+// The user's own environments, and the queue.
 import {age, bytes, clock, gpus, nameOf} from "../format.js";
 import {_, format} from "../i18n.js";
 import {h} from "../vdom.js";

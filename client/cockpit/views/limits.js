@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How much of what an administrator allows is used: by oneself, and for administrators by everybody.
+// The limits set by an administrator and the used part of each: those of the user, and for administrators those of all.
 import {_, format} from "../i18n.js";
 import {limitRows} from "../limits.js";
 import {h} from "../vdom.js";

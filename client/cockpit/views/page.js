@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The whole page, or the sentence that stands in its place.
+// The whole page, or the sentence that replaces it.
 import {gpus} from "../format.js";
 import {_, format, plural} from "../i18n.js";
 import {totals} from "../model.js";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Small parts that several views have.
+// Small parts shared by several views.
 import {h} from "../vdom.js";
 
-/** @param {string} text @param {() => void} onclick @param {string} label what a screen reader says, which begins with the text
+/** @param {string} text @param {() => void} onclick @param {string} label the text for screen readers, which begins with `text`
  * @param {string} [style] */
 export const button = (text, onclick, label, style = "link") =>
     h("button", {key: text, type: "button", class: style, onclick, "aria-label": label === text ? null : label}, text);
 
-/** How much of something is used.
+/** Shows the used part of something.
  * @param {number} part from 0 to 1 @param {string} label @param {string} text */
 export function bar(part, label, text) {
     const percent = Math.round(part * 100);
@@ -17,7 +17,7 @@ export function bar(part, label, text) {
     h("rect", {class: "fill", width: Math.max(part > 0 ? 0.5 : 0, part * 100), height: 4}));
 }
 
-/** A table that becomes a list of blocks where there is little room.
+/** A table that becomes a list of blocks on a narrow screen.
  * @param {string} label @param {string[]} columns the last may be "" for buttons @param {import("../vdom.js").Node[]} rows */
 export function table(label, columns, rows) {
     return h("table", {"aria-label": label},

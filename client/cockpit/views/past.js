@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was: GPU hours by user and day, and the last events.
+// The past: GPU hours by user and day, and the last events.
 import {clock, gpuTime, number, weekday} from "../format.js";
 import {DAYS} from "../history.js";
 import {_} from "../i18n.js";
@@ -48,7 +48,7 @@ function numbers(rows, bounds) {
             ...user.hours.map(each => h("td", {}, gpuTime(each)))))));
 }
 
-/** Why there is nothing to show; null where there is.
+/** Returns the reason why there is nothing to show, or null if there is something.
  * @param {import("../history.js").History} history */
 function trouble(history) {
     if (history.problem)
