@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The connection to the bus, and calls that came over it and have no answer yet.
+// The connection to the bus, and the calls from it that are still waiting for a reply.
 #pragma once
 
 #include "dbus/callers.hpp"
@@ -14,11 +14,12 @@
 
 namespace genv::service {
 
-/// Whatever answers a call later keeps the call: a message of this connection, counted here. So it
-/// is destroyed before this.
+/// Each object that replies to a call later keeps that call's message. The message belongs to this
+/// connection and is counted here, so such an object must be destroyed before this one.
 struct BusCalls {
-    /// Answers no call any more, since the service ends. The bus tells callers that there is no
-    /// reply, and they call again. Calls that wait in the queue or for a lock keep their places.
+    /// Stops replying to calls because the service is ending. The bus reports a missing reply to
+    /// the callers, and they call again. Calls that wait in the queue or for a lock keep their
+    /// places.
     void giveUp() {
         isEnding = true;
         waitingCalls.giveUp();

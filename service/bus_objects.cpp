@@ -9,8 +9,8 @@ namespace genv::service {
 
 namespace {
 
-// Every disconnection on the bus, in one match: a match for each client would exhaust the bus's
-// limit.
+// Matches every disconnection on the bus. One match for each client would exceed the bus's limit on
+// matches.
 constexpr const char* disconnections =
     "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
     "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''";
@@ -31,9 +31,9 @@ BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Con
 sdbus::Slot BusObjects::watchClients() {
     return dbus::compat::addMatch(
         *calls_.connection, disconnections, [this](sdbus::Message& message) {
-            // A rule filters what the bus broadcasts; what somebody sends
-            // to this connection alone comes past the bus, and nobody but
-            // the bus says who has left.
+            // A match rule filters only broadcasts. A unicast message from any client can arrive
+            // here despite the rule, so only the bus driver is trusted to report who has
+            // disconnected.
             if (dbus::compat::senderOf(message) != dbus::contract::busDriver)
                 return;
             std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's objects on the bus, its signals, and the intake of messages.
+// The service's objects on the bus, its signals, and the reception of its messages.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -18,8 +18,9 @@ namespace genv::service {
 
 class BusObjects {
   public:
-    /// Makes an object for everything in the ledger, and reads messages from the next turn of the
-    /// loop on. Calls `disconnected` from the loop when the bus is gone. All outlive this.
+    /// Creates an object for each item in the ledger. Starts to read messages in the next iteration
+    /// of the event loop. Calls `disconnected` from the loop when the connection to the bus is
+    /// lost. All arguments must outlive this object.
     BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Context context,
                std::function<void()> disconnected);
     BusObjects(const BusObjects&) = delete;

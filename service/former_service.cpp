@@ -27,7 +27,7 @@ bool hasOwner(sdbus::IConnection& connection, const char* name) {
     return isOwned;
 }
 
-// False when nothing came in time.
+// Returns false if no message arrived in time.
 bool awaitMessage(const sdbus::IConnection& connection, Clock::duration longest) {
     const auto data = connection.getEventLoopPollData();
     pollfd arrivals{data.fd, data.events, 0};
@@ -41,7 +41,7 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
                         std::chrono::milliseconds patience) {
     const char* const name = contract::busName;
     bool hasLeft = false;
-    // Before it is asked whether somebody is there, so that nobody leaves unseen.
+    // Subscribe before asking for the current owner, so that its departure cannot be missed.
     const auto leaving = dbus::compat::addMatch(
         connection,
         fmt::format("type='signal',sender='{0}',interface='{0}',member='NameOwnerChanged',"
@@ -55,8 +55,8 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
     log.notice("another service owns {} on the bus; waiting until it has left", name);
     const auto until = Clock::now() + patience;
     for (;;) {
-        // First, since what came with the answer has been read already. One at a time, since
-        // somebody may send without end.
+        // Process pending messages first, because some may have been read together with the reply.
+        // Process one message at a time, because a client may send messages without end.
         const bool wasThere = dbus::compat::processPending(connection);
         if (hasLeft)
             return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Two services on one state would be worse than none: each would give what the other has given.
+// Ensures that no other service still uses the state. Two services on the same state would each
+// attach GPUs that the other has already attached.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -10,9 +11,9 @@
 
 namespace genv::service {
 
-/// To be called before the state is touched, and before the loop runs. Returns once nobody owns the
-/// service's name: the bus may yet have to learn that a former service has ended. Throws
-/// std::runtime_error where somebody owns it for longer than that.
+/// Waits until nobody owns the service's name. The bus may not have noticed yet that a previous
+/// service has ended. Call this before touching the state and before the loop runs. Throws
+/// std::runtime_error if the name still has an owner after `patience`.
 void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
                         std::chrono::milliseconds patience);
 

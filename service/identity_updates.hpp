@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells the kernel's gate whose subordinate and exempt uids are whose, again whenever /etc/subuid,
-// the users or the configuration change. The loader has told it at boot.
+// Updates the kernel gate's map of subordinate and exempt uids and their owners whenever
+// /etc/subuid, the users or the configuration change. The loader fills the map at boot.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -16,13 +16,15 @@ namespace genv::service {
 
 class IdentityUpdates {
   public:
-    /// All outlive this.
+    /// All arguments must outlive this object.
     IdentityUpdates(KernelGates& gates, core::Log& log, Worker::Post post);
 
-    /// Reads the files on a thread, since a user may have to be looked up far away, where one of
-    /// them or the settings changed since the last call; the gate is told later.
+    /// Reads the files if one of them or the settings have changed since the last call. Reads on a
+    /// worker thread, because looking up a user may require a remote server. The gate is updated
+    /// later.
     void check(const core::IsolationSettings& settings);
-    /// Reads them again at the next check, since users far away may have changed.
+    /// Forces the next check to read the files again, because users on a remote server may have
+    /// changed.
     void forget() { isDue_ = true; }
 
   private:
@@ -33,11 +35,11 @@ class IdentityUpdates {
     core::Log& log_;
     isolation::IdentityFiles files_;
     core::IsolationSettings settings_;
-    std::vector<std::string> complaints_; ///< as they were last logged
-    bool hasFailed_ = false;              ///< the failure is logged
-    bool isDue_ = true;                   ///< the gate does not have what the files say
+    std::vector<std::string> complaints_; ///< as last logged
+    bool hasFailed_ = false;              ///< the failure has been logged
+    bool isDue_ = true;                   ///< the gate differs from the files
     bool isReading_ = false;
-    Worker worker_; ///< the last member: it ends before the others
+    Worker worker_; ///< last member: destroyed before the others
 };
 
 } // namespace genv::service

@@ -89,7 +89,7 @@ void LockPipes::store(std::uint64_t number, Held& held) {
     const int fd = held.end.get();
     const std::string message = fmt::format("FDSTORE=1\nFDNAME={}", nameOf(number));
     if (sd_pid_notify_with_fds(0, 0, message.c_str(), &fd, 1) <= 0)
-        return; // no systemd, or none that keeps descriptors
+        return; // not run by systemd, or systemd does not store descriptors
     held.stored = true;
     ++stored_;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Locks as pipes: the client has the writing end and this service the reading one, which hangs up
-// when the last copy of the client's is closed. Nothing is ever read. systemd keeps the reading
-// ends while the service is restarted (sd_notify(3), FDSTORE), and drops those that hang up
+// Implements locks as pipes. The client has the writing end and this service the reading end, which
+// hangs up when the last copy of the writing end is closed. Nothing is ever read. systemd keeps the
+// reading ends while the service restarts (sd_notify(3), FDSTORE) and drops those that hang up
 // meanwhile.
 #pragma once
 
@@ -17,10 +17,11 @@ namespace genv::service {
 
 class LockPipes : public core::LockDescriptors {
   public:
-    /// How many descriptors systemd is given, as in the unit: a thousand would make a restart fail.
+    /// Maximum number of descriptors to store in systemd. Matches the unit file; a thousand would
+    /// make a restart fail.
     static constexpr std::size_t mostStored = 256;
 
-    /// Takes over what systemd kept.
+    /// Takes over the descriptors that systemd has stored.
     explicit LockPipes(core::Log& log);
 
     std::unique_ptr<core::LockEnd> open(std::uint64_t number) override;

@@ -32,7 +32,7 @@ void Machine::verifyProcesses() {
         return;
     processes.verify();
     verifying_ = loop_.after(HungProcesses::retryAfter, [this] {
-        loop_.soon([this] { verifyProcesses(); }); // which sets this timer anew
+        loop_.soon([this] { verifyProcesses(); }); // this starts the timer again
     });
 }
 

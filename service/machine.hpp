@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service asks of the machine: its processes, users, Jupyter kernels, GPUs and the
+// Gives the service access to the machine: its processes, users, Jupyter kernels, GPUs and the
 // journal.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace genv::service {
 
-/// Each part but the clock asks on a thread of its own and answers on the loop. Until then it keeps
-/// the function that takes the answer, and everything that this function holds.
+/// Each part except the clock does its work on its own thread and delivers the answer on the loop.
+/// Until then, the part keeps the callback for the answer and everything that the callback owns.
 struct Machine {
     Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpus,
             ProcProgram procProgram, std::unique_ptr<core::Slurm> slurm);
 
-    /// Tells the exits of pinned processes from now on. Retries to read processes that could not be
-    /// read at the start.
+    /// Starts to report the exits of pinned processes. Retries the processes that could not be read
+    /// at the start.
     void watchProcesses(std::function<void(const core::ProcessIdentity&)> exited);
 
     SystemClock clock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genvd: reads where it is to work from its environment, as systemd sets it, and runs the service
-// until it is told to stop.
+// genvd: reads its directories from the environment variables that systemd sets, and runs the
+// service until it is asked to stop.
 #include "core/command_line/help_formatter.hpp"
 #include "core/error.hpp"
 #include "service/gpu/nvml_gpus.hpp"
@@ -31,7 +31,7 @@ namespace {
 
 using namespace genv;
 
-// The configuration is wrong: sysexits.h's EX_CONFIG, as other services have it.
+// The configuration is invalid. This is EX_CONFIG from sysexits.h, as in other services.
 constexpr int exitConfiguration = 78;
 
 std::optional<std::string> variable(const std::string& name) {
@@ -39,24 +39,25 @@ std::optional<std::string> variable(const std::string& name) {
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// systemd gives a list separated by colons; the first is the unit's own.
+// systemd passes a list separated by colons; the first entry is the unit's own.
 std::filesystem::path directory(const std::string& name, const std::string& otherwise) {
     const std::string list = variable(name).value_or(otherwise);
     return list.substr(0, list.find(':'));
 }
 
-// Half a change in memory would be worse than none: the state is written before it is made, so the
-// service that systemd starts next has all of it.
+// Ends the process, because a change applied only partly in memory would be worse than none. The
+// state is written before a change is made, so the next service that systemd starts reads all of
+// it.
 [[noreturn]] void endWithoutMemory() {
     constexpr std::string_view line =
         "genvd: out of memory; the service ends, to be started again\n";
     if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
-        // There is nobody left to tell.
+        // Nothing more can be reported.
     }
     ::_exit(EXIT_FAILURE);
 }
 
-// Every root process and every client is a descriptor.
+// Each root process and each client needs a descriptor.
 void raiseDescriptorLimit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -83,14 +84,14 @@ std::unique_ptr<core::Gpus> makeGpus(core::Backend backend, const std::string& n
     return std::make_unique<service::NvmlGpus>(std::move(settings));
 }
 
-// What a large message took goes back to the system with it. By itself malloc() raises this limit
-// to the size of the largest block that was ever let go of.
+// Returns the memory of large messages to the system. Without this, malloc() raises the threshold
+// to the size of the largest block ever freed.
 void giveLargeBlocksBack() {
     ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
     ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
-// A worker that hangs in a user database far away must not keep the service from ending.
+// Ensures that the process ends even if a worker hangs in a remote user database.
 void endInAnyCase(int status) {
     static volatile sig_atomic_t exitStatus = 0;
     exitStatus = status;
@@ -98,7 +99,7 @@ void endInAnyCase(int status) {
     ::alarm(20);
 }
 
-/// Where systemd starts the helpers; empty: nowhere.
+/// The sockets on which systemd starts the helpers; empty if there is none.
 struct Sockets {
     std::string nvml;
     std::string slurm;
@@ -120,7 +121,7 @@ int serve(const Sockets& sockets, service::Logger& log) {
         try {
             service.reload(0);
         } catch (const core::Error&) {
-            // The old configuration stays, and the service has said why.
+            // The old configuration stays in force, and the service has logged why.
         }
     });
     const int status = loop.run();
@@ -128,7 +129,7 @@ int serve(const Sockets& sockets, service::Logger& log) {
     return status;
 }
 
-// What `genvctl policy check` runs: whether a configuration file would be taken.
+// Implements `genvctl policy check`: reports whether a configuration file would be accepted.
 int checkConfiguration(const std::string& file) {
     const service::SettingsCheck check = file.empty()
                                              ? service::SettingsCheck{{"missing file name"}, {}}
@@ -157,7 +158,7 @@ int main(int argc, char** argv) {
     app.add_option("--slurm-socket", sockets.slurm, "Ask Slurm at this socket")->type_name("PATH");
     pid_t reader = 0;
     app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
-        ->group(""); // between genvd and itself
+        ->group(""); // internal: genvd starts itself with this
     app.footer("Exit status:\n  0   Success\n  1   Failure\n  78  Invalid configuration\n\n"
                "Examples:\n  # Check a changed configuration\n  genvd --check genvd.conf.new");
     CLI11_PARSE(app, argc, argv);
@@ -166,7 +167,7 @@ int main(int argc, char** argv) {
     if (reader != 0)
         return service::serveProcReads(reader);
 
-    ::umask(077); // what is for everybody is made so by name
+    ::umask(077); // files for everybody get their mode explicitly
     ::signal(SIGPIPE, SIG_IGN);
     std::set_new_handler(endWithoutMemory);
     raiseDescriptorLimit();

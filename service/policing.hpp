@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ends processes and takes GPUs away: for rules, on request, and where an environment loses a GPU.
+// Ends processes and detaches GPUs: when a rule or a request demands it, and when an environment
+// loses a GPU.
 #pragma once
 
 #include "core/evictor.hpp"
@@ -12,7 +13,7 @@
 namespace genv::service {
 
 struct Policing {
-    /// All outlive this; the settings may change.
+    /// All arguments must outlive this object. The settings may change.
     Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log& log,
              const core::Settings& settings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reports what happens, in records of the journal and in the files that prompts read.
+// Reports events in the journal and in the files that shell prompts read.
 #pragma once
 
 #include "service/journal/event_log.hpp"
@@ -15,13 +15,13 @@
 
 namespace genv::service {
 
-/// The destructor writes the records that still wait.
+/// The destructor writes the records that are still queued.
 struct Reporting {
-    /// The files are below `runtime`. All outlive this.
+    /// The files are below `runtime`. All arguments must outlive this object.
     Reporting(Machine& machine, Sharing& sharing, GlibLoop& loop, Logger& log,
               const std::filesystem::path& runtime);
 
-    /// Reports what recovery found.
+    /// Reports the result of the recovery.
     void recovered(const core::RecoveryReport& report);
 
     journal::RecordQueue records;

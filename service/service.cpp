@@ -15,11 +15,11 @@ namespace genv::service {
 
 namespace {
 
-// How long the first look at the GPUs may hold up the start; a driver that hangs must not keep
-// people from their shells.
+// How long the first observation of the GPUs may delay the start. A driver that hangs must not keep
+// users from their shells.
 constexpr std::chrono::seconds patienceAtStart{5};
 
-// How long the bus may take to learn that a service has ended which another one follows.
+// How long the bus may take to notice that the previous service has ended.
 constexpr std::chrono::seconds patienceForFormer{5};
 
 } // namespace
@@ -29,8 +29,8 @@ Service::Service(GlibLoop& loop, core::Log& log, std::filesystem::path configura
     : loop_(loop), log_(log), configuration_(std::move(configuration)),
       settings_(std::move(settings)) {}
 
-// The object counts as made once the constructor above has returned, so the destructor shuts down
-// whatever was made if a later step fails.
+// The object counts as constructed once the constructor above has returned. If a later step fails,
+// the destructor therefore shuts down the parts that exist.
 Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
                  core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
     : Service(loop, log, directories.configuration, std::move(settings)) {
@@ -71,29 +71,31 @@ Service::~Service() {
     shutDown();
 }
 
-// Destroys the parts in the order in which they can do without each other. A part is missing if the
+// Destroys the parts in an order in which no part needs a destroyed one. A part is missing if the
 // start failed.
 void Service::shutDown() {
-    // Answer no call from here on. The steps below drop the calls that wait.
+    // Reply to no call from here on. The steps below drop the waiting calls.
     if (calls_)
         calls_->giveUp();
-    // Begin nothing more: no look at the GPUs, no retry of a write, no message of the bus.
+    // Start nothing more: no observation of the GPUs, no retry of a write, no message from the bus.
     looking_.reset();
     impatience_.reset();
     retries_.reset();
     identities_.reset();
     objects_.reset();
-    // Stop asking Slurm which devices it has. The machine drops what Slurm has yet to answer.
+    // Stop asking Slurm for its devices. The machine drops the requests that Slurm has not
+    // answered.
     slurmDevices_.reset();
-    // Write the records that wait, while the ledger still has the environments that they name.
+    // Write the queued records while the ledger still has the environments that they name.
     reporting_.reset();
-    // Stop the workers. They drop whatever waits for their answers, and this gives back the
-    // enforcer's turn and places among the calls of a user. So both parts are still there.
+    // Stop the workers. They drop the callbacks that wait for their answers, which releases the
+    // enforcer's turn and slots among the calls of a user. The enforcer and the calls must
+    // therefore still exist.
     machine_.reset();
     policing_.reset();
-    // Drop the calls that wait in the queue, for a lock, or for an end to be decided.
+    // Drop the calls that wait in the queue, for a lock, or for the decision to end an environment.
     sharing_.reset();
-    // Close the connection, of which no call has a message any more.
+    // Close the connection. No call holds a message of it any more.
     calls_.reset();
 }
 
@@ -104,8 +106,8 @@ void Service::recover() {
     sharing_->resumeWaits();
 }
 
-// Listeners hear of a change in this order: those that report it come before those that change
-// something more because of it.
+// Listeners receive an event in this order. Listeners that report an event come before listeners
+// that change something else because of it.
 void Service::subscribe() {
     const auto add = [this](auto& listener) {
         sharing_->events.subscribe(
@@ -169,13 +171,14 @@ void Service::onObservation(const core::Observation* observation, const std::str
         sharing_->driverFailed();
         trouble = fmt::format("the GPU driver does not answer: {}", core::escaped(failure, 256));
     }
-    // Once per trouble, not once per look.
+    // Log each problem once, not at each observation.
     if (!trouble.empty() && trouble != driverTrouble_)
         log_.warning("{}", trouble);
     else if (trouble.empty() && !driverTrouble_.empty())
         log_.info("the GPU driver answers again");
     driverTrouble_ = trouble;
-    // After the devices were told, so that nobody who sees the name hears of them as new.
+    // Become ready after the devices were announced. A client that sees the name then does not
+    // receive them as new.
     if (!ready_)
         loop_.soon([this] { becomeReady(); });
 }

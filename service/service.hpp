@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service, wired together: the core and its adapters, the bus objects, and what sets them
-// going. It decides nothing.
+// The service, wired together: the core, its adapters, the bus objects, and the timers and
+// subscriptions that drive them. It makes no decisions itself.
 //
-// The name is requested last, after the state is recovered and the GPUs were looked at once, so
-// that whoever activates the service over the bus meets it complete.
+// The bus name is requested last, after the state is recovered and the first observation of the
+// GPUs has finished or timed out. A client that activates the service over the bus thus finds it
+// complete.
 #pragma once
 
 #include "core/settings.hpp"
@@ -25,26 +26,26 @@
 
 namespace genv::service {
 
-/// Where the service finds and keeps things.
+/// The directories and sockets of the service.
 struct Directories {
-    std::filesystem::path runtime;       ///< the state is below
+    std::filesystem::path runtime;       ///< parent of the state folder
     std::filesystem::path configuration; ///< genvd.conf and its drop-ins
-    std::filesystem::path slurmSocket{}; ///< where genv-slurm is asked
+    std::filesystem::path slurmSocket{}; ///< the socket of genv-slurm
 };
 
 class Service {
   public:
-    /// Connects to the system bus and recovers the state. Throws when either fails.
+    /// Connects to the system bus and recovers the state. Throws if either fails.
     Service(GlibLoop& loop, Logger& log, const Directories& directories, core::Settings settings,
             std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram = {});
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Reads the configuration again for somebody. Throws core::Error(InvalidArgs), and the old one
-    /// stays in force.
+    /// Reads the configuration again on behalf of `actor`. Throws core::Error(InvalidArgs) if it is
+    /// invalid; the old configuration then stays in force.
     void reload(const core::Actor& actor);
-    /// Ends the loop in good order.
+    /// Ends the loop in an orderly way.
     void stop();
 
   private:
@@ -67,9 +68,9 @@ class Service {
     core::Settings settings_;
     SystemManager systemManager_;
 
-    KernelGates gates_; ///< asked on the loop: it never blocks
+    KernelGates gates_; ///< called on the loop: it never blocks
 
-    // Each part uses parts before it. shutDown() destroys them, and says in which order and why.
+    // Each part uses parts before it. shutDown() destroys them and explains the order.
     std::unique_ptr<BusCalls> calls_;
     std::unique_ptr<Machine> machine_;
     std::unique_ptr<Sharing> sharing_;
@@ -82,8 +83,8 @@ class Service {
 
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> impatience_;
-    std::string driverVersion_; ///< as it was last told
-    std::string driverTrouble_; ///< what was last logged about the driver
+    std::string driverVersion_; ///< as last announced
+    std::string driverTrouble_; ///< the last logged problem with the driver
     bool ready_ = false;
 };
 

@@ -30,7 +30,7 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
 }
 
 core::RecoveryReport Sharing::recover() {
-    // What is found in the state is told, so that leases run on.
+    // The ledger reports what it finds in the state, so that leases continue.
     events.subscribe([this](const core::Event& event) { leases.onEvent(event); });
     isolation.check();
     return core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
@@ -59,7 +59,8 @@ void Sharing::driverFailed() {
     lookAtGate();
 }
 
-// The kernel refuses, and people open and close the gate, whether or not the driver answers.
+// Polled whether or not the driver answers: the kernel goes on refusing, and administrators may
+// open and close the gate.
 void Sharing::lookAtGate() {
     isolation.check();
     refusedOpens.check();

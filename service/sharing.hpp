@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How GPUs are shared: the ledger and its documents, the queue, locks, leases, and whatever else
-// changes the ledger in the course of time.
+// How GPUs are shared: the ledger and its documents, the queue, locks, leases, and everything else
+// that changes the ledger over time.
 #pragma once
 
 #include "core/idleness.hpp"
@@ -27,23 +27,24 @@
 namespace genv::service {
 
 struct Sharing {
-    /// The documents are below `runtime`. All outlive this; the settings may change.
+    /// The documents are below `runtime`. All arguments must outlive this object. The settings may
+    /// change.
     Sharing(Machine& machine, GlibLoop& loop, core::Log& log, const std::filesystem::path& runtime,
             const core::Settings& settings, core::Gates& gates);
 
-    /// Reads the documents, and resumes the environments whose processes are there.
+    /// Reads the documents and resumes the environments whose processes still exist.
     core::RecoveryReport recover();
-    /// Keeps the places of requests that waited before the start.
+    /// Restores the queue places of requests that waited before the start.
     void resumeWaits();
-    /// Takes a sample of the GPUs into account.
+    /// Processes a sample of the GPUs.
     void observed(const core::Observation& observation);
-    /// The driver did not answer.
+    /// Handles a sample to which the driver did not reply.
     void driverFailed();
 
     FileStore store;
     core::EventHub events;
     core::Ledger ledger;
-    core::Isolation isolation; ///< guards the ledger's changes for as long as there are any
+    core::Isolation isolation; ///< guards the ledger's changes as long as there are any
     core::RefusalWatch refusedOpens;
     core::Lingering lingering;
     core::Occupancy occupancy;

@@ -43,7 +43,7 @@ void SystemManager::status(const std::string& status) {
 void SystemManager::failed(const std::string& why) {
     constexpr std::uint64_t longestMicroseconds = 2'000'000;
     sd_notify(0, ("STATUS=" + core::printable(why)).c_str());
-    // Of a process that has ended systemd hears nothing.
+    // systemd ignores notifications from a process that has exited.
     sd_notify_barrier(0, longestMicroseconds);
 }
 

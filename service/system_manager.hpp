@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What systemd is told: ready, reloading, stopping, and that the loop still turns. Without systemd
-// nothing is told.
+// Notifies systemd that the service is ready, reloading or stopping, and that the loop still runs.
+// Does nothing if systemd did not start the service.
 #pragma once
 
 #include "core/ports/scheduler.hpp"
@@ -12,7 +12,7 @@ namespace genv::service {
 
 class SystemManager {
   public:
-    /// Begins to answer the watchdog, twice in the time it allows, where the unit has one.
+    /// Starts to answer the watchdog, at half the interval that it allows, if the unit has one.
     SystemManager();
 
     void ready(const std::string& status);
@@ -20,8 +20,8 @@ class SystemManager {
     void stopping();
     /// Shows a sentence beside the unit.
     void status(const std::string& status);
-    /// Shows why the service does not start; users read that, and not the journal. Returns when
-    /// systemd has heard it.
+    /// Shows why the service does not start. Users read this message rather than the journal.
+    /// Returns when systemd has received it.
     static void failed(const std::string& why);
 
   private:

@@ -14,13 +14,14 @@ namespace genv::service {
 
 namespace {
 
-// More users than any machine has at once; beyond, those asked about longest ago are forgotten.
+// More users than any machine has at once. Beyond this number, the cache drops the entries that
+// were requested longest ago.
 constexpr std::size_t mostKnown = 10'000;
 
 constexpr int mostGroups = 1024;
 
-// What getpwuid_r(3) and getgrgid_r(3) return where the database works and has no such entry; other
-// errors say that it does not work.
+// Returns whether getpwuid_r(3) or getgrgid_r(3) reports that the database works and has no such
+// entry. Other errors mean that the database does not work.
 bool saysThatThereIsNone(int error) {
     return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
 }
@@ -46,8 +47,8 @@ void UserDirectory::describeFor(core::Uid asking, core::Uid uid,
     Asked& asked = asked_[uid];
     asked.waiting.push_back(std::move(answer));
     if (!asked.askers.insert(asking).second)
-        return; // asked already
-    // Anew for everybody who asks, so that nobody's time runs out by whoever asked before.
+        return; // already requested
+    // Each caller gets a full timeout, regardless of callers before.
     asked.deadline = scheduler_.after(patience, [this, uid] { answerWithoutDatabase(uid); });
     worker_.run<std::optional<core::UserInfo>>(
         asking, [lookup = lookup_, uid] { return lookup(uid); },
@@ -65,8 +66,8 @@ void UserDirectory::learn(core::Uid uid, const std::optional<core::UserInfo>& fo
         answerWithoutDatabase(uid);
         return;
     }
-    // Somebody who was there and is no more: a server that is down looks the same to the name
-    // service, so what was known holds.
+    // A user who existed before is not found. The name service gives the same answer when a server
+    // is down, so the last answer stays valid.
     core::UserInfo user = found->name.empty() ? newest({uid, std::to_string(uid), {}}) : *found;
     user.uid = uid;
     keep(user);
@@ -85,7 +86,7 @@ void UserDirectory::keep(core::UserInfo user) {
 
 void UserDirectory::answerWithoutDatabase(core::Uid uid) {
     if (!asked_.contains(uid))
-        return; // answered by the deadline before
+        return; // the deadline has already answered
     if (const core::BootTime now = clock_.bootNow(); now >= nextWarning_) {
         nextWarning_ = now + keptFor;
         log_.warning("the user database does not answer (asked about uid {}): what it said last "
@@ -99,7 +100,7 @@ void UserDirectory::answerWithoutDatabase(core::Uid uid) {
 void UserDirectory::answerAll(const core::UserInfo& user) {
     const auto node = asked_.extract(user.uid);
     if (node.empty())
-        return; // answered by the deadline before
+        return; // the deadline has already answered
     for (const auto& answer : node.mapped().waiting)
         answer(user);
 }
@@ -111,7 +112,7 @@ std::optional<core::UserInfo> UserDirectory::lookUpSystem(core::Uid uid) {
     if (const int error = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
         found == nullptr)
         return saysThatThereIsNone(error) ? std::optional(core::UserInfo{}) : std::nullopt;
-    // A directory server may hold anything; names reach terminals and logs.
+    // A directory server may return any text, and names reach terminals and logs.
     core::UserInfo user{uid, core::escaped(found->pw_name, core::longestName), {}};
     int count = mostGroups;
     std::vector<gid_t> groups(mostGroups);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: users, looked up on a worker, since the database may be a server far away. A name
-// is kept for a while, and a user's own look-up never waits behind those that others want. When the
-// database fails or does not answer in time, its last answer holds, however old; a user about whom
-// it said nothing yet is unknown, and the uid serves as the name. The same holds for a user whom it
-// had and has no more, since a server that is down looks so, too.
+// Adapter: looks users up on a worker thread, because the database may be on a remote server. A
+// name is cached for a while, and the look-ups that one user asks for never wait behind those of
+// others. If the database fails or does not answer in time, its last answer stays valid, however
+// old. A user without any answer yet counts as unknown and has the uid as name. A user who was
+// known and is no longer found keeps the last answer, too, because an unreachable server looks the
+// same.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -25,8 +26,8 @@ namespace genv::service {
 
 class UserDirectory : public core::Users {
   public:
-    /// Looks a user up and blocks for as long as that takes; no name for one who is not there, and
-    /// nothing where the database failed.
+    /// Looks a user up. Blocks as long as that takes. Returns a user with an empty name if the user
+    /// does not exist, and nothing if the database failed.
     using Lookup = std::function<std::optional<core::UserInfo>(core::Uid)>;
 
     static constexpr std::chrono::milliseconds patience{5'000};
@@ -39,10 +40,11 @@ class UserDirectory : public core::Users {
     void describeFor(core::Uid asking, core::Uid uid,
                      std::function<void(const core::UserInfo&)> answer) override;
 
-    /// What the database last said of a user, however old; the same where it said nothing.
+    /// Returns the database's last answer about a user, however old, or `user` itself if there was
+    /// none.
     [[nodiscard]] core::UserInfo newest(const core::UserInfo& user) const;
 
-    /// Asks the system's user and group databases.
+    /// Looks a user up in the system's user and group databases.
     static std::optional<core::UserInfo> lookUpSystem(core::Uid uid);
 
   private:
@@ -52,7 +54,7 @@ class UserDirectory : public core::Users {
     };
     struct Asked {
         std::vector<std::function<void(const core::UserInfo&)>> waiting;
-        std::set<core::Uid> askers; ///< each has a look-up in their own line
+        std::set<core::Uid> askers; ///< each has a look-up in their own queue
         std::unique_ptr<core::Scheduled> deadline;
     };
 
@@ -67,8 +69,8 @@ class UserDirectory : public core::Users {
     Lookup lookup_;
     std::unordered_map<core::Uid, Known> known_;
     std::unordered_map<core::Uid, Asked> asked_;
-    core::BootTime nextWarning_; ///< not before: one look-up that takes too long is soon many
-    FairWorker worker_;          // last: it uses the others until it is gone
+    core::BootTime nextWarning_; ///< not before this time: slow look-ups come in series
+    FairWorker worker_;          // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

@@ -31,14 +31,14 @@ WriteRetries::WriteRetries(Sharing& sharing, Reporting& reporting, GlibLoop& loo
         retryLater();
 }
 
-// What cannot be written from now on is told to nobody.
+// Stops listening. Writes that fail from now on are reported to nobody.
 WriteRetries::~WriteRetries() {
     sharing_.ledger.onUnwritten(nullptr);
     sharing_.store.onFolderRestored(nullptr);
     reporting_.shellFiles.onUnwritten(nullptr);
 }
 
-// A trouble is logged when it begins, and not at each retry.
+// Logs a problem when it starts, not at each retry.
 void WriteRetries::logOnce(const std::string& why) {
     if (!std::exchange(hasLogged_, true))
         log_.error("{}; it is tried again every second", why);
@@ -56,7 +56,7 @@ void WriteRetries::retry() {
         return;
     hasLogged_ = false;
     log_.info("the state is written again");
-    loop_.soon([this] { timer_.reset(); }); // not from within itself
+    loop_.soon([this] { timer_.reset(); }); // a timer must not destroy itself
 }
 
 } // namespace genv::service

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes again, every second, what could not be written: documents of environments, and files that
-// prompts read. What happened stays so meanwhile.
+// Retries failed writes every second: documents of environments and files that prompts read. The
+// changes behind those writes stay in effect meanwhile.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -16,8 +16,8 @@ namespace genv::service {
 
 class WriteRetries {
   public:
-    /// Retries from now on whatever cannot be written, and at once what could not be written until
-    /// now. All outlive this.
+    /// Retries at once the writes that have failed so far, and from now on each write that fails.
+    /// All arguments must outlive this object.
     WriteRetries(Sharing& sharing, Reporting& reporting, GlibLoop& loop, core::Log& log);
     ~WriteRetries();
     WriteRetries(const WriteRetries&) = delete;
@@ -32,8 +32,8 @@ class WriteRetries {
     Reporting& reporting_;
     GlibLoop& loop_;
     core::Log& log_;
-    std::unique_ptr<core::Scheduled> timer_; ///< while something is to be written
-    bool hasLogged_ = false;                 ///< that the state cannot be written
+    std::unique_ptr<core::Scheduled> timer_; ///< runs while a write is pending
+    bool hasLogged_ = false;                 ///< the failed write has been logged
 };
 
 } // namespace genv::service

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers that a device node can have on Linux (linux/kdev_t.h).
+// The ranges of device numbers on Linux (linux/kdev_t.h).
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ void GpuObserver::finished(const Result& result) {
         last_ = result.observation;
     if (listener_)
         listener_(result.observation.get(), result.failure);
-    // Those who asked while it was under way may want one that began later.
+    // Callers that came during this observation may need one that started later.
     const auto served =
         std::stable_partition(waiters_.begin(), waiters_.end(), [&](const Waiter& waiter) {
             return waiter.notBefore > result.started;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: observations. One worker thread asks the driver and then /proc about the processes it
-// named; the loop asks for the next observation only when the one under way cannot serve. Processes
-// that cannot be read take a second of it at most, and no device.
+// Adapter: observations. One worker thread queries the driver, and then reads the processes that
+// the driver listed from /proc. The loop starts another observation only if the one in progress
+// cannot serve a request. Unreadable processes delay an observation by one second at most and never
+// cost it a device.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -18,19 +19,20 @@
 
 namespace genv::service {
 
-/// Takes an observation now. Blocks; for the worker. Throws core::GpuError.
+/// Takes an observation now. Blocks, so call it on the worker. Throws core::GpuError.
 core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes,
                                   const core::Clock& clock);
 
 class GpuObserver : public core::Observer {
   public:
-    /// An observation, or null and why there is none.
+    /// Receives an observation, or null and the reason for the failure.
     using Listener = std::function<void(const core::Observation*, const std::string& failure)>;
 
     GpuObserver(std::unique_ptr<core::Gpus> gpus, ProcAccess access, const core::Clock& clock,
                 core::Scheduler& scheduler, Worker::Post post);
 
-    /// Who hears of every observation and every failure, before those who asked.
+    /// Sets the listener that receives every observation and every failure, before the callers that
+    /// requested one.
     void onObservation(Listener listener) { listener_ = std::move(listener); }
 
     void observe(std::chrono::milliseconds oldest, Answer answer) override;
@@ -51,14 +53,14 @@ class GpuObserver : public core::Observer {
     void finished(const Result& result);
 
     std::unique_ptr<core::Gpus> gpus_;
-    ObservedProcesses processes_; // the worker's alone
+    ObservedProcesses processes_; // used by the worker only
     const core::Clock& clock_;
     core::Scheduler& scheduler_;
     Listener listener_;
     std::shared_ptr<const core::Observation> last_;
     std::vector<Waiter> waiters_;
     bool underWay_ = false;
-    Worker worker_; // last: it uses the others until it is gone
+    Worker worker_; // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The part of NVML's binary interface that genv uses, the service as a caller and the NVML filter
-// (shims/nvml) in the place of the library, declared here so that a build needs nothing of
-// NVIDIA's. Declarations only, no code. Each names what NVML calls it. Layouts are those of 64-bit
-// Linux and are asserted.
+// The part of NVML's binary interface that genv uses. The service calls it, and the NVML filter
+// (shims/nvml) implements it in place of the library. It is declared here so that a build needs no
+// file from NVIDIA. The file has declarations only, and each comment gives NVML's name. The layouts
+// are those of 64-bit Linux and are checked with static assertions.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ enum class Return : int {
 
 /// NVML_VALUE_NOT_AVAILABLE as a number of bytes.
 inline constexpr std::uint64_t valueNotAvailable = ~std::uint64_t{0};
-/// What gpuInstanceId and computeInstanceId hold outside MIG mode.
+/// The value of gpuInstanceId and computeInstanceId outside MIG mode.
 inline constexpr std::uint32_t noInstance = ~std::uint32_t{0};
 /// NVML_DEVICE_UUID_V2_BUFFER_SIZE
 inline constexpr unsigned uuidBufferSize = 96;
@@ -59,7 +59,8 @@ inline constexpr unsigned temperatureOfGpu = 0;
 /// nvmlEventTypeXidCriticalError
 inline constexpr unsigned long long eventXidCriticalError = 0x8;
 
-/// nvmlUtilization_t: percent of the time in which something ran, and in which memory was used.
+/// nvmlUtilization_t: percentages of the time in which a kernel ran, and in which memory was
+/// accessed.
 struct Utilization {
     unsigned int gpu;
     unsigned int memory;
@@ -79,7 +80,7 @@ struct PciInfo {
 static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, domain) == 16 &&
               offsetof(PciInfo, busId) == 36);
 
-/// nvmlMemory_t: `used` includes what the driver reserves.
+/// nvmlMemory_t: `used` includes the memory that the driver reserves.
 struct MemoryV1 {
     unsigned long long total;
     unsigned long long free;
@@ -87,7 +88,7 @@ struct MemoryV1 {
 };
 static_assert(sizeof(MemoryV1) == 24 && offsetof(MemoryV1, used) == 16);
 
-/// nvmlMemory_v2_t: `used` is what was allocated.
+/// nvmlMemory_v2_t: `used` is the allocated memory.
 struct MemoryV2 {
     unsigned int version; ///< memoryV2Version, set by the caller
     unsigned long long total;
@@ -98,7 +99,7 @@ struct MemoryV2 {
 static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8 &&
               offsetof(MemoryV2, used) == 32);
 
-/// nvmlMemory_v2: the size, and the version in the highest byte.
+/// nvmlMemory_v2: the size, with the version in the highest byte.
 inline constexpr unsigned memoryV2Version = sizeof(MemoryV2) | (2U << 24U);
 static_assert(memoryV2Version == 0x02000028);
 
@@ -109,7 +110,7 @@ struct ProcessV1 {
 };
 static_assert(sizeof(ProcessV1) == 16 && offsetof(ProcessV1, usedGpuMemory) == 8);
 
-/// nvmlProcessInfo_v2_t, which the _v3 functions use as well. It begins as ProcessV1 does.
+/// nvmlProcessInfo_v2_t, also used by the _v3 functions. It begins like ProcessV1.
 struct ProcessV2 {
     unsigned int pid;
     unsigned long long usedGpuMemory; ///< bytes, or valueNotAvailable
@@ -120,8 +121,8 @@ static_assert(sizeof(ProcessV2) == 24 && offsetof(ProcessV2, usedGpuMemory) == 8
               offsetof(ProcessV2, gpuInstanceId) == 16 &&
               offsetof(ProcessV2, computeInstanceId) == 20);
 
-/// nvmlProcessDetail_v1_t, which the _v3 functions of the first R535 drivers fill in by mistake. It
-/// begins as ProcessV2 does.
+/// nvmlProcessDetail_v1_t, which the _v3 functions of the first R535 drivers write by mistake. It
+/// begins like ProcessV2.
 struct ProcessDetailV1 {
     unsigned int pid;
     unsigned long long usedGpuMemory;
@@ -135,13 +136,13 @@ static_assert(sizeof(ProcessDetailV1) == 32 && offsetof(ProcessDetailV1, compute
 struct ProcessDetailList {
     unsigned int version; ///< processDetailListVersion, set by the caller
     unsigned int mode;    ///< compute 0, graphics 1, MPS 2
-    unsigned int count;   ///< numProcArrayEntries: the room, then how many there are
+    unsigned int count;   ///< numProcArrayEntries: capacity on input, number of entries on output
     ProcessDetailV1* processes;
 };
 static_assert(sizeof(ProcessDetailList) == 24 && offsetof(ProcessDetailList, processes) == 16);
 inline constexpr unsigned processDetailListVersion = sizeof(ProcessDetailList) | (1U << 24U);
 
-/// nvmlProcessUtilizationSample_t: percents of one process at one time.
+/// nvmlProcessUtilizationSample_t: percentages for one process at one time.
 struct ProcessUtilizationSample {
     unsigned int pid;
     unsigned long long timeStamp; ///< microseconds since the epoch
@@ -169,7 +170,7 @@ static_assert(sizeof(ProcessUtilizationInfo) == 40 && offsetof(ProcessUtilizatio
 /// nvmlProcessesUtilizationInfo_v1_t
 struct ProcessesUtilizationInfo {
     unsigned int version; ///< processesUtilizationInfoVersion, set by the caller
-    unsigned int count;   ///< processSamplesCount: the room, then how many there are
+    unsigned int count;   ///< processSamplesCount: capacity on input, number of entries on output
     unsigned long long lastSeenTimeStamp;
     ProcessUtilizationInfo* samples; ///< procUtilArray
 };
@@ -222,7 +223,7 @@ inline constexpr unsigned uuidVersion = sizeof(Uuid) | (1U << 24U);
 inline constexpr unsigned uuidTypeAscii = 1;
 inline constexpr unsigned uuidTypeBinary = 2;
 
-/// nvmlEventData_t. The first version of nvmlEventSetWait() leaves the two ids alone.
+/// nvmlEventData_t. The first version of nvmlEventSetWait() does not set the two ids.
 struct EventData {
     Device device;
     unsigned long long eventType;

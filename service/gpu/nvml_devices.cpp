@@ -41,7 +41,7 @@ void NvmlDevices::addFailed(const NvmlReport& report, std::vector<Device>& devic
         listed.insert(device.sample.facts.uuid);
     for (const NvmlFailedGpu& failed : report.failed) {
         for (const Device& device : known_) {
-            // A GPU that moved to another index is listed there already.
+            // A GPU that moved to another index is already listed there.
             if (device.gpu != failed.gpu || !listed.insert(device.sample.facts.uuid).second)
                 continue;
             devices.push_back(device);
@@ -66,7 +66,7 @@ void NvmlDevices::applyXids(const NvmlReport& report, std::vector<Device>& devic
         if (device.sample.health.state == Health::State::Ok)
             device.sample.health = {Health::State::Xid, xid->second};
     }
-    xids_ = std::move(kept); // without those of devices that are gone
+    xids_ = std::move(kept); // drops the XIDs of removed devices
 }
 
 } // namespace genv::service

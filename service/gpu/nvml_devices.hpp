@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service remembers of the driver's devices from sample to sample, whatever becomes of the
-// helper processes: which device a GPU was that now says nothing but "lost", and which device had
-// an XID, since the driver tells each once.
+// Remembers facts about the driver's devices from sample to sample, even when a helper process is
+// replaced. It remembers the devices of a GPU that now reports only "lost", and the XID of each
+// device, because the driver reports each XID only once.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -13,13 +13,14 @@
 
 namespace genv::service {
 
-/// Makes the core's samples of the helper's reports.
+/// Converts the helper's reports to the core's samples.
 class NvmlDevices {
   public:
-    /// Takes in the next report. Devices are ordered by index: GPUs have NVML's, MIG instances
-    /// those above, in the order of their GPUs. A device on a GPU that failed is listed as it was,
-    /// lost or stale and without readings; one that was never seen working is not listed. An XID
-    /// stays with its device until a report is without it.
+    /// Processes the next report. Devices are ordered by index: GPUs have NVML's index, and MIG
+    /// instances have the indices above, in the order of their GPUs. A device on a failed GPU is
+    /// listed with its last facts, marked lost or stale, and without readings. A device that was
+    /// never seen working is not listed. An XID stays with its device until a report lacks that
+    /// device.
     core::GpuSample update(const NvmlReport& report);
 
   private:

@@ -11,7 +11,7 @@ namespace genv::service {
 
 namespace {
 
-// More helpers than this that hang in the kernel mean that the next one would hang as well.
+// If this many helpers hang in the kernel, assume that the next one would hang as well.
 constexpr std::size_t mostHanging = 2;
 
 } // namespace
@@ -26,8 +26,8 @@ core::GpuSample NvmlGpus::sample() {
         driverHasWorked_ = true;
         return devices_.update(*report);
     }
-    // The next helper loads the library anew: after an upgrade this one has the old library, which
-    // never works again.
+    // The next helper loads the library anew. After an upgrade, the old helper still has the old
+    // library, which never works again.
     endHelper();
     if (const auto* failure = std::get_if<NvmlFailure>(&answer))
         throw core::GpuError(fmt::format("the NVIDIA driver does not work: {}", failure->reason));
@@ -79,7 +79,7 @@ void NvmlGpus::startHelper() {
     helper_.emplace(settings_.helper, arguments);
 }
 
-// How many helpers may hang at once is the socket unit's MaxConnections=.
+// The socket unit's MaxConnections= limits how many helpers may hang at once.
 void NvmlGpus::connectToHelper() {
     std::this_thread::sleep_until(nextConnection_);
     nextConnection_ = std::chrono::steady_clock::now() + settings_.connectionInterval;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The GPUs of a machine with NVIDIA's driver. The driver is asked by a helper process, genv-nvml,
-// which is replaced when it hangs or crashes; what must outlast it is kept here.
+// The GPUs of a machine with NVIDIA's driver. A helper process, genv-nvml, queries the driver and
+// is replaced when it hangs or crashes. State that must outlast the helper is kept here.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -17,29 +17,31 @@
 
 namespace genv::service {
 
-/// The helper process and how long it may take.
+/// The helper process and its timeouts.
 struct NvmlSettings {
-    std::filesystem::path helper;                      ///< genv-nvml, unless there is a socket
-    std::vector<std::string> arguments;                ///< further ones, such as --library
+    std::filesystem::path helper;                      ///< genv-nvml, unless `socket` is set
+    std::vector<std::string> arguments;                ///< additional arguments, such as --library
     std::chrono::milliseconds firstAnswerTime{15'000}; ///< starting the driver is slow
     std::chrono::milliseconds answerTime{5'000};
-    /// Where systemd starts a helper for each connection; none: it is a child.
+    /// The socket for which systemd starts one helper per connection. If empty, the helper is a
+    /// child process.
     std::filesystem::path socket{};
-    /// The least time from one connection to the next, since each costs systemd a start.
+    /// The minimum time between connections, because systemd starts a process for each.
     std::chrono::milliseconds connectionInterval{1'000};
 };
 
-/// Samples through NVML. sample() lasts as long as the settings say and a second at most. Neither a
-/// child nor a connection outlasts the failure of a sample. All calls
-/// are made by one thread, which outlives this: the kernel ends a helper with the thread that
+/// Takes samples through NVML. sample() takes at most the timeout from the settings plus one
+/// second. If a sample fails, the child or the connection ends with it. One thread must make all
+/// calls and outlive this object, because the kernel ends a helper together with the thread that
 /// started it.
 class NvmlGpus final : public core::Gpus {
   public:
     explicit NvmlGpus(NvmlSettings settings);
     ~NvmlGpus() override;
 
-    /// Takes a sample. "No driver" is said only until one has worked; from then on it is an error
-    /// like others, since a driver that is being replaced leaves its devices where they are.
+    /// Takes a sample. Reports "no driver" only until a driver has worked. After that, a missing
+    /// driver is an error like others, because a driver that is being replaced leaves its devices
+    /// in place.
     core::GpuSample sample() override;
 
   private:
@@ -53,9 +55,9 @@ class NvmlGpus final : public core::Gpus {
     NvmlSettings settings_;
     std::optional<NvmlHelper> helper_;
     bool helperHasAnswered_ = false;
-    std::list<ChildProcess> hanging_;                        // killed, and not dead yet
-    std::chrono::steady_clock::time_point nextConnection_{}; // not before
-    std::uint64_t sample_ = 0;                               // the number of the last one
+    std::list<ChildProcess> hanging_;                        // killed, but not dead yet
+    std::chrono::steady_clock::time_point nextConnection_{}; // not before this time
+    std::uint64_t sample_ = 0;                               // the number of the last sample
     NvmlDevices devices_;
     bool driverHasWorked_ = false;
 };

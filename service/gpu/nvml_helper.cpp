@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a helper that closed its end may take to be gone.
+// How long a helper that closed its end may take to exit.
 constexpr std::chrono::seconds exitPatience{1};
 
 ChildProcess start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
@@ -70,7 +70,7 @@ std::string NvmlHelper::ask(std::string_view line, std::chrono::milliseconds tim
 
 std::optional<ChildProcess> NvmlHelper::end() && {
     if (!process_)
-        return std::nullopt; // closing the connection is all that can be done
+        return std::nullopt; // a connection can only be closed
     process_->kill();
     if (process_->reap(exitPatience))
         return std::nullopt;
@@ -78,8 +78,8 @@ std::optional<ChildProcess> NvmlHelper::end() && {
 }
 
 void NvmlHelper::send(std::string_view line) {
-    // A request is far smaller than the buffer of a socket, which is empty between requests, so it
-    // goes at once or never. That the other end is closed is found by reading.
+    // A request is far smaller than the socket's buffer, which is empty between requests. The send
+    // therefore succeeds at once or never. A closed connection is detected by reading.
     const ssize_t sent =
         ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 ? static_cast<std::size_t>(sent) != line.size() : errno != EPIPE)

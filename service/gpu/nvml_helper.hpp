@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's end of one genv-nvml process: a line out, a line back, within a time. The process
-// is a child, or systemd starts it for a connection to its socket and no one here can end it: then
-// it bounds itself, and ends with the connection.
+// The service's end of one genv-nvml process: sends one line and receives one line within a
+// timeout. The process is either a child or started by systemd for a connection to its socket. The
+// service cannot kill the latter: such a process has its own timeout and ends with the connection.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -17,7 +17,7 @@
 
 namespace genv::service {
 
-/// A helper process gave no answer; it is of no use any more. The text is what is to be said of it,
+/// A helper process did not answer and cannot be used any more. The text describes the process,
 /// such as "ended by signal 6 (Aborted)".
 class HelperError : public std::runtime_error {
   public:
@@ -33,15 +33,15 @@ class NvmlHelper {
     /// Connects to the socket for which systemd starts a helper. Throws HelperError.
     explicit NvmlHelper(const std::filesystem::path& socket);
 
-    /// Sends a line and returns the next one, both without line feed. Throws HelperError when there
-    /// is none within the time, or not exactly one.
+    /// Sends a line and returns the next one, both without line feed. Throws HelperError if the
+    /// timeout expires or if the helper does not send exactly one line.
     std::string ask(std::string_view line, std::chrono::milliseconds time);
 
-    /// Whether the process is over, without being asked anything.
+    /// Returns whether the process has ended, without sending a request.
     [[nodiscard]] bool hasEnded();
 
-    /// Ends the process or the connection. Gives a child back when it cannot be ended, because it
-    /// hangs in the kernel.
+    /// Ends the process or the connection. Returns the child if it cannot be ended because it hangs
+    /// in the kernel.
     std::optional<ChildProcess> end() &&;
 
   private:
@@ -49,7 +49,7 @@ class NvmlHelper {
     std::string receiveLine(std::chrono::steady_clock::time_point deadline);
     std::string sayEnd();
 
-    core::Descriptor socket_; // of the two ends, ours
+    core::Descriptor socket_; // the service's end of the pair
     std::optional<ChildProcess> process_;
 };
 

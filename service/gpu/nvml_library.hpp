@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVML as the machine has it: loaded while running, with whatever functions its version brings. One
-// that is missing behaves as one that answers FunctionNotFound does, so that callers have one case.
+// Loads the machine's NVML at run time, with whichever functions its version has. A missing
+// function behaves like one that returns FunctionNotFound, so callers handle a single case.
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"
@@ -13,17 +13,17 @@
 
 namespace genv::service {
 
-/// The library cannot be loaded. The text is the dynamic linker's: foreign.
+/// The library cannot be loaded. The text comes from the dynamic linker and is untrusted.
 class NvmlNotLoaded : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The address of a symbol, or null.
+/// Returns the address of a symbol, or null.
 void* findSymbol(void* library, const char* name);
 
-/// A function of NVML in all its versions of one signature, newest first; the first that the
-/// library and the driver behind it know is called.
+/// An NVML function in all its versions with the same signature, newest first. Calls the first
+/// version that the library and its driver support.
 template <typename... Args>
 class NvmlFunction {
   public:
@@ -47,10 +47,10 @@ class NvmlFunction {
     std::vector<Version> versions_;
 };
 
-/// Lists processes. The versions differ in what an entry of the list is, hence the untyped pointer.
+/// Lists processes. The versions use different entry types, hence the untyped pointer.
 using NvmlProcessFunction = NvmlFunction<nvml::Device, unsigned*, void*>;
 
-/// The loaded library. Loading it does not start it: that is init().
+/// The loaded library. Loading does not start NVML; init() does.
 class NvmlLibrary {
     struct Close {
         void operator()(void* handle) const noexcept;
@@ -58,10 +58,10 @@ class NvmlLibrary {
     std::unique_ptr<void, Close> handle_; // first: the functions below are looked up in it
 
   public:
-    /// Loads the library of this name or path. Throws NvmlNotLoaded.
+    /// Loads the library with this name or path. Throws NvmlNotLoaded.
     explicit NvmlLibrary(const std::string& file);
 
-    /// What a return value means, in the library's words: foreign text.
+    /// Returns the library's description of a return value, which is untrusted text.
     [[nodiscard]] std::string describe(nvml::Return result) const;
 
     const NvmlFunction<> init{handle_.get(), {"nvmlInit_v2", "nvmlInit"}};

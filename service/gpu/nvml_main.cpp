@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-nvml: the process in which the driver's library runs, so that it can hang, crash and print
-// without harm to the service. Answers requests on standard input with lines on standard output
-// (nvml_protocol.hpp) until its input ends or its parent dies. Where systemd is the parent, which
-// knows nothing of deadlines, it has one of its own.
+// genv-nvml: the process in which the driver's library runs, so that the library can hang, crash
+// and print without harming the service. Reads requests from standard input and writes replies to
+// standard output (nvml_protocol.hpp) until its input ends or its parent dies. If started by
+// systemd, which does not know the deadlines, the process enforces its own time limit.
 #include "core/command_line/help_formatter.hpp"
 #include "core/descriptor.hpp"
 #include "service/gpu/nvml_protocol.hpp"
@@ -33,7 +33,7 @@ using namespace genv::service;
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Also ends this process when it hangs in the driver, where it would not see its input end.
+// Also ends this process when it hangs in the driver and cannot notice the end of its input.
 void dieWithParent(pid_t parent) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         throwErrno("PR_SET_PDEATHSIG");
@@ -41,11 +41,11 @@ void dieWithParent(pid_t parent) {
         throw std::runtime_error("the parent is gone");
 }
 
-// Ends this process by the kernel's hand when an answer takes longer. With SIGKILL, which the
-// driver's library can neither block nor catch.
+// Lets the kernel end this process if an answer exceeds the limit. Uses SIGKILL, which the driver's
+// library can neither block nor catch.
 class TimeLimit {
   public:
-    /// 0: none.
+    /// 0 means no limit.
     explicit TimeLimit(std::chrono::seconds limit) : limit_(limit) {
         sigevent event{};
         event.sigev_notify = SIGEV_SIGNAL;
@@ -75,7 +75,7 @@ class TimeLimit {
     timer_t timer_{};
 };
 
-// Takes a descriptor away from the libraries of this process and puts another one in its place.
+// Takes a descriptor away from the libraries in this process and puts a replacement in its place.
 genv::core::Descriptor takeOver(int fd, int replacement) {
     genv::core::Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     if (own.get() < 0 || ::dup2(replacement, fd) < 0)
@@ -83,7 +83,7 @@ genv::core::Descriptor takeOver(int fd, int replacement) {
     return own;
 }
 
-// Reads the next request; false at the end of input.
+// Reads the next request. Returns false at the end of input.
 bool readLine(int fd, std::string& line) {
     line.clear();
     for (char c = 0; line.size() < longestRequest;) {

@@ -19,13 +19,13 @@ namespace {
 
 using core::DeviceNode;
 
-// The kernel's list of assigned numbers gives 195 to the driver. Its last minors are no GPUs: 254
-// is nvidia-modeset, 255 nvidiactl.
+// The kernel's list of allocated numbers assigns major 195 to the driver. Its last minors are not
+// GPUs: 254 is nvidia-modeset, 255 is nvidiactl.
 constexpr std::uint32_t gpuMajor = 195;
 constexpr std::uint32_t maxGpuMinor = 253;
 constexpr std::string_view capabilitiesDriver = "nvidia-caps";
 
-// A whole number up to max.
+// Parses a decimal integer of at most `max`.
 std::optional<std::uint32_t> toNumber(std::string_view text, std::uint32_t max) {
     std::uint32_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -34,8 +34,7 @@ std::optional<std::uint32_t> toNumber(std::string_view text, std::uint32_t max) 
     return number;
 }
 
-// The first number of the line that begins with it and ends with this driver's name, among the
-// character devices of /proc/devices.
+// Returns the major number of this driver from the character devices in /proc/devices.
 std::optional<std::uint32_t> findMajor(const std::filesystem::path& devices,
                                        std::string_view driver) {
     std::ifstream file(devices);
@@ -52,7 +51,8 @@ std::optional<std::uint32_t> findMajor(const std::filesystem::path& devices,
     return std::nullopt;
 }
 
-// The minor number of a capability's node, from its file of the form "DeviceFileMinor: 12".
+// Returns the minor number of a capability's node from its file, which has the form
+// "DeviceFileMinor: 12".
 std::optional<std::uint32_t> findMinor(const std::filesystem::path& access) {
     constexpr std::string_view key = "DeviceFileMinor: ";
     std::ifstream file(access);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which device nodes a process must be able to open to use a GPU or a MIG instance. NVML tells the
-// minor number of a GPU; those of MIG capabilities are in proc(5) only.
+// Determines which device nodes a process must be able to open to use a GPU or a MIG instance. NVML
+// reports the minor number of a GPU. Only proc(5) has the minor numbers of MIG capabilities.
 #pragma once
 
 #include "core/device.hpp"
@@ -11,18 +11,18 @@
 
 namespace genv::service {
 
-/// Finds the nodes of devices. Where anything that is needed for it is missing or makes no sense
-/// there are none, rather than some of them or another device's.
+/// Finds the nodes of devices. If any information is missing or invalid, the result is empty, so
+/// that it is never incomplete or the nodes of another device.
 class NvmlNodes {
   public:
-    /// `proc`: where proc(5) is.
+    /// `proc` is the mount point of proc(5).
     explicit NvmlNodes(std::filesystem::path proc);
 
-    /// Of the whole GPU with this minor number.
+    /// Returns the nodes of the whole GPU with this minor number.
     [[nodiscard]] std::vector<core::DeviceNode> ofGpu(std::uint32_t minor) const;
 
-    /// Of a MIG instance on the GPU with this minor number: the GPU's, and those of the
-    /// capabilities to use the GPU instance and the compute instance.
+    /// Returns the nodes of a MIG instance on the GPU with this minor number: the GPU's node and
+    /// the nodes of the capabilities to use the GPU instance and the compute instance.
     [[nodiscard]] std::vector<core::DeviceNode>
     ofInstance(std::uint32_t minor, std::uint32_t gpuInstance, std::uint32_t computeInstance) const;
 

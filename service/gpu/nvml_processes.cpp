@@ -21,7 +21,8 @@ NvmlProcess readEntry(const unsigned char* entry, std::size_t size) {
     return process;
 }
 
-// The room for a list that was longer than `room`, of which the driver said that it has `count`.
+// Returns the room to allocate for a list that did not fit into `room` entries and that has `count`
+// entries according to the driver.
 std::size_t roomFor(std::size_t count, std::size_t room) {
     return std::min<std::size_t>(std::max(count, 2 * room), mostProcesses);
 }
@@ -30,8 +31,8 @@ nvml::Return listWith(const NvmlProcessFunction& function, std::size_t entrySize
                       nvml::Device device, std::vector<NvmlProcess>& processes) {
     unsigned room = 128;
     for (;;) {
-        // Room for the largest entries: a driver that writes larger ones than its version says
-        // overruns nothing.
+        // Allocate room for the largest entries, so that a driver that writes larger entries than
+        // its version specifies does not overrun the buffer.
         std::vector<unsigned char> buffer(room * largestEntry, unwritten);
         unsigned count = room;
         const nvml::Return result = function(device, &count, buffer.data());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lists of processes that NVML gives. Its functions are called in three versions whose entries
-// differ in size, not always as the version says, and a list may grow between asking for its size
-// and reading it.
+// Reads NVML's process lists. The functions exist in three versions whose entries differ in size,
+// and the size does not always match the version. A list may grow between the call that returns its
+// size and the call that reads it.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -25,29 +25,29 @@ struct NvmlProcess {
     std::uint32_t computeInstance = nvml::noInstance;
 };
 
-/// Functions that list the same processes, and the size of their entries in bytes. Newest first.
+/// Functions that list the same processes, with the size of their entries in bytes. Newest first.
 using NvmlProcessVersions = std::vector<std::pair<const NvmlProcessFunction*, std::size_t>>;
 
-/// Lists processes into `processes`, by the first function that is there.
+/// Lists processes into `processes` with the first available function.
 nvml::Return listProcesses(const NvmlProcessVersions& versions, nvml::Device device,
                            std::vector<NvmlProcess>& processes);
 
-/// How much of a GPU's time each process took lately, in percent, read by
-/// nvmlDeviceGetProcessUtilization(). NVML lists no process that took none; it fills nothing in
-/// where it does not know.
+/// The percentage of a GPU's time that each process recently used, as read by
+/// nvmlDeviceGetProcessUtilization(). NVML omits processes that used none, and reports nothing if
+/// it does not know.
 using NvmlUtilizations = std::map<core::Pid, std::uint32_t>;
 
-/// The newest sample of each process since a moment, in microseconds since the epoch. Succeeds
-/// without any where no process took any time.
+/// Reads the newest sample of each process since `since`, in microseconds since the epoch. Succeeds
+/// with an empty map if no process used any time.
 nvml::Return readUtilizations(const NvmlLibrary& nvml, nvml::Device device, std::uint64_t since,
                               NvmlUtilizations& utilizations);
 
-/// The size of the entries in a buffer that was all `unwritten` before `count` (above 0) of them
-/// were written, if that can be told.
+/// Returns the size of the entries in a buffer, if it can be determined. The buffer was filled with
+/// `unwritten` before `count` (above 0) entries were written.
 std::optional<std::size_t> measureEntries(std::span<const unsigned char> buffer, std::size_t count);
 
-/// What a buffer for measureEntries() is filled with. No entry ends in it: they end in a small
-/// number or in all ones.
+/// The byte that fills a buffer for measureEntries(). No entry ends with this byte: entries end
+/// with a small number or with all bits set.
 inline constexpr unsigned char unwritten = 0xA5;
 
 } // namespace genv::service

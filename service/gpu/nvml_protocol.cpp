@@ -23,10 +23,11 @@ using nlohmann::json;
 constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t largest32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t largestPid = std::numeric_limits<std::int32_t>::max();
-// An answer, its list, an object in it, that one's list, and a node in it.
+// The maximum depth: a reply, its list, an object in the list, a list in the object, and a node in
+// that list.
 constexpr std::size_t deepest = 5;
 
-// Reads one object and insists on its members.
+// Reads one object and requires exactly its members.
 class Object {
   public:
     Object(const json& value, std::initializer_list<const char*> members) : value_(value) {
@@ -82,7 +83,7 @@ class Object {
         return value.get<std::string>();
     }
 
-    /// Empty for null.
+    /// Returns an empty text for null.
     std::string textOrNull(const char* member) const {
         return value_.at(member).is_null() ? std::string() : text(member);
     }
@@ -136,13 +137,13 @@ json orNull(const std::string& text) {
 }
 
 json parse(std::string_view line) {
-    // The parser keeps its own stack, so only the depth of what it builds needs a bound.
+    // The parser allocates its own stack, so limiting the depth of the result is sufficient.
     if (core::extentOf(line).depth > deepest)
         throw ProtocolError("too deep");
     try {
         return json::parse(line);
     } catch (const json::exception&) {
-        // Its text quotes the line, which is foreign.
+        // The exception's text quotes the line, which is untrusted.
         throw ProtocolError("not JSON");
     }
 }
@@ -203,7 +204,7 @@ NvmlDevice decodeDevice(const json& value) {
     return device;
 }
 
-// Where devices are: one takes a GPU whole, or a number of those on it.
+// Tracks occupied positions: a device occupies either a whole GPU or one MIG instance on it.
 class Places {
   public:
     explicit Places(std::uint32_t gpuCount) : gpuCount_(gpuCount) {}
@@ -211,7 +212,7 @@ class Places {
     bool take(std::uint32_t gpu, std::optional<std::uint32_t> mig) {
         if (gpu >= gpuCount_)
             return false;
-        const auto [place, isFirst] = instances_.try_emplace(gpu); // without any: whole
+        const auto [place, isFirst] = instances_.try_emplace(gpu); // an empty set means a whole GPU
         if (!mig)
             return isFirst;
         const bool isDivided = isFirst || !place->second.empty();
@@ -269,7 +270,7 @@ bool isPciAddress(std::string_view text) {
     constexpr std::size_t longest = std::string_view("00000000:65:00.0").size();
     if (text.size() < shortest || text.size() > longest)
         return false;
-    // The separators, from the end on.
+    // Check the separators, counted from the end.
     const std::string_view tail = text.substr(text.size() - std::string_view(":65:00.0").size());
     const auto isDigit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
     return tail[0] == ':' && tail[3] == ':' && tail[6] == '.' &&

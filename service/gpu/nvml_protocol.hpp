@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service and genv-nvml say to each other: lines of JSON, one request at a time, one
-// answer each.
+// The protocol between the service and genv-nvml: lines of JSON, one reply for each request, one
+// request at a time.
 //
 //   {"sample":7}
 //
@@ -13,8 +13,9 @@
 //   {"sample":7,"no_driver":"..."}
 //   {"sample":7,"error":"..."}
 //
-// Each object has exactly these members, in any order; null is "the driver does not know". Neither
-// side trusts the other: numbers are ranges, texts are printable and short, lists are capped.
+// Each object has exactly these members, in any order. Null means that the driver does not know the
+// value. Neither side trusts the other: numbers have ranges, texts are printable and short, and
+// lists have a maximum length.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -31,82 +32,83 @@
 
 namespace genv::service {
 
-/// The longest request and the longest answer, in bytes, line feeds included.
+/// The maximum size of a request and of a reply in bytes, including the line feed.
 inline constexpr std::size_t longestRequest = 64;
 inline constexpr std::size_t longestAnswer = 64U << 20U;
-/// The longest text in an answer, in bytes.
+/// The maximum length of a text in a reply, in bytes.
 inline constexpr std::size_t longestText = 1024;
-/// The most devices and the most uses in an answer.
+/// The maximum number of devices and of uses in a reply.
 inline constexpr std::size_t mostDevices = 16'384;
 inline constexpr std::size_t mostUses = 500'000;
-/// The most nodes of a device.
+/// The maximum number of nodes of a device.
 inline constexpr std::size_t maxNodes = 8;
 
-/// A line that is none of the protocol's.
+/// A line that violates the protocol.
 class ProtocolError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// A device that works.
+/// A working device.
 struct NvmlDevice {
     std::uint32_t gpu = 0;            ///< NVML's index of the GPU
     std::optional<std::uint32_t> mig; ///< NVML's index of the instance within its GPU
     core::DeviceUuid uuid;
     std::string model;
-    core::Bytes totalMemory; ///< 0 where the driver does not know
+    core::Bytes totalMemory; ///< 0 if the driver does not know
     core::DeviceReading reading;
-    /// The last XID since the sample before that no application causes.
+    /// The last XID since the previous sample, without the XIDs that applications cause.
     std::optional<std::uint32_t> xid;
-    /// What a process must be able to open to use it; empty where the driver does not say so.
+    /// The nodes that a process must be able to open to use the device; empty if the driver does
+    /// not report them.
     std::vector<core::DeviceNode> nodes{};
-    std::string pciAddress{}; ///< empty where the driver does not know
+    std::string pciAddress{}; ///< empty if the driver does not know
 
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };
 
-/// A GPU that does not answer: all that the driver says of it is its index.
+/// A GPU that does not answer. The driver reports only its index.
 struct NvmlFailedGpu {
     std::uint32_t gpu = 0;
-    bool lost = false; ///< the driver says that it fell off or needs a reset
+    bool lost = false; ///< the driver says that the GPU fell off the bus or needs a reset
 
     friend bool operator==(const NvmlFailedGpu&, const NvmlFailedGpu&) = default;
 };
 
-/// What a working driver reports.
+/// The report of a working driver.
 struct NvmlReport {
-    std::uint32_t gpuCount = 0; ///< also those that failed or are in MIG mode
+    std::uint32_t gpuCount = 0; ///< includes failed GPUs and GPUs in MIG mode
     std::vector<NvmlDevice> devices;
     std::vector<NvmlFailedGpu> failed;
     std::vector<core::DeviceUse> uses;
-    std::string driverVersion{}; ///< empty where the driver does not say
+    std::string driverVersion{}; ///< empty if the driver does not report it
 };
 
-/// There is no driver here.
+/// The machine has no driver.
 struct NvmlNoDriver {
     std::string reason;
 };
 
-/// There is a driver and it does not work.
+/// The machine has a driver that does not work.
 struct NvmlFailure {
     std::string reason;
 };
 
 using NvmlAnswer = std::variant<NvmlReport, NvmlNoDriver, NvmlFailure>;
 
-/// Whether text can be a device's UUID: 1 to 96 of [A-Za-z0-9-/], which is also what older drivers
-/// call MIG instances.
+/// Returns whether text is a valid device UUID: 1 to 96 characters of [A-Za-z0-9-/]. This includes
+/// the names that older drivers give to MIG instances.
 bool isDeviceUuid(std::string_view text);
 
-/// Whether text is where a device is on the PCI bus, such as "0000:65:00.0"; the domain has up to
-/// eight digits.
+/// Returns whether text is a PCI bus address, such as "0000:65:00.0". The domain has up to eight
+/// digits.
 bool isPciAddress(std::string_view text);
 
-/// Lines without their line feed.
+/// Encode lines, without their line feed.
 std::string encodeRequest(std::uint64_t sample);
 std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer);
 
-/// The reverse; both throw ProtocolError.
+/// Decode lines. Both throw ProtocolError.
 std::uint64_t decodeRequest(std::string_view line);
 std::pair<std::uint64_t, NvmlAnswer> decodeAnswer(std::string_view line);
 

@@ -30,10 +30,10 @@ struct GpuFailure {
     Return result;
 };
 
-// Bounds on what a broken driver could keep going for ever.
+// Bounds that stop loops which a broken driver could otherwise continue forever.
 constexpr unsigned mostEvents = 4096;
 constexpr unsigned mostMigInstances = 64;
-// NVML takes a sample of each process about once a second.
+// NVML samples each process about once a second.
 constexpr std::chrono::seconds utilizationWindow{2};
 constexpr std::size_t longestForeignText = 200;
 constexpr auto largestAmount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -52,7 +52,7 @@ bool isMissingDriver(Return result) {
     return result == Return::DriverNotLoaded || result == Return::LibraryNotFound;
 }
 
-// Whether a device simply does not have what was asked for, which says nothing of its state.
+// Returns whether the device merely lacks the requested value, which says nothing about its health.
 bool isAbsence(Return result) {
     constexpr std::array absences{Return::NotSupported,     Return::NoPermission,
                                   Return::InvalidArgument,  Return::NotFound,
@@ -61,13 +61,14 @@ bool isAbsence(Return result) {
     return isOneOf(result, absences);
 }
 
-// Whether the driver says that a GPU is gone, and not only that it did not answer.
+// Returns whether the driver reports that a GPU is gone, rather than that it did not answer.
 bool isLoss(Return result) {
     constexpr std::array losses{Return::GpuIsLost, Return::ResetRequired, Return::GpuNotFound};
     return isOneOf(result, losses);
 }
 
-// Whether a call about a GPU gave its value. Throws when the result tells of more than this value.
+// Returns whether a call about a GPU returned its value. Throws if the result means that the GPU or
+// the driver does not work.
 bool succeeded(Return result) {
     constexpr std::array ofDriver{Return::Uninitialized,   Return::DriverNotLoaded,
                                   Return::LibraryNotFound, Return::LibRmVersionMismatch,
@@ -79,7 +80,7 @@ bool succeeded(Return result) {
     return result == Return::Success;
 }
 
-// For what a GPU cannot do without.
+// Requires a value without which a GPU cannot be used.
 void require(Return result) {
     if (!succeeded(result))
         throw GpuFailure{result};
@@ -89,7 +90,7 @@ std::string readText(const NvmlFunction<nvml::Device, char*, unsigned>& function
                      nvml::Device device, Return& result) {
     std::array<char, std::max(nvml::uuidBufferSize, nvml::nameBufferSize)> buffer{};
     result = function(device, buffer.data(), static_cast<unsigned>(buffer.size()));
-    // The driver need not have ended the text.
+    // The driver may not have terminated the text.
     return {buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')};
 }
 
@@ -141,7 +142,7 @@ NvmlSampler::Listing NvmlSampler::listGpus() const {
 void NvmlSampler::start() {
     if (!library_)
         library_ = std::make_unique<NvmlLibrary>(libraryName_);
-    // Before the driver looks: what comes in between is found again at the next sample.
+    // List before the driver does. A GPU that appears in between is found at the next sample.
     listing_ = listGpus();
     const Return result = library_->init();
     if (result != Return::Success)
@@ -162,8 +163,8 @@ void NvmlSampler::stop() {
     started_ = false;
 }
 
-// Events are told to sets that wait for them, GPU by GPU. A driver or a GPU without them is sampled
-// all the same.
+// The driver reports events to event sets, for each GPU separately. A driver or a GPU that does not
+// support events is still sampled.
 void NvmlSampler::registerForEvents(unsigned gpuCount) {
     if (library_->createEventSet(&events_) != Return::Success) {
         events_ = nullptr;
@@ -192,7 +193,7 @@ void NvmlSampler::noteXid(const nvml::EventData& event) {
     const auto xid = static_cast<std::uint32_t>(event.eventData);
     if (core::isApplicationXid(xid))
         return;
-    // An instance that was not told is every instance.
+    // An event without an instance concerns every instance.
     const auto concerns = [](std::uint32_t told, std::uint32_t own) {
         return told == nvml::noInstance || own == nvml::noInstance || told == own;
     };
@@ -227,8 +228,8 @@ NvmlReport NvmlSampler::report() {
         }
     }
     tellFailures(std::move(failures));
-    // Last, since an event can be taken only once and each call before this one might not have
-    // returned.
+    // Drain the events last. An event can be read only once, and any call before this one might
+    // hang.
     drainEvents();
     for (const Entry& entry : entries_) {
         report.devices.push_back(entry.device);
@@ -247,8 +248,8 @@ std::string NvmlSampler::readDriverVersion() const {
     return showable({buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')});
 }
 
-// Standard error is the service's log: it says once what becomes of a GPU, which the answer says
-// every time.
+// Standard error is the service's log. It reports each failure of a GPU once, whereas every reply
+// reports it.
 void NvmlSampler::tellFailures(std::map<unsigned, Return> failures) {
     for (const auto& [index, result] : failures) {
         const auto told = failures_.find(index);
@@ -259,7 +260,7 @@ void NvmlSampler::tellFailures(std::map<unsigned, Return> failures) {
     failures_ = std::move(failures);
 }
 
-// The devices that a GPU is: itself, or its MIG instances.
+// Returns the devices of a GPU: the GPU itself or its MIG instances.
 std::vector<NvmlSampler::Entry> NvmlSampler::readGpu(unsigned index) const {
     nvml::Device gpu = nullptr;
     require(library_->deviceByIndex(index, &gpu));
@@ -279,7 +280,7 @@ bool NvmlSampler::isInMigMode(nvml::Device gpu) const {
     const Return result = library_->migMode(gpu, &current, &pending);
     if (isAbsence(result))
         return false;
-    // Taken for a whole GPU for once, its instances would be gone.
+    // If the GPU were mistaken for a whole GPU once, its instances would disappear.
     require(result);
     return current == nvml::migEnabled;
 }
@@ -310,7 +311,7 @@ void NvmlSampler::readDevice(Entry& entry) const {
     Return result{};
     entry.device.uuid = readText(library_->uuid, entry.handle, result);
     require(result);
-    // A device without a name of its own that can be trusted cannot be told from others.
+    // A device without a trustworthy UUID cannot be distinguished from others.
     if (!isDeviceUuid(entry.device.uuid))
         throw GpuFailure{Return::Unknown};
     entry.device.model = showable(readText(library_->name, entry.handle, result));
@@ -386,7 +387,7 @@ std::vector<core::DeviceUse> NvmlSampler::readUses(const Entry& entry) const {
                                      {&nvml.mpsProcessesV1, sizeof(nvml::ProcessV1)}},
                                     entry),
                       std::back_inserter(processes));
-    // A client of MPS stands in both lists, and one process may have several contexts.
+    // A client of MPS is in both lists, and one process may have several contexts.
     std::map<core::Pid, std::optional<core::Bytes>> used;
     for (const NvmlProcess& process : processes) {
         auto& memory = used[process.pid];
@@ -402,7 +403,7 @@ std::vector<core::DeviceUse> NvmlSampler::readUses(const Entry& entry) const {
     return uses;
 }
 
-// A process that NVML has no sample of took none of the GPU's time.
+// A process without a sample used none of the GPU's time.
 void NvmlSampler::readUtilizations(const Entry& entry, std::vector<core::DeviceUse>& uses) const {
     const auto since = std::chrono::duration_cast<std::chrono::microseconds>(
         (std::chrono::system_clock::now() - utilizationWindow).time_since_epoch());
@@ -423,7 +424,7 @@ std::vector<NvmlProcess> NvmlSampler::readProcesses(const NvmlProcessVersions& v
     std::vector<NvmlProcess> processes;
     Return result = listProcesses(versions, entry.handle, processes);
     if (isAbsence(result) && entry.gpu != entry.handle) {
-        // Some drivers list the processes of MIG instances only together, on the GPU.
+        // Some drivers list the processes of all MIG instances together, under the GPU.
         result = listProcesses(versions, entry.gpu, processes);
         std::erase_if(processes, [&](const NvmlProcess& process) {
             return process.gpuInstance == nvml::noInstance ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Takes samples of the driver through NVML. Lives in genv-nvml only: any call here may hang or
-// crash. What it knows lasts from one nvmlInit() to the next; what must last longer is the
-// service's to remember (nvml_devices.hpp).
+// Takes samples of the driver through NVML. Used in genv-nvml only, because any call here may hang
+// or crash. State here lasts from one nvmlInit() to the next; the service keeps state that must
+// last longer (nvml_devices.hpp).
 #pragma once
 
 #include "service/gpu/nvml_library.hpp"
@@ -19,28 +19,29 @@
 
 namespace genv::service {
 
-/// Takes samples. NVML fixes its list of GPUs when it starts, so it is started anew when the
-/// driver's listing of them has changed, and before every sample where there is no listing.
+/// Takes samples. NVML fixes its list of GPUs when it starts. It is therefore restarted when the
+/// driver's list of GPUs has changed, and before every sample if the driver provides no list.
 class NvmlSampler {
   public:
-    /// `library`: name or path of NVML. `gpuFolder`: where the driver lists its GPUs, an entry
-    /// each. `proc`: where proc(5) is, of which the nodes of MIG instances are read.
+    /// `library` is the name or path of NVML. `gpuFolder` is the folder in which the driver has one
+    /// entry for each GPU. `proc` is the mount point of proc(5), which has the nodes of MIG
+    /// instances.
     NvmlSampler(std::string library, std::filesystem::path gpuFolder, std::filesystem::path proc);
     NvmlSampler(const NvmlSampler&) = delete;
     NvmlSampler& operator=(const NvmlSampler&) = delete;
     ~NvmlSampler();
 
-    /// Takes a sample. Never throws for what the driver does; all texts in the answer are printable
-    /// and short.
+    /// Takes a sample. Never throws because of the driver's behaviour. All texts in the answer are
+    /// printable and short.
     NvmlAnswer sample();
 
   private:
     using Listing = std::optional<std::set<std::string>>;
 
-    // A device that works, and what events and processes tell it apart by.
+    // A working device, with the keys by which events and processes refer to it.
     struct Entry {
         nvml::Device handle = nullptr;
-        nvml::Device gpu = nullptr; // the handle itself, but for MIG instances
+        nvml::Device gpu = nullptr; // equals `handle`, except for MIG instances
         std::uint32_t gpuInstance = nvml::noInstance;
         std::uint32_t computeInstance = nvml::noInstance;
         NvmlDevice device;
@@ -74,10 +75,10 @@ class NvmlSampler {
     NvmlNodes nodes_;
     std::unique_ptr<NvmlLibrary> library_;
     bool started_ = false;
-    Listing listing_; // as it was when NVML was started
+    Listing listing_; // as of the last start of NVML
     nvml::EventSet events_ = nullptr;
-    std::vector<Entry> entries_;                // of the last sample
-    std::map<unsigned, nvml::Return> failures_; // of the last sample, by GPU
+    std::vector<Entry> entries_;                // from the last sample
+    std::map<unsigned, nvml::Return> failures_; // from the last sample, by GPU
     std::map<core::DeviceUuid, std::uint32_t> untoldXids_;
 };
 

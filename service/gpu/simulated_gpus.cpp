@@ -23,7 +23,7 @@ using core::fail;
 constexpr const char* countVariable = "GENV_MOCK_DEVICE_COUNT";
 constexpr const char* olderCountVariable = "GENV_DEVICES";
 constexpr const char* nodesVariable = "GENV_MOCK_DEVICE_NODES";
-// What the kernel keeps of a process's name: TASK_COMM_LEN without its zero.
+// The kernel's limit for process names: TASK_COMM_LEN without the terminating zero.
 constexpr std::size_t longestProcessName = 15;
 constexpr std::size_t longestEnvironment = 256 << 10;
 constexpr std::uint32_t simulatedPowerLimit = 250'000; // milliwatts
@@ -37,7 +37,7 @@ std::optional<T> toNumber(std::string_view text) {
     return number;
 }
 
-// "195:0"
+// Parses a node such as "195:0".
 std::optional<core::DeviceNode> toNode(std::string_view text) {
     const std::size_t colon = std::min(text.find(':'), text.size());
     const auto major = toNumber<std::uint32_t>(text.substr(0, colon));
@@ -47,7 +47,7 @@ std::optional<core::DeviceNode> toNode(std::string_view text) {
     return core::DeviceNode{*major, *minor};
 }
 
-// "195:0,195:1": one for each device, no two of one node.
+// Parses nodes such as "195:0,195:1", one for each device. No two devices may have the same node.
 std::optional<std::vector<core::DeviceNode>> toNodes(std::string_view text) {
     std::vector<core::DeviceNode> nodes;
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -61,7 +61,7 @@ std::optional<std::vector<core::DeviceNode>> toNodes(std::string_view text) {
     return nodes;
 }
 
-// Reads variables, each of which may be missing.
+// Reads variables, each of which may be unset.
 class Settings {
   public:
     explicit Settings(const SimulatedGpus::Variables& variables) : variables_(variables) {}
@@ -133,7 +133,8 @@ std::vector<core::Pid> findProcesses(const std::filesystem::path& proc, const st
     for (std::filesystem::directory_iterator it(proc, error), end; !error && it != end;
          it.increment(error)) {
         const auto pid = toNumber<core::Pid>(it->path().filename().native());
-        // Unlike the other files there, "comm" waits for no lock that a process can keep.
+        // Unlike the other files there, "comm" can be read without waiting for a lock that the
+        // process may hold.
         if (pid && readFile(it->path() / "comm") == name + '\n')
             pids.push_back(*pid);
     }
@@ -141,7 +142,7 @@ std::vector<core::Pid> findProcesses(const std::filesystem::path& proc, const st
     return pids;
 }
 
-// proc_pid_environ(5); unset where it cannot be read.
+// Reads a variable from proc_pid_environ(5). Returns nothing if the file cannot be read.
 std::optional<std::string> readVariable(const std::filesystem::path& process,
                                         const std::string& name) {
     const std::string text = '\0' + readFile(process / "environ", longestEnvironment);
@@ -153,8 +154,8 @@ std::optional<std::string> readVariable(const std::filesystem::path& process,
     return text.substr(begin, text.find('\0', begin) - begin);
 }
 
-// The devices that CUDA shows to a process: all of them, or those that CUDA_VISIBLE_DEVICES lists
-// by index or UUID before the first entry that names none.
+// Returns the devices that CUDA shows to a process: all of them, or those that CUDA_VISIBLE_DEVICES
+// lists by index or UUID before the first invalid entry.
 std::vector<core::DeviceSample> visibleDevices(const std::filesystem::path& process,
                                                const std::vector<core::DeviceSample>& devices) {
     const auto variable = readVariable(process, "CUDA_VISIBLE_DEVICES");
@@ -179,7 +180,7 @@ std::vector<core::DeviceSample> visibleDevices(const std::filesystem::path& proc
     return visible;
 }
 
-// Something that differs from process to process and stays.
+// Returns a value that differs between processes and stays the same for each.
 std::uint32_t utilizationOf(core::Pid pid) {
     constexpr std::uint32_t least = 5;
     constexpr std::uint32_t steps = 60;
@@ -211,7 +212,7 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
     for (std::uint32_t index = 0; index < count; ++index) {
         device.facts.index = index;
         device.facts.uuid = fmt::format("GPU-67656e76-0000-4000-8000-{:012x}", index);
-        // One on each bus from the second on, as on a machine with as many domains as that takes.
+        // Place one device on each bus, starting with bus 1, and use as many domains as needed.
         device.pciAddress = fmt::format("{:04x}:{:02x}:00.0", index / 255, index % 255 + 1);
         device.nodes.clear();
         if (index < nodes.size())
@@ -236,7 +237,7 @@ core::GpuSample SimulatedGpus::sample() {
         return sample;
     for (const core::Pid pid : findProcesses(proc_, *processName_)) {
         const auto process = proc_ / std::to_string(pid);
-        // Reading another process's environment may wait for as long as that process likes.
+        // Reading another process's environment may block as long as that process likes.
         for (const core::DeviceSample& device :
              usesAll_ ? devices_ : visibleDevices(process, devices_))
             sample.uses.push_back({pid, device.facts.uuid, processMemory_, utilizationOf(pid)});

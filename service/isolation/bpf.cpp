@@ -18,12 +18,12 @@ namespace {
 
 using core::Descriptor;
 
-// The kernel takes addresses as numbers, also those of what it only reads.
+// The kernel takes addresses as numbers, even those of memory that it only reads.
 std::uint64_t address(const void* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-// All of the union is handed over: what is behind the members that a command reads must be 0.
+// The kernel receives the whole union. Bytes after the members that a command reads must be 0.
 bpf_attr emptyAttributes() {
     bpf_attr attributes; // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::memset(&attributes, 0, sizeof attributes);
@@ -60,7 +60,7 @@ Descriptor openPin(const std::filesystem::path& path) {
     return open(BPF_OBJ_GET, attributes, fmt::format("open {}", path.string()));
 }
 
-// What the verifier found wrong stands at the end.
+// The verifier's findings are at the end of its log.
 std::string endOf(const std::vector<char>& log) {
     constexpr std::size_t maxLength = 600;
     std::string_view text(log.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// bpf(2) as far as the gate needs it: maps, pins, programs and links, each owned by its descriptor.
-// Nothing here waits; what the kernel refuses is a BpfError.
+// The subset of bpf(2) that the gate needs: maps, pins, programs and links, each owned by its
+// descriptor. No call here waits. Throws BpfError if the kernel refuses a call.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -19,19 +19,20 @@
 
 namespace genv::service::isolation {
 
-/// What the kernel refused, and why: "cannot make the map grants: Operation not permitted".
+/// An operation that the kernel refused, and why: "cannot make the map grants: Operation not
+/// permitted".
 class BpfError : public std::runtime_error {
   public:
     BpfError(const std::string& what, int error);
 
-    /// As errno has it.
+    /// Returns the errno value.
     [[nodiscard]] int error() const noexcept { return error_; }
 
   private:
     int error_;
 };
 
-/// What the kernel makes a map from.
+/// The parameters of a map.
 struct MapLayout {
     std::string_view name; ///< at most 15 characters
     bpf_map_type type = BPF_MAP_TYPE_UNSPEC;
@@ -41,29 +42,30 @@ struct MapLayout {
     std::uint32_t flags = 0;
 };
 
-/// A map without types: `Map` below has them.
+/// A map without types. `Map` below adds them.
 class UntypedMap {
   public:
     UntypedMap() = default;
-    /// Throws BpfError, as all of this class do.
+    /// Throws BpfError, as all functions of this class do.
     static UntypedMap create(const MapLayout& layout);
-    /// The map that is pinned there.
+    /// Opens the map that is pinned at this path.
     static UntypedMap open(const std::filesystem::path& pin);
 
     [[nodiscard]] bool isOpen() const noexcept { return fd_.isOpen(); }
     [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
-    /// Whether it was made from this, by name and in every number.
+    /// Returns whether the map has this name and every number of this layout.
     [[nodiscard]] bool has(const MapLayout& layout) const;
-    /// Whether its keys and values are those of this layout, however many it may have.
+    /// Returns whether the keys and values have the sizes of this layout, whatever the number of
+    /// entries.
     [[nodiscard]] bool hasEntriesOf(const MapLayout& layout) const;
     void pin(const std::filesystem::path& path) const;
 
-    /// Whether there is such an entry, whose value is then copied.
+    /// Returns whether the entry exists, and copies its value in that case.
     bool find(const void* key, void* value) const;
     void put(const void* key, const void* value) const;
-    /// Whether there was such an entry.
+    /// Returns whether the entry existed.
     bool remove(const void* key) const;
-    /// The key after this one, or the first one; false behind the last.
+    /// Finds the key after `key`, or the first one. Returns false after the last key.
     bool next(const void* key, void* following) const;
 
   private:
@@ -74,7 +76,7 @@ class UntypedMap {
     core::Descriptor fd_;
 };
 
-/// A map with keys and values of these types, which have no padding.
+/// A map with keys and values of these types, which must have no padding.
 template <typename Key, typename Value>
 class Map {
   public:
@@ -90,8 +92,8 @@ class Map {
     void put(const Key& key, const Value& value) const { map_.put(&key, &value); }
     bool remove(const Key& key) const { return map_.remove(&key); }
 
-    /// All keys, in no order. An entry that others remove meanwhile makes the kernel begin again,
-    /// so that a key may come twice; the number of steps is bounded all the same.
+    /// Returns all keys, in no particular order. If another process removes an entry meanwhile, the
+    /// kernel starts over, so a key may appear twice. The number of steps is bounded.
     [[nodiscard]] std::vector<Key> keys(std::size_t maxEntries) const {
         std::vector<Key> found;
         for (Key key{}; map_.next(found.empty() ? nullptr : &found.back(), &key);) {
@@ -106,20 +108,20 @@ class Map {
     UntypedMap map_;
 };
 
-/// Loads a program of the type BPF_PROG_TYPE_CGROUP_DEVICE. Throws BpfError, with the end of what
-/// the kernel's verifier wrote.
+/// Loads a program of the type BPF_PROG_TYPE_CGROUP_DEVICE. Throws BpfError with the end of the
+/// verifier's log.
 core::Descriptor loadDeviceProgram(std::span<const bpf_insn> instructions, const char* name);
 
-/// A program's place in a control group. It stays there as long as there is a pin or a descriptor.
+/// A program's attachment to a control group. It persists as long as a pin or a descriptor exists.
 class Link {
   public:
-    /// Attaches a program beside those that are there. Throws BpfError, as all of this class do.
+    /// Attaches a program in addition to existing ones. Throws BpfError, as all functions of this
+    /// class do.
     static Link attach(int program, const std::filesystem::path& controlGroup);
     static Link open(const std::filesystem::path& pin);
 
     void pin(const std::filesystem::path& path) const;
-    /// Puts another program in the place of the one that is attached; each open(2) meets one of
-    /// both.
+    /// Replaces the attached program. Each open(2) is checked by either the old or the new one.
     void replaceProgram(int program) const;
 
   private:

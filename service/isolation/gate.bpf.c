@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The gate before the nodes of GPUs: a program that the kernel asks at each open(2) of a device
-// node and at each mknod(2), since it is attached to the root of the control groups. Programs of
-// systemd, of containers and of batch systems stand further down; a node opens if all agree.
+// The gate that guards GPU device nodes. It is attached to the root of the control groups, so the
+// kernel runs it for each open(2) of a device node and each mknod(2). Programs of systemd, of
+// containers and of batch systems are attached further down. A node opens only if all of them allow
+// it.
 //
-// gate_program.inc holds the instructions that this compiles to; make-gate-program writes it. They
-// load on Linux 5.10 and later; where the kernel does not have the calls for a process's number and
-// name (before 6.1), the loader replaces these by a 0.
+// gate_program.inc has the compiled instructions of this program and is written by
+// make-gate-program. The instructions load on Linux 5.10 and later. Before 6.1, the kernel lacks
+// the helpers for a process's PID and name, and the loader replaces those calls by 0.
 #include "service/isolation/gate_layout.h"
 
 #include <linux/bpf.h>
@@ -14,10 +15,10 @@
 
 enum verdict { REFUSE = 0, ALLOW = 1 };
 
-// The loader puts a map in the place of each. All but `refusals` and its counts are written by the
-// loader and the service alone.
+// The loader inserts a map for each of these. Only the loader and the service write to them, except
+// for `refusals`, to which the program also writes.
 struct map;
-extern struct map majors;     // major -> 1: guarded; an array, which costs other devices least
+extern struct map majors;     // major -> 1: guarded; an array costs other devices least
 extern struct map grants;     // struct genv_grant -> 1
 extern struct map identities; // struct genv_uid_block -> uid or GENV_EXEMPT
 extern struct map refusals;   // struct genv_refusal_key -> struct genv_refusal
@@ -43,7 +44,7 @@ static __attribute__((always_inline)) void count(const struct genv_refusal_key* 
     struct genv_refusal* refusal = lookUp(&refusals, key);
     if (!refusal) {
         struct genv_refusal none = {};
-        update(&refusals, key, &none, BPF_NOEXIST); // fails where another processor was first
+        update(&refusals, key, &none, BPF_NOEXIST); // fails if another processor was first
         refusal = lookUp(&refusals, key);
         if (!refusal)
             return;
@@ -56,10 +57,11 @@ static __attribute__((always_inline)) void count(const struct genv_refusal_key* 
 
 SECTION("cgroup/dev")
 int genv_gate(struct bpf_cgroup_dev_ctx* access) {
-    // The lower half says what kind of node it is, the upper half what is done with it.
+    // The lower half is the type of the node, the upper half is the kind of access.
     if ((access->access_type & 0xffff) != BPF_DEVCG_DEV_CHAR)
         return ALLOW;
-    // Who may make a node is for CAP_MKNOD to say: a user's setuid nvidia-modprobe does so.
+    // CAP_MKNOD decides who may create a node. For example, a user's setuid nvidia-modprobe does
+    // so.
     if (!((access->access_type >> 16) & (BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE)))
         return ALLOW;
     __u32 major = access->major;
@@ -69,12 +71,12 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
 
     __u32 entry = GENV_MODE_ENTRY;
     const __u32* set = lookUp(&mode, &entry);
-    const __u32 now = set ? *set : GENV_MODE_OPEN; // an array lacks none of its entries
+    const __u32 now = set ? *set : GENV_MODE_OPEN; // an array has all of its entries
     if (now == GENV_MODE_OPEN)
         return ALLOW;
 
-    // The real uid: a program with the setuid bit stays its caller's. In the machine's own numbers,
-    // also of a process in a user namespace.
+    // Use the real uid, so that a setuid program counts as its caller. The uid is in the numbering
+    // of the machine, even for a process in a user namespace.
     const __u32 uid = (__u32)realUidAndGid();
     if (uid == 0)
         return ALLOW;
@@ -82,13 +84,13 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
     if (lookUp(&grants, &wanted))
         return ALLOW;
 
-    // Whoever else may become this uid, its own grants are its own: a user of a directory service
-    // may have a uid that /etc/subuid gives to somebody, too.
+    // Check the uid's own grants first. They apply even if the uid is also a subordinate uid: a
+    // user of a directory service may have a uid that /etc/subuid also gives to another user.
     wanted.uid = uid;
     if (lookUp(&grants, &wanted))
         return ALLOW;
 
-    // A container's uids count as the user whose subordinate uids they are.
+    // A container's uid counts as the user who owns this subordinate uid.
     const struct genv_uid_block block = {.prefix_length = 32, .first_uid = networkOrder(uid)};
     const __u32* owner = lookUp(&identities, &block);
     if (owner && *owner == GENV_EXEMPT)
@@ -99,7 +101,8 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
             return ALLOW;
     }
 
-    // Counted by owner, so that nobody pushes others' counts out of the map by uids of their own.
+    // Count by owner, so that no user can push other users' counts out of the map with many
+    // subordinate uids.
     const struct genv_refusal_key refused = {
         .uid = wanted.uid, .major = wanted.major, .minor = wanted.minor};
     count(&refused);

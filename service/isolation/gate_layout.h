@@ -1,60 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the gate's program and the service agree on: keys, values and sizes of its maps. C, since
-   the program is; see gate.bpf.c for who reads and writes what. A map whose keys, values or sizes
-   change here is made anew by the loader at the next upgrade; one whose meaning changes needs a new
-   name. */
+/* The keys, values and sizes of the maps that the gate's program and the service share. This file
+   is in C because the program is. See gate.bpf.c for the readers and writers of each map. If keys,
+   values or sizes change here, the loader creates the map anew at the next upgrade. If only the
+   meaning changes, the map needs a new name. */
 #ifndef GENV_ISOLATION_GATE_LAYOUT_H
 #define GENV_ISOLATION_GATE_LAYOUT_H
 
 #include <linux/types.h>
 
-/* In place of a uid, of which none has this number. */
+/* Special values in place of a uid. No user has this uid. */
 #define GENV_ANYONE 0xffffffffu /* in grants: everybody may open the node */
 #define GENV_EXEMPT 0xffffffffu /* in identities: these uids may open every node */
 
-/* grants: who may open a node; the value is always 1. */
+/* grants: a user who may open a node; the value is always 1. */
 struct genv_grant {
     __u32 major;
     __u32 minor;
     __u32 uid;
 };
 
-/* identities: a block of uids, the longest prefix first -> the uid whose grants count for them. */
+/* identities: a block of uids -> the uid whose grants count for them. The longest prefix wins. */
 struct genv_uid_block {
     __u32 prefix_length; /* in bits, of 32 */
     __u32 first_uid;     /* in network byte order, as the kernel compares prefixes */
 };
 
-/* refusals: at which node somebody was refused ... */
+/* refusals: a user and a node that this user was refused ... */
 struct genv_refusal_key {
-    __u32 uid; /* whose grants were looked for */
+    __u32 uid; /* the user whose grants were checked */
     __u32 major;
     __u32 minor;
 };
 
-/* ... and how often, and by which process last. */
+/* ... -> the number of refusals, and the process that was refused last. */
 struct genv_refusal {
     __u64 count;
     __u64 last; /* nanoseconds of CLOCK_BOOTTIME */
-    __u32 pid;  /* 0 where the kernel does not say: before 6.1 */
+    __u32 pid;  /* 0 before Linux 6.1, which does not report it */
     __u32 reserved;
-    char command[16]; /* empty where the kernel does not say */
+    char command[16]; /* empty if the kernel does not report it */
 };
 
 /* mode: an array. */
 enum genv_mode_entry {
     GENV_MODE_ENTRY = 0,      /* one of genv_mode */
-    GENV_SUSPENDED_ENTRY = 1, /* 1: a person opened the gate, so that the loader leaves it open */
+    GENV_SUSPENDED_ENTRY = 1, /* 1: opened by an administrator; the loader keeps it open */
     GENV_MODE_ENTRIES = 2,
 };
 enum genv_mode {
-    GENV_MODE_OPEN = 0,  /* lets everybody through and counts nothing */
-    GENV_MODE_WATCH = 1, /* counts who has no grant, and lets them through */
+    GENV_MODE_OPEN = 0,  /* allows every access and counts nothing */
+    GENV_MODE_WATCH = 1, /* allows every access and counts those without a grant */
     GENV_MODE_REFUSE = 2,
 };
 
-/* How many entries the maps may have. */
-#define GENV_MAX_MAJORS 4096 /* of which one has 12 bits */
+/* The maximum number of entries of each map. */
+#define GENV_MAX_MAJORS 4096 /* a major number has 12 bits */
 #define GENV_MAX_GRANTS 65536
 #define GENV_MAX_UID_BLOCKS 262144
 #define GENV_MAX_REFUSALS 8192

@@ -39,7 +39,8 @@ std::vector<bpf_insn> instructionsOver(const GateMapSet& maps) {
     return instructions;
 }
 
-// Kernels before 6.1 do not let a program of this type ask for a process's number and name.
+// Removes the calls for a process's PID and name, which kernels before 6.1 do not allow to a
+// program of this type.
 void askForNoProcess(std::vector<bpf_insn>& instructions) {
     for (bpf_insn& instruction : instructions) {
         if (instruction.code == callHelper && (instruction.imm == BPF_FUNC_get_current_pid_tgid ||

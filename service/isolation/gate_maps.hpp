@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The maps of the gate and where they are pinned.
+// The maps of the gate and their pins.
 #pragma once
 
 #include "core/ports/gates.hpp"
@@ -13,20 +13,20 @@
 
 namespace genv::service::isolation {
 
-/// In the order in which the program's instructions number them.
+/// The maps, in the order in which the program's instructions number them.
 enum class GateMap { Majors, Grants, Identities, Refusals, Mode };
 inline constexpr std::size_t gateMapCount = 5;
 
-/// Where the loader pins maps and link unless a test says otherwise.
+/// The folder in which the loader pins the maps and the link, unless a test sets another one.
 inline constexpr const char* defaultPins = "/sys/fs/bpf/genv";
-/// Of the link, beside the maps.
+/// The pin of the link, in the same folder as the maps.
 inline constexpr const char* linkPin = "link";
 
-/// As the program reads a map, which is pinned by `pinName()`.
+/// Returns the layout that the program expects of a map.
 const MapLayout& layoutOf(GateMap map);
-/// "majors", "grants" and so on.
+/// Returns the name of a map's pin: "majors", "grants" and so on.
 const char* pinName(GateMap map);
-/// Of all maps.
+/// All maps.
 constexpr std::array<GateMap, gateMapCount> gateMaps{
     GateMap::Majors, GateMap::Grants, GateMap::Identities, GateMap::Refusals, GateMap::Mode};
 
@@ -36,7 +36,7 @@ using IdentitiesMap = Map<genv_uid_block, std::uint32_t>;
 using RefusalsMap = Map<genv_refusal_key, genv_refusal>;
 using ModeMap = Map<std::uint32_t, std::uint32_t>;
 
-/// As the map of the mode has it, and back; a number of no mode refuses.
+/// Convert a mode to the number in the map and back. A number of no mode means Refuse.
 std::uint32_t toKernel(core::GateMode mode);
 core::GateMode toGateMode(std::uint32_t number);
 
@@ -48,13 +48,13 @@ struct GateMapSet {
     RefusalsMap refusals;
     ModeMap mode;
 
-    /// By their pins in this folder. Throws BpfError.
+    /// Opens the maps by their pins in this folder. Throws BpfError.
     static GateMapSet open(const std::filesystem::path& pins);
     [[nodiscard]] const UntypedMap& untyped(GateMap map) const;
 };
 
-/// The program over these maps, checked by the kernel. Where the kernel has no calls for the number
-/// and the name of a process, refusals have neither. Throws BpfError.
+/// Loads the program with these maps and lets the kernel verify it. If the kernel has no helpers
+/// for a process's PID and name, refusals have neither. Throws BpfError.
 core::Descriptor loadGateProgram(const GateMapSet& maps);
 
 } // namespace genv::service::isolation

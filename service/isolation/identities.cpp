@@ -27,15 +27,16 @@ namespace {
 using core::Uid;
 
 constexpr Uid root = 0;
-// Distributions give these to users, systemd to what it makes up; containers have larger ones.
+// Distributions give these uids to users, and systemd to dynamic users. Containers have larger
+// uids.
 constexpr UidRange usersOwn{1, 65535};
-// systemd's DynamicUser=.
+// The uids of systemd's DynamicUser=.
 constexpr UidRange dynamicUsers{61184, 65519};
 
-// Who may become uids. Two of the same uid are one.
+// The owner of a uid range. Two owners with the same uid are equal.
 struct Owner {
     std::string name;
-    std::optional<Uid> uid; // of an unknown user: none
+    std::optional<Uid> uid; // unset for an unknown user
 
     friend bool operator==(const Owner& one, const Owner& other) {
         return one.uid == other.uid && (one.uid || one.name == other.name);
@@ -68,7 +69,7 @@ void append(std::vector<UidRange>& ranges, const UidRange& range) {
         ranges.push_back(range);
 }
 
-// Decides about each uid once all is known that is said of it.
+// Decides about each uid after collecting all statements about it.
 class Decisions {
   public:
     Decisions(const core::IsolationSettings& settings, const FindUid& findUid,
@@ -80,7 +81,8 @@ class Decisions {
         if (settings_.exemptSystem && uidMin > 1)
             exempt_.push_back({1, uidMin - 1});
     }
-    // After the users of passwd, who may have such a uid: Debian gives some to its packages.
+    // Call this after adding the users of passwd, who may have such a uid: Debian gives some to its
+    // packages.
     void addDynamicUsers();
     void addExemptUsers() {
         for (const std::string& name : settings_.exemptUsers) {
@@ -99,17 +101,17 @@ class Decisions {
     std::vector<IdentityBlock> decide();
 
   private:
-    // Who is said to have the uids of a segment.
+    // The claims to the uids of a segment.
     struct Claims {
-        std::map<std::size_t, int> owners; // by place in owners_, and how often
+        std::map<std::size_t, int> owners; // index into owners_ -> number of claims
         int exempt = 0;
         int own = 0;
     };
     struct Boundary {
         std::uint64_t at;
-        int change; // 1 where a range begins, -1 behind its end
+        int change; // 1 at the start of a range, -1 after its end
         enum { Exempt, Own, Subordinate } kind;
-        std::size_t owner; // of subordinate ones
+        std::size_t owner; // index into owners_; only for Subordinate
 
         friend bool operator<(const Boundary& one, const Boundary& other) {
             return one.at < other.at;
@@ -117,7 +119,7 @@ class Decisions {
     };
     struct Verdict {
         bool hasBlock = false;
-        std::optional<Uid> owner; // none: exempt
+        std::optional<Uid> owner; // unset: exempt
 
         friend bool operator==(const Verdict&, const Verdict&) = default;
     };
@@ -142,8 +144,8 @@ class Decisions {
     std::vector<UidRange> exempt_;
     std::set<Uid> users_;
     std::vector<Owner> owners_;
-    std::vector<std::pair<UidRange, std::size_t>> subordinate_; // with the place in owners_
-    std::map<std::string, std::vector<UidRange>> unclear_;      // by what becomes of them
+    std::vector<std::pair<UidRange, std::size_t>> subordinate_; // range, index into owners_
+    std::map<std::string, std::vector<UidRange>> unclear_;      // by the consequence for these uids
 };
 
 std::optional<Uid> Decisions::find(const std::string& name) {
@@ -154,7 +156,7 @@ std::optional<Uid> Decisions::find(const std::string& name) {
         } catch (const UserDatabaseError&) {
             identities_.isComplete = false;
         }
-        if (entry->second == GENV_EXEMPT) // which is nobody
+        if (entry->second == GENV_EXEMPT) // the number for "no user"
             entry->second.reset();
         if (entry->second)
             users_.insert(*entry->second);

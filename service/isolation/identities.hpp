@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whose uids the kernel's gate takes for whose: subordinate uids, which containers run with, count
-// as their owner's, and exempt ones may open every device. What is unclear gives nobody anything:
-// a uid without a block is judged by its own grants.
+// Decides whose grants the kernel gate checks for each uid. A subordinate uid, which containers run
+// with, counts as its owner. Exempt uids may open every device. An ambiguous uid gets no rights
+// from others: without a block, only its own grants count.
 #pragma once
 
 #include "core/settings.hpp"
@@ -16,54 +16,56 @@
 
 namespace genv::service::isolation {
 
-/// The files that it depends on, as they stand below /etc; empty for one that is not there.
+/// The contents of the relevant files below /etc; empty if a file does not exist.
 struct IdentityTexts {
     std::string subuid;
-    std::string loginDefs; ///< UID_MIN: below it are system users
-    std::string passwd;    ///< users of this machine, whose uids are theirs whatever subuid says
+    std::string loginDefs; ///< for UID_MIN: smaller uids belong to system users
+    std::string passwd;    ///< local users, who own their uids whatever subuid says
 };
 
 struct Identities {
     std::vector<IdentityBlock> blocks;
-    std::vector<std::string> complaints; ///< sentences on what has no effect, and why
-    /// The user database did not answer for a user, whose blocks are then missing.
+    std::vector<std::string> complaints; ///< sentences about entries without effect
+    /// False if the user database did not answer for a user. That user's blocks are missing.
     bool isComplete = true;
 };
 
-/// The user database does not answer, such as a directory service that is away.
+/// The user database does not answer, for example because a directory service is unreachable.
 class UserDatabaseError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The uid of a user by name; nothing if there is no such user. Throws UserDatabaseError.
+/// Returns the uid of the user with this name, or nothing if there is no such user. Throws
+/// UserDatabaseError.
 using FindUid = std::function<std::optional<core::Uid>(const std::string& name)>;
 
-/// Whoever may become a uid by newuidmap(1) could use its rights, so a block is given only if one
-/// user can:
-/// - Where the uids of two users overlap, the overlap has no block.
+/// Any user who can become a uid through newuidmap(1) could use its rights, so a uid gets a block
+/// only if exactly one user can become it:
+/// - If the uids of two users overlap, the overlap has no block.
 /// - Uids below 65536 and those of users in passwd have no owner but themselves.
-/// - An exempt uid that is another user's subordinate uid is not exempt.
-/// - The subordinate uids of root have no rights of root's.
-/// - The uids of systemd's DynamicUser= are exempt whatever the settings say, since genv-nvml has
-///   one of them. Without "system" those of users in passwd are not.
+/// - An exempt uid that is also another user's subordinate uid is not exempt.
+/// - The subordinate uids of root do not have root's rights.
+/// - The uids of systemd's DynamicUser= are exempt whatever the settings say, because genv-nvml has
+///   one of them. Without "system", those of users in passwd are not exempt.
 Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSettings& settings,
                           const FindUid& findUid);
 
-/// Those files of a machine.
+/// Reads the identity files of a machine.
 class IdentityFiles {
   public:
     explicit IdentityFiles(std::filesystem::path etc = "/etc");
 
-    /// Whether one of them changed since the last call; the first call says yes. Does not block.
+    /// Returns whether a file changed since the last call; true on the first call. Does not block.
     bool haveChanged();
 
-    /// Reads them and looks users up, which may block: for a worker, on a copy of this.
+    /// Reads the files and looks users up. This may block, so call it on a worker, on a copy of
+    /// this object.
     [[nodiscard]] Identities read(const core::IsolationSettings& settings) const;
 
   private:
     struct Version {
-        std::int64_t modified = -1; ///< nanoseconds; -1 for a file that is not there
+        std::int64_t modified = -1; ///< nanoseconds; -1 if the file does not exist
         std::uint64_t inode = 0;
         std::int64_t size = -1;
 
@@ -74,7 +76,7 @@ class IdentityFiles {
     std::optional<std::vector<Version>> seen_;
 };
 
-/// Asks the system's user database; blocks for as long as that takes. Throws UserDatabaseError.
+/// Queries the system's user database. Blocks as long as that takes. Throws UserDatabaseError.
 std::optional<core::Uid> findSystemUid(const std::string& name);
 
 } // namespace genv::service::isolation

@@ -24,7 +24,7 @@ std::vector<IdentityBlock> blocksOf(core::Uid first, core::Uid last,
     std::vector<IdentityBlock> blocks;
     std::uint64_t at = first;
     while (at <= last) {
-        std::uint32_t bits = 0; // of the block, behind its prefix
+        std::uint32_t bits = 0; // number of bits after the prefix
         while (bits < 32) {
             const std::uint64_t size = std::uint64_t{2} << bits;
             if (at % size != 0 || at + size - 1 > last)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Blocks of uids as the kernel's gate compares them, and how its map gets them.
+// Blocks of uids in the form that the kernel gate compares, and functions that write and read its
+// map.
 #pragma once
 
 #include "core/process.hpp"
@@ -12,8 +13,8 @@
 
 namespace genv::service::isolation {
 
-/// The uids that have the upper `prefixLength` bits in common with `first`, whose other bits are 0.
-/// They are judged as `owner`; without one they may open every node.
+/// The uids that share the upper `prefixLength` bits with `first`, whose other bits are 0. They
+/// count as `owner`; without an owner, they may open every node.
 struct IdentityBlock {
     core::Uid first = 0;
     std::uint32_t prefixLength = 32;
@@ -22,15 +23,15 @@ struct IdentityBlock {
     friend auto operator<=>(const IdentityBlock&, const IdentityBlock&) = default;
 };
 
-/// The fewest blocks that have exactly the uids from `first` to `last`.
+/// Returns the fewest blocks that together contain exactly the uids from `first` to `last`.
 std::vector<IdentityBlock> blocksOf(core::Uid first, core::Uid last,
                                     std::optional<core::Uid> owner);
 
-/// Makes the map equal to `wanted`: first what is new, then away with what is not wanted, so that
-/// no uid is without its block meanwhile. Throws BpfError.
+/// Makes the map equal to `wanted`. Adds new blocks before removing old ones, so that no uid is
+/// without its block meanwhile. Throws BpfError.
 void writeIdentities(const IdentitiesMap& map, const std::vector<IdentityBlock>& wanted);
 
-/// What the map has. Throws BpfError.
+/// Returns the blocks in the map. Throws BpfError.
 std::vector<IdentityBlock> readIdentities(const IdentitiesMap& map);
 
 } // namespace genv::service::isolation

@@ -31,7 +31,7 @@ std::string describe(const core::Grant& grant) {
 }
 
 genv_grant toKernel(const core::Grant& grant) {
-    if (grant.uid == GENV_ANYONE) // which no user has
+    if (grant.uid == GENV_ANYONE) // no user has this uid
         core::fail(ErrorCode::IsolationFailed, "{} is not the uid of a user", *grant.uid);
     return {grant.node.major, grant.node.minor, grant.uid.value_or(GENV_ANYONE)};
 }
@@ -49,13 +49,13 @@ core::Refusals refusalsOf(const genv_refusal_key& key, const genv_refusal& value
         value.pid,   std::string(value.command, ::strnlen(value.command, sizeof value.command))};
 }
 
-// What follows from an error, as far as its own text does not say it.
+// Returns the consequence of an error that its own text does not mention.
 std::string consequenceOf(int error) {
     switch (error) {
     case EPERM:
         return "; before Linux 5.19 the service needs CAP_BPF for that, see \"Kernels\" in "
                "isolation.md";
-    case E2BIG: // of a hash table
+    case E2BIG: // returned by hash tables
     case ENOSPC:
         return "; the kernel's table for it is full";
     default:
@@ -63,8 +63,9 @@ std::string consequenceOf(int error) {
     }
 }
 
-// The kernel gives out numbers from these ranges to drivers that ask for any. Every other number is
-// of one driver alone, such as 1 of /dev/null, and must never be guarded by mistake.
+// The kernel assigns numbers from these ranges to drivers that request any number. Every other
+// number belongs to one driver, such as 1 to that of /dev/null, and must never be guarded by
+// mistake.
 bool isDynamic(std::uint32_t major) {
     return (major >= 234 && major <= 254) || (major >= 384 && major <= 511);
 }
@@ -134,7 +135,7 @@ std::string KernelGates::open(const std::array<Place, pinCount>& places) {
     try {
         GateMapSet opened = GateMapSet::open(pins_);
         for (const GateMap map : gateMaps) {
-            // The kernel would write values of another size over what is behind ours.
+            // If the sizes differ, the kernel would write past the end of our values.
             if (!opened.untyped(map).has(layoutOf(map)))
                 return fmt::format("{} was made by another version of genv; run \"systemctl "
                                    "restart genv-isolation genvd\"",
@@ -232,7 +233,8 @@ std::vector<core::Refusals> KernelGates::refusals() {
     std::vector<core::Refusals> refusals;
     use("cannot list refusals", [&](const GateMapSet& maps) {
         for (const genv_refusal_key& key : maps.refusals.keys(GENV_MAX_REFUSALS)) {
-            // The kernel forgets the oldest at any time; one with a count of 0 is just being made.
+            // The kernel may drop the oldest entry at any time. An entry with a count of 0 is being
+            // created.
             if (const auto value = maps.refusals.find(key); value && value->count > 0)
                 refusals.push_back(refusalsOf(key, *value));
         }

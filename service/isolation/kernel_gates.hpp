@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: the gate that genv-isolation put before the nodes of GPUs, by the maps that it pinned.
-// It changes maps only. It can neither load a program nor take the gate away, so that the service
-// needs no capability for it. Each call is a few system calls that do not wait.
+// Adapter: controls the gate that genv-isolation set up for GPU device nodes, through its pinned
+// maps. This class only changes maps. It can neither load a program nor remove the gate, so the
+// service needs no capability for that. Each call makes a few system calls that do not block.
 #pragma once
 
 #include "core/ports/gates.hpp"
@@ -36,30 +36,31 @@ class KernelGates : public core::Gates {
     void revoke(const core::Grant& grant) override;
     [[nodiscard]] std::vector<core::Refusals> refusals() override;
 
-    /// Whether a BPF file system is mounted there, in which alone a gate can be kept.
+    /// Returns whether a BPF file system, which a gate requires, is mounted at `folder`.
     static bool hasBpfFileSystem(const std::filesystem::path& folder);
 
-    /// Has the kernel judge subordinate and exempt uids by these blocks, and by no others. Nobody
-    /// loses a block that is still wanted meanwhile.
+    /// Makes the kernel use these blocks, and no others, for subordinate and exempt uids. A block
+    /// that is still wanted is in effect throughout.
     void setIdentities(const std::vector<isolation::IdentityBlock>& wanted);
 
   private:
-    /// Where a file is now: another one if it was removed and made again.
+    /// Identifies the current file at a path. A file that was removed and created again differs.
     struct Place {
         dev_t device = 0;
         ino_t inode = 0;
 
         friend bool operator==(const Place&, const Place&) = default;
     };
-    static constexpr std::size_t pinCount = isolation::gateMapCount + 1; // and the link
+    static constexpr std::size_t pinCount = isolation::gateMapCount + 1; // the maps and the link
 
-    /// Of all pins; nothing if one is missing, whose name is then in `missing`.
+    /// Returns the places of all pins. If one is missing, returns nothing and sets `missing` to its
+    /// name.
     std::optional<std::array<Place, pinCount>> findPins(std::string& missing) const;
     [[nodiscard]] std::string reasonWithout(const std::string& missing) const;
-    /// Opens the maps if they are not those that are open. Says why it cannot.
+    /// Opens the current maps unless they are open already. Returns the reason if that fails.
     std::string refresh();
     std::string open(const std::array<Place, pinCount>& places);
-    /// Does it with the maps. `what` is what is then said to have failed.
+    /// Calls `act` with the maps. `what` describes the failed operation in errors.
     void use(const std::string& what, const std::function<void(const isolation::GateMapSet&)>& act);
 
     std::filesystem::path pins_;

@@ -9,7 +9,7 @@ namespace genv::service::isolation {
 
 namespace {
 
-// The kernel writes blanks and backslashes of paths as \ooo.
+// The kernel writes blanks and backslashes in paths as \ooo.
 std::string unescape(const std::string& text) {
     const auto isOctal = [](char c) { return c >= '0' && c <= '7'; };
     std::string plain;
@@ -42,7 +42,7 @@ std::optional<std::filesystem::path> findControlGroups(const std::string& mounti
     std::istringstream stream(mountinfo);
     for (std::string line; std::getline(stream, line);) {
         const std::vector<std::string> words = wordsOf(line);
-        // Optional words end with a hyphen, behind which the type stands.
+        // A hyphen ends the optional fields. The type follows it.
         const auto hyphen = std::ranges::find(words, "-");
         if (hyphen - words.begin() <= static_cast<std::ptrdiff_t>(placeWord) ||
             words.end() - hyphen < 2)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What files of /proc say that the loader needs to know.
+// Parses the files of /proc that the loader needs.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace genv::service::isolation {
 
-/// Where the root of the control groups of version 2 is mounted, from /proc/self/mountinfo: alone
-/// or beside version 1. Nothing if only a part of them is, as in a container.
+/// Returns where the root of the version 2 control groups is mounted, according to
+/// /proc/self/mountinfo. Version 1 may be mounted as well. Returns nothing if only a part of the
+/// tree is mounted, as in a container.
 std::optional<std::filesystem::path> findControlGroups(const std::string& mountinfo);
 
-/// The major number of a driver's character devices, from /proc/devices.
+/// Returns the major number of a driver's character devices, according to /proc/devices.
 std::optional<std::uint32_t> findCharacterMajor(const std::string& devices,
                                                 std::string_view driver);
 

@@ -19,7 +19,8 @@ namespace genv::service::isolation {
 namespace {
 
 constexpr std::uint32_t present = 1;
-// Of what is pinned and is to take another's place by rename(2). A BPF file system takes no dots.
+// The suffix of a new pin that rename(2) will move to its final name. A BPF file system does not
+// allow dots.
 constexpr const char* newSuffix = "-new";
 
 std::filesystem::path newPin(std::filesystem::path pin) {
@@ -38,7 +39,7 @@ struct GrantOrder {
     }
 };
 
-// The map that is pinned there; nothing if there is none.
+// Returns the map that is pinned at this path, or nothing if there is none.
 std::optional<UntypedMap> openIfThere(const std::filesystem::path& pin) {
     try {
         return UntypedMap::open(pin);
@@ -49,7 +50,8 @@ std::optional<UntypedMap> openIfThere(const std::filesystem::path& pin) {
     }
 }
 
-// All maps, each the pinned one or a new one, and of these what is pinned in their place.
+// All maps: each is either the pinned one or a new one. Also keeps the old maps that the new ones
+// replace.
 class Maps {
   public:
     explicit Maps(const std::filesystem::path& pins) : pins_(pins) {
@@ -62,15 +64,15 @@ class Maps {
 
     [[nodiscard]] const GateMapSet& set() const noexcept { return set_; }
 
-    /// Whether the mode is a former gate's, of which a person may have opened it.
+    /// Returns whether an administrator suspended the gate, even if its mode is in a replaced map.
     [[nodiscard]] bool isSuspended() const {
         const ModeMap& mode = formerMode_ ? *formerMode_ : set_.mode;
         return mode.find(GENV_SUSPENDED_ENTRY).value_or(0) != 0 &&
                mode.find(GENV_MODE_ENTRY) == GENV_MODE_OPEN;
     }
 
-    /// From a map of another layout, whose program may still run: what is granted there now, and
-    /// nothing else.
+    /// Copies the current grants, and nothing else, from a map with another layout, whose program
+    /// may still run.
     void copyGrants() const {
         if (!formerGrants_)
             return;
@@ -87,12 +89,12 @@ class Maps {
         }
     }
 
-    /// Pins the new ones beside those that they replace.
+    /// Pins the new maps beside those that they replace.
     void pinAside() const {
         for (const GateMap map : new_)
             set_.untyped(map).pin(newPin(pins_ / pinName(map)));
     }
-    /// Puts each of them in its place, in one step.
+    /// Moves each new map to its final name in one step.
     void putInPlace() const {
         for (const GateMap map : new_)
             std::filesystem::rename(newPin(pins_ / pinName(map)), pins_ / pinName(map));
@@ -108,7 +110,7 @@ class Maps {
             keepFormer(map, std::move(*pinned));
         return UntypedMap::create(layoutOf(map));
     }
-    // Of maps of another size; of others the meaning is not known.
+    // Keeps a map of another size. Maps with other keys or values have an unknown meaning.
     void keepFormer(GateMap map, UntypedMap former) {
         if (!former.hasEntriesOf(layoutOf(map)))
             return;
@@ -125,7 +127,7 @@ class Maps {
     std::optional<ModeMap> formerMode_;
 };
 
-// An array of all numbers. First what is new, as with identities.
+// Writes to an array with one entry for each major. Adds new entries first, as for identities.
 void writeMajors(const MajorsMap& map, const std::vector<std::uint32_t>& wanted) {
     for (const std::uint32_t major : wanted)
         map.put(major, present);
@@ -148,8 +150,9 @@ Loader::Loader(std::filesystem::path pins, std::filesystem::path controlGroup)
 GateState Loader::putUp(const GatePlan& plan) const {
     makeFolder();
     const Maps maps(pins_);
-    // Before anything is written to maps that a running program reads: what most often fails, fails
-    // here. The program judges nobody until it is attached, when all of its maps are complete.
+    // Load the program before writing to maps that a running program reads, because loading is the
+    // step that fails most often. The program has no effect until it is attached, and by then its
+    // maps are complete.
     const core::Descriptor program = loadGateProgram(maps.set());
     maps.pinAside();
 
@@ -163,7 +166,7 @@ GateState Loader::putUp(const GatePlan& plan) const {
 
     const bool wasReplaced = attach(program.get());
     maps.putInPlace();
-    // The service granted in the former map until now.
+    // Until now, the service has added its grants to the old map.
     maps.copyGrants();
     return {wasReplaced, isSuspended};
 }
@@ -171,7 +174,7 @@ GateState Loader::putUp(const GatePlan& plan) const {
 void Loader::makeFolder() const {
     if (::mkdir(pins_.c_str(), 0700) != 0 && errno != EEXIST)
         failOn("cannot make the folder", pins_);
-    // In a BPF file system that everybody may write to, another user may have made it.
+    // In a world-writable BPF file system, another user may have created it.
     struct stat folder {};
     if (::lstat(pins_.c_str(), &folder) != 0)
         failOn("cannot look at the folder", pins_);
@@ -181,7 +184,7 @@ void Loader::makeFolder() const {
     errno = EPERM;
     if (folder.st_uid != ::geteuid() || (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         failOn("other users may write to the folder", pins_);
-    // Left by a loader that was ended halfway.
+    // Remove pins that an interrupted loader left.
     for (const auto& entry : std::filesystem::directory_iterator(pins_)) {
         if (entry.path().filename().string().ends_with(newSuffix))
             std::filesystem::remove(entry.path());
@@ -195,8 +198,8 @@ bool Loader::attach(int program) const {
     const std::filesystem::path pin = pins_ / linkPin;
     const Link link = Link::attach(program, controlGroup_);
     link.pin(newPin(pin));
-    // So that the service, which may read all that root may, cannot take it for its own and detach
-    // it.
+    // Prevent the service, which may read everything that root may, from opening the link and
+    // detaching it.
     if (::chmod(newPin(pin).c_str(), 0) != 0)
         failOn("cannot lock", newPin(pin));
     std::filesystem::rename(newPin(pin), pin);
@@ -214,7 +217,7 @@ bool Loader::replaceAttached(int program) const {
     try {
         Link::open(pin).replaceProgram(program);
     } catch (const BpfError& error) {
-        // Somebody detached it, or removed its control group.
+        // The link was detached or its control group was removed.
         wasReplaced = error.error() != ENOLINK;
         if (wasReplaced) {
             ::chmod(pin.c_str(), 0);
@@ -227,7 +230,7 @@ bool Loader::replaceAttached(int program) const {
 }
 
 bool Loader::takeDown() const {
-    // The link first: without its maps the gate would be closed for good.
+    // Remove the link first. A gate without its maps would stay closed for good.
     const bool hadLink = std::filesystem::remove(pins_ / linkPin);
     std::error_code none;
     if (!std::filesystem::exists(pins_, none))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Puts the gate before the nodes of GPUs, replaces it by a newer one without a moment in between,
-// and takes it away. Needs CAP_BPF and CAP_NET_ADMIN to put it up, and CAP_PERFMON for refusals to
-// name the process.
+// Sets up the gate that guards GPU device nodes, replaces it by a newer one without a gap, and
+// removes it. Setting it up needs CAP_BPF and CAP_NET_ADMIN, and CAP_PERFMON to record the process
+// of a refusal.
 #pragma once
 
 #include "core/ports/gates.hpp"
@@ -15,31 +15,31 @@
 
 namespace genv::service::isolation {
 
-/// What the gate is to be like.
+/// The desired state of the gate.
 struct GatePlan {
     core::GateMode mode = core::GateMode::Refuse;
-    std::vector<std::uint32_t> majors; ///< of the devices that are guarded, and no others
+    std::vector<std::uint32_t> majors; ///< of the guarded devices; all others are open
     std::vector<IdentityBlock> identities;
 };
 
-/// What became of it.
+/// The result of setting up the gate.
 struct GateState {
-    bool wasReplaced = false; ///< one stood there before, whose grants were kept
-    bool isSuspended = false; ///< a person opened it until the next boot, so that it stays open
+    bool wasReplaced = false; ///< a previous gate existed; its grants were kept
+    bool isSuspended = false; ///< opened by an administrator until the next boot, so it stays open
 };
 
 class Loader {
   public:
-    /// `pins`: a folder of a BPF file system, which the loader makes. `controlGroup`: whose
-    /// processes are judged, and those of all groups below.
+    /// `pins` is a folder in a BPF file system; the loader creates it. The gate applies to the
+    /// processes of `controlGroup` and of all groups below it.
     Loader(std::filesystem::path pins, std::filesystem::path controlGroup);
 
-    /// Throws BpfError or std::filesystem::filesystem_error. If the kernel does not load the
-    /// program, nothing has changed; if it loads the program and does not attach it, the previous
-    /// program stays and goes by the new plan.
+    /// Sets up the gate. Throws BpfError or std::filesystem::filesystem_error. If the kernel does
+    /// not load the program, nothing has changed. If the kernel loads the program and does not
+    /// attach it, the previous program stays and uses the new plan.
     GateState putUp(const GatePlan& plan) const;
 
-    /// Whether there was anything to take away. Throws std::filesystem::filesystem_error.
+    /// Removes the gate. Returns whether there was one. Throws std::filesystem::filesystem_error.
     [[nodiscard]] bool takeDown() const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-isolation: puts the kernel's gate before the nodes of GPUs, as genvd.conf says, and ends.
-// What it made stays without it.
+// genv-isolation: sets up the kernel gate for GPU device nodes according to genvd.conf, and exits.
+// The gate remains in place after that.
 #include "core/command_line/help_formatter.hpp"
 #include "core/error.hpp"
 #include "core/ports/log.hpp"
@@ -31,16 +31,16 @@ using core::IsolationMode;
 using service::isolation::BpfError;
 using service::isolation::Loader;
 
-// The configuration is wrong: sysexits.h's EX_CONFIG, as genvd has it.
+// The configuration is invalid. This is EX_CONFIG from sysexits.h, as in genvd.
 constexpr int exitConfiguration = 78;
 
 struct Options {
     std::string pins = service::isolation::defaultPins;
-    std::string controlGroup; ///< empty: the root of all
+    std::string controlGroup; ///< empty: the root of the hierarchy
     bool remove = false;
 };
 
-// systemd gives lines their severity in the journal by a prefix, see sd-daemon(3).
+// A prefix gives a line its severity in the journal, see sd-daemon(3).
 void log(core::Severity severity, const std::string& line) {
     const std::string prefix = std::getenv("JOURNAL_STREAM") != nullptr
                                    ? fmt::format("<{}>", static_cast<int>(severity))
@@ -94,7 +94,7 @@ std::string hintFor(int error) {
     }
 }
 
-// The state of the gate after a failure, so that nobody takes it for "on".
+// Returns the state of the gate after a failure, so that nobody assumes it is "on".
 std::string stateNow(const std::string& pins) {
     service::KernelGates gates(pins);
     if (!gates.absence().empty())

@@ -9,13 +9,15 @@
 
 namespace genv::service::isolation {
 
-/// Of GPUs, /dev/nvidiactl and /dev/nvidia-modeset, in Linux's list of allocated device numbers.
+/// The major number of GPUs, /dev/nvidiactl and /dev/nvidia-modeset, from Linux's list of allocated
+/// device numbers.
 inline constexpr std::uint32_t nvidiaMajor = 195;
-/// As /proc/devices calls the major number of MIG instances' nodes, which is given out at boot.
+/// The name in /proc/devices of the driver of MIG capability nodes. Its major number is assigned at
+/// boot.
 inline constexpr const char* migDriver = "nvidia-caps";
 
-/// Open for everybody while the gate stands, since every program on any GPU opens them:
-/// /dev/nvidiactl and /dev/nvidia-modeset.
+/// The nodes that stay open for everybody while the gate is active, because every program on any
+/// GPU opens them: /dev/nvidiactl and /dev/nvidia-modeset.
 inline constexpr std::array<core::DeviceNode, 2> sharedNodes{core::DeviceNode{nvidiaMajor, 255},
                                                              core::DeviceNode{nvidiaMajor, 254}};
 

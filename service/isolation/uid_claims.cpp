@@ -18,7 +18,7 @@ namespace {
 
 constexpr core::Uid noUid = std::numeric_limits<core::Uid>::max();
 constexpr core::Uid usualUidMin = 1000;
-constexpr core::Uid largestUidMin = 60'000; // beyond, it would take users for system users
+constexpr core::Uid largestUidMin = 60'000; // a larger value would classify users as system users
 
 std::vector<std::string> fieldsOf(const std::string& line) {
     std::vector<std::string> fields;
@@ -30,8 +30,8 @@ std::vector<std::string> fieldsOf(const std::string& line) {
     return fields;
 }
 
-// As shadow's programs read numbers: also 0x10 and 010, and no others. A line that they take and
-// that is not seen here would hide that two users share uids.
+// Parses a number as shadow's programs do, including 0x10 and 010, and accepts nothing else.
+// Missing a line that they accept would hide that two users share uids.
 std::optional<std::uint64_t> parseShadowNumber(const std::string& text) {
     if (text.empty() || text.find('-') != std::string::npos)
         return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What text files say about uids, line by line, before anybody decides on it.
+// Parses statements about uids from text files, line by line. Decides nothing.
 #pragma once
 
 #include "core/process.hpp"
@@ -11,7 +11,7 @@
 
 namespace genv::service::isolation {
 
-/// Both ends are part of it.
+/// A range of uids that includes both ends.
 struct UidRange {
     core::Uid first = 0;
     core::Uid last = 0;
@@ -27,17 +27,18 @@ struct SubordinateUids {
     friend bool operator==(const SubordinateUids&, const SubordinateUids&) = default;
 };
 
-/// Lines that newuidmap(1) would not take either are left out and complained of.
+/// Parses /etc/subuid. Skips lines that newuidmap(1) would not accept either, and adds a complaint
+/// for each.
 std::vector<SubordinateUids> parseSubuid(const std::string& text,
                                          std::vector<std::string>& complaints);
 
-/// UID_MIN of login.defs(5); 1000 if it is not set, or set to what no machine has.
+/// Returns UID_MIN of login.defs(5), or 1000 if it is unset or implausible.
 core::Uid parseUidMin(const std::string& text, std::vector<std::string>& complaints);
 
-/// The uids in passwd(5), without lines that have none.
+/// Returns the uids in passwd(5). Skips lines without one.
 std::vector<core::Uid> parsePasswdUids(const std::string& text);
 
-/// A uid in decimal digits, as the owner of subordinate uids may be written.
+/// Parses a uid in decimal digits, a form in which subuid may name an owner.
 std::optional<core::Uid> parseUid(const std::string& digits);
 
 } // namespace genv::service::isolation
