@@ -30,7 +30,7 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
 }
 
 core::RecoveryReport Sharing::recover() {
-    // The ledger reports what it finds in the state, so that leases continue.
+    // Recovery reports the environments in the state as events, so that their leases continue.
     events.subscribe([this](const core::Event& event) { leases.onEvent(event); });
     isolation.check();
     return core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());

@@ -34,7 +34,7 @@ struct Sharing {
 
     /// Reads the documents and resumes the environments whose processes still exist.
     core::RecoveryReport recover();
-    /// Restores the queue places of requests that waited before the start.
+    /// Keeps the places of requests that waited before the start.
     void resumeWaits();
     /// Processes a sample of the GPUs.
     void observed(const core::Observation& observation);

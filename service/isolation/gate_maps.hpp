@@ -36,7 +36,7 @@ using IdentitiesMap = Map<genv_uid_block, std::uint32_t>;
 using RefusalsMap = Map<genv_refusal_key, genv_refusal>;
 using ModeMap = Map<std::uint32_t, std::uint32_t>;
 
-/// Convert a mode to the number in the map and back. A number of no mode means Refuse.
+/// Convert a mode to the number in the map and back. An unknown number means Refuse.
 std::uint32_t toKernel(core::GateMode mode);
 core::GateMode toGateMode(std::uint32_t number);
 

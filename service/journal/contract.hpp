@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the journal holds of genv: a MESSAGE_ID for each kind of event and the names of the fields.
-// Who writes the records and who reads them as history both use this; genvd(8) describes it for
-// people, and the catalog explains each MESSAGE_ID. Ids and names are a contract: `journalctl
-// MESSAGE_ID=...` in somebody's script depends on them.
+// The journal fields and identifiers of genv: a MESSAGE_ID for each kind of event and the names of
+// the fields. The writers of records and the reader of the history both use this file. genvd(8)
+// documents it for users, and the catalog explains each MESSAGE_ID. Ids and names are a contract,
+// because users' scripts may depend on them, such as on `journalctl MESSAGE_ID=...`.
 #pragma once
 
 #include <array>
@@ -45,42 +45,42 @@ inline constexpr std::string_view messageId = "MESSAGE_ID";
 inline constexpr std::string_view event = "GENV_EVENT";             ///< a name of `kinds`
 inline constexpr std::string_view environment = "GENV_ENVIRONMENT"; ///< id
 inline constexpr std::string_view environmentName = "GENV_ENVIRONMENT_NAME";
-inline constexpr std::string_view parent = "GENV_PARENT"; ///< id of what it is within, if anything
-inline constexpr std::string_view job = "GENV_JOB";   ///< of Slurm's, where the environment is one
-inline constexpr std::string_view uid = "GENV_UID";   ///< of the environment's, or process's, owner
-inline constexpr std::string_view user = "GENV_USER"; ///< that owner's name
-inline constexpr std::string_view device = "GENV_DEVICE"; ///< index, or a list where several
-inline constexpr std::string_view deviceUuid = "GENV_DEVICE_UUID"; ///< as many as indices
+inline constexpr std::string_view parent = "GENV_PARENT"; ///< id of the outer environment, if any
+inline constexpr std::string_view job = "GENV_JOB";       ///< of Slurm, if the environment is a job
+inline constexpr std::string_view uid = "GENV_UID";       ///< owner of the environment or process
+inline constexpr std::string_view user = "GENV_USER";     ///< name of that owner
+inline constexpr std::string_view device = "GENV_DEVICE"; ///< index, or a list of indices
+inline constexpr std::string_view deviceUuid = "GENV_DEVICE_UUID"; ///< one for each index
 inline constexpr std::string_view deviceModel = "GENV_DEVICE_MODEL";
 inline constexpr std::string_view share =
-    "GENV_SHARE_BYTES"; ///< of the memory; absent: the whole device
+    "GENV_SHARE_BYTES"; ///< share of the memory; absent: the whole device
 inline constexpr std::string_view overSubscribed = "GENV_OVER_SUBSCRIBED"; ///< "1", else absent
-inline constexpr std::string_view reason = "GENV_REASON";                  ///< as signals have it
+inline constexpr std::string_view reason = "GENV_REASON";                  ///< as in signals
 inline constexpr std::string_view callerUid =
-    "GENV_CALLER_UID"; ///< who did or asked for it; 0: the service itself, too
+    "GENV_CALLER_UID"; ///< who made the request; 0 also for the service itself
 inline constexpr std::string_view callerUser = "GENV_CALLER_USER";
 inline constexpr std::string_view callerLogin =
-    "GENV_CALLER_LOGIN"; ///< the uid that logged in and acted as root, where that is known
+    "GENV_CALLER_LOGIN"; ///< the login uid of a caller who acted as root, if known
 inline constexpr std::string_view callerLoginUser = "GENV_CALLER_LOGIN_USER";
 inline constexpr std::string_view method =
-    "GENV_METHOD"; ///< the D-Bus method that was refused, with its interface
-inline constexpr std::string_view action = "GENV_ACTION"; ///< polkit's action of a refusal
+    "GENV_METHOD"; ///< the refused D-Bus method, with its interface
+inline constexpr std::string_view action = "GENV_ACTION"; ///< polkit's action for a refusal
 inline constexpr std::string_view error = "GENV_ERROR";   ///< the D-Bus error of a refusal
-inline constexpr std::string_view pid = "GENV_PID";       ///< or a list where several
+inline constexpr std::string_view pid = "GENV_PID";       ///< PID, or a list of PIDs
 inline constexpr std::string_view command =
-    "GENV_COMMAND"; ///< the name of the process with the pid
+    "GENV_COMMAND"; ///< the name of the process with this PID
 inline constexpr std::string_view rule = "GENV_RULE";
 inline constexpr std::string_view health = "GENV_HEALTH";
 inline constexpr std::string_view count =
-    "GENV_COUNT"; ///< how many devices are waited for, or opens were refused
-inline constexpr std::string_view waited = "GENV_WAITED_USEC"; ///< how long the wait had lasted
-inline constexpr std::string_view held = "GENV_HELD_USEC"; ///< how long the attachment had lasted
+    "GENV_COUNT"; ///< number of requested devices, or of refused opens
+inline constexpr std::string_view waited = "GENV_WAITED_USEC"; ///< duration of the wait
+inline constexpr std::string_view held = "GENV_HELD_USEC";     ///< duration of the attachment
 inline constexpr std::string_view since =
-    "GENV_SINCE_USEC"; ///< µs since the epoch: when what is told began
+    "GENV_SINCE_USEC"; ///< start of the reported state, µs since the epoch
 inline constexpr std::string_view left = "GENV_LEFT_USEC"; ///< until a lease ends or a rule acts
-inline constexpr std::string_view isolation = "GENV_ISOLATION"; ///< the mode that is in force
+inline constexpr std::string_view isolation = "GENV_ISOLATION"; ///< the mode in force
 inline constexpr std::string_view settings =
-    "GENV_SETTINGS"; ///< what a policy change changed, `Key=value` separated by blanks
+    "GENV_SETTINGS"; ///< changed settings, as `Key=value` separated by blanks
 } // namespace field
 
 } // namespace genv::service::journal

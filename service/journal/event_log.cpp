@@ -33,7 +33,7 @@ std::string describe(const core::Cause& cause) {
 }
 
 std::string describe(const core::DeviceFacts& device) {
-    return fmt::format("GPU {}", device.index); // its UUID is a field
+    return fmt::format("GPU {}", device.index); // its UUID has its own field
 }
 
 std::string describe(const core::Attachment& attachment) {
@@ -59,7 +59,7 @@ void add(Record& record, const core::Attachment& attachment) {
     record.add(field::since, core::toMicroseconds(attachment.since));
 }
 
-// Why, and by which rule; who did it is added with the name.
+// Adds the reason and the rule. The caller is added together with the caller's name.
 void add(Record& record, const core::Cause& cause) {
     constexpr std::string_view byRule = "rule:";
     const std::string& reason = cause.reason.text();
@@ -257,7 +257,7 @@ void EventLog::on(const core::DeviceAdded& event) {
     const core::Device& device = ledger_.device(event.index);
     const bool moved = leftAtStart_.erase(device.facts.uuid) > 0;
     if (!knowsDevices_ && !moved) {
-        if (device.health.state != core::Health::State::Stale) // else it is only remembered
+        if (device.health.state != core::Health::State::Stale) // a stale device is only remembered
             tellHealth(device);
         return;
     }
@@ -284,7 +284,7 @@ void EventLog::on(const core::DeviceChanged& event) {
         tellHealth(ledger_.device(event.index));
 }
 
-// That a device is well is no news at start, when nothing else was said of it.
+// At the start, a healthy device is not worth a record of its own.
 void EventLog::tellHealth(const core::Device& device) {
     const bool isWell = device.health.state == core::Health::State::Ok;
     if (isWell && !knowsDevices_)
@@ -298,7 +298,7 @@ void EventLog::tellHealth(const core::Device& device) {
 }
 
 void EventLog::on(const core::AccessRefused& event) {
-    const bool knowsProcess = event.pid != 0; // not before Linux 6.1
+    const bool knowsProcess = event.pid != 0; // unknown before Linux 6.1
     Record record(kindOf("open-refused"), Severity::Notice,
                   fmt::format("the kernel {} {} attempt{} of uid {} to open {}{}",
                               event.isRefused ? "refused" : "would have refused", event.count,

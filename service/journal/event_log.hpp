@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes one record for every grant, detach, end, wait, termination and warning, and for what
-// becomes of devices, so that an administrator can tell what happened and a program can add it up.
+// Writes one record for every grant, detach, end, wait, termination and warning, and for changes of
+// devices. Administrators can thus see what happened, and programs can compute totals.
 #pragma once
 
 #include "core/events.hpp"
@@ -16,20 +16,21 @@ namespace genv::service {
 
 class EventLog {
   public:
-    /// All outlive this.
+    /// All arguments must outlive this object.
     EventLog(const core::Ledger& ledger, const core::Clock& clock, journal::RecordQueue& records)
         : ledger_(ledger), clock_(clock), records_(records) {}
 
-    /// Hears an event of the ledger.
+    /// Handles an event of the ledger.
     void onEvent(const core::Event& event);
 
-    /// What ended while the service was down is told now.
+    /// Reports the environments and leases that ended while the service was down.
     void recovered(const core::RecoveryReport& report);
 
-    /// The devices that there are at start are told: from now on one that comes is news.
+    /// Marks the devices at the start as reported. Any device that appears from now on is reported
+    /// as new.
     void devicesAreKnown() { knowsDevices_ = true; }
 
-    /// The configuration was read anew for somebody, and this is what changed.
+    /// Reports the settings that changed when `actor` reloaded the configuration.
     void policyChanged(const std::vector<std::string>& settings, const core::Actor& actor);
 
   private:
@@ -62,7 +63,7 @@ class EventLog {
     const core::Clock& clock_;
     journal::RecordQueue& records_;
     bool knowsDevices_ = false;
-    std::set<core::DeviceUuid> leftAtStart_; ///< before the devices were known: they may only move
+    std::set<core::DeviceUuid> leftAtStart_; ///< removed at the start, perhaps only moved
 };
 
 } // namespace genv::service

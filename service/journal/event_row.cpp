@@ -12,7 +12,7 @@ namespace genv::service::journal {
 
 namespace {
 
-// Texts for people may be cut; a name that is longer than this is none that the service wrote.
+// Texts for people may be cut. A longer name was not written by the service.
 constexpr std::size_t longestText = 2048;
 constexpr std::size_t longestWord = 512;
 constexpr std::size_t mostInAList = 1024;
@@ -23,7 +23,7 @@ struct Rule {
     std::string_view field;
     std::string_view key;
     Form form;
-    std::string_view listKey = {}; ///< where there are several
+    std::string_view listKey = {}; ///< key to use for more than one value
 };
 
 constexpr std::array rules{
@@ -70,7 +70,7 @@ std::optional<Number> toNumber(std::string_view text) {
     return number;
 }
 
-// Text that D-Bus carries, cut between characters where it is longer.
+// Returns text that D-Bus can carry. Longer text is cut between characters.
 std::optional<std::string> toText(std::string_view text, std::size_t longest) {
     std::string_view rest = text;
     while (!rest.empty()) {
@@ -102,7 +102,7 @@ std::optional<std::vector<std::string_view>> split(std::string_view text) {
     return std::nullopt;
 }
 
-// A list of one is told as that one.
+// Returns a list, or the value itself if there is only one.
 template <typename Value, typename Parse>
 std::optional<core::HistoryValue> toList(std::string_view text, Parse parse) {
     const auto parts = split(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From the fields of a journal record to an event of the history. What does not look as the
-// contract says was not written by this service, or is damaged, and is no event.
+// Converts the fields of a journal record to an event of the history. A record that violates the
+// contract was not written by this service or is damaged, and is not an event.
 #pragma once
 
 #include "core/ports/history.hpp"
@@ -13,16 +13,17 @@
 
 namespace genv::service::journal {
 
-/// The fields of a record as they were found; of several with one name the first counts.
+/// The fields of a record in their original order. If a name occurs more than once, the first field
+/// counts.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-/// Whether a field is worth keeping for toRow().
+/// Returns whether toRow() uses this field.
 bool isOfInterest(std::string_view name);
 
-/// The event without its cursor and time; nothing where a field is not as the contract has it.
+/// Returns the event without its cursor and time, or nothing if a field violates the contract.
 std::optional<core::HistoryRow> toRow(const Fields& fields);
 
-/// How many bytes an event takes in a reply, roughly.
+/// Returns the approximate size of an event in a reply, in bytes.
 std::size_t sizeOf(const core::HistoryRow& row);
 
 } // namespace genv::service::journal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The history in the journal, read in a worker. One read runs at a time, and users take turns, so
-// that whoever asks for much waits for no more than one read of anybody else's.
+// Reads the history from the journal on a worker. Only one read runs at a time, and users are
+// served in turn, so that a user with many requests delays another user by at most one read.
 #pragma once
 
 #include "core/ports/history.hpp"
@@ -19,7 +19,7 @@ class JournalHistory : public core::History {
   public:
     explicit JournalHistory(Worker::Post post, journal::Source source = journal::Source::system(),
                             journal::Bounds bounds = {});
-    /// Stops the read that runs.
+    /// Stops the read in progress.
     ~JournalHistory() override;
     JournalHistory(const JournalHistory&) = delete;
     JournalHistory& operator=(const JournalHistory&) = delete;
@@ -38,11 +38,11 @@ class JournalHistory : public core::History {
 
     journal::Source source_;
     journal::Bounds bounds_;
-    std::map<core::Uid, std::deque<Asked>> asked_; ///< a user with nothing to read has no entry
+    std::map<core::Uid, std::deque<Asked>> asked_; ///< has no entry for a user without requests
     core::Uid lastServed_ = 0;
     bool reading_ = false;
     std::atomic<bool> stop_ = false;
-    Worker worker_; // last: it uses the others until it is gone
+    Worker worker_; // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

@@ -19,7 +19,7 @@ void writeWhole(std::string_view text) {
     while (!text.empty()) {
         const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
         if (count < 0 && errno != EINTR)
-            return; // there is nobody left to tell
+            return; // the failure cannot be reported either
         if (count > 0)
             text.remove_prefix(static_cast<std::size_t>(count));
     }
@@ -80,7 +80,7 @@ void Logger::writeOut(const Entry& entry) const {
         return;
     }
     const auto& record = std::get<journal::Record>(entry);
-    if (!journal::send(record)) // its line is better than nothing
+    if (!journal::send(record)) // write at least the line
         writeWhole(format(record.severity(), record.line()));
 }
 
@@ -89,7 +89,7 @@ void Logger::loop() {
     for (;;) {
         changed_.wait(lock, [this] { return stopping_ || !entries_.empty(); });
         if (entries_.empty())
-            return; // stopping, and everything is written
+            return; // stopping, and the queue is empty
         const std::deque<Entry> entries = std::exchange(entries_, {});
         const std::size_t dropped = std::exchange(dropped_, 0);
         lock.unlock();

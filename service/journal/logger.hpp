@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: the log. Lines go to standard error, which systemd connects to the journal; records go
-// to the journal itself where that is so, and else are lines, too. A thread writes, so that a
-// journal that is stopped does not stop the service; what it cannot take in time is counted and
-// dropped, and that is told.
+// Adapter: the log. Lines go to standard error, which systemd connects to the journal. Records go
+// to the journal itself if standard error is connected to it; otherwise they are written as lines,
+// too. A separate thread writes, so that a stopped journal does not stop the service. Entries that
+// exceed the queue are dropped and counted, and the log reports their number.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -23,7 +23,7 @@ class Logger : public core::Log, public journal::Sink {
     static constexpr std::size_t mostQueued = 10'000;
 
     Logger();
-    /// Writes what is queued.
+    /// Writes the queued entries.
     ~Logger() override;
     Logger(const Logger&) = delete;
     Logger& operator=(const Logger&) = delete;
@@ -38,7 +38,7 @@ class Logger : public core::Log, public journal::Sink {
     void loop();
     void enqueue(Entry entry);
     void writeOut(const Entry& entry) const;
-    /// A line as it is written; the journal takes its severity from it, as sd-daemon(3) has it.
+    /// Formats a line with the prefix from which the journal reads its severity, see sd-daemon(3).
     [[nodiscard]] std::string format(core::Severity severity, const std::string& line) const;
 
     const bool toJournal_;

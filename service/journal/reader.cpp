@@ -18,10 +18,10 @@ namespace genv::service::journal {
 
 namespace {
 
-// Of a compressed field no more is unpacked. No field of the service's is longer.
+// The size up to which compressed fields are unpacked. No field of the service is longer.
 constexpr std::size_t longestField = 16 * std::size_t{1024};
 
-// A file that is cut short while it is read is one that libsystemd does not open the next time.
+// Try twice: if a file is truncated during a read, libsystemd does not open it the next time.
 constexpr int mostReads = 2;
 
 struct Closed {
@@ -51,7 +51,7 @@ Journal open(const Source& source) {
                 ? sd_journal_open(&raw, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM)
                 : sd_journal_open_directory(&raw, source.directory.c_str(), SD_JOURNAL_SYSTEM));
     Journal journal(raw);
-    // One that has never had a record, or whose files may not be read, looks the same.
+    // A journal without any record and a journal with unreadable files look the same.
     checked(sd_journal_seek_head(raw));
     if (checked(sd_journal_next(raw)) == 0)
         core::fail(core::ErrorCode::NotSupported,
@@ -66,8 +66,9 @@ void match(sd_journal* journal, std::string_view field, std::string_view value) 
     checked(sd_journal_add_match(journal, text.data(), text.size()));
 }
 
-// Different fields must all match, and one field any of its values. A user's events are those of
-// its environments or of its doing, so that one is a group of its own.
+// Matches on different fields are combined with AND, and matches on the same field with OR. A
+// user's events are those that concern the user's environments or that the user caused, so this
+// condition forms its own group.
 void addMatches(sd_journal* journal, const Source& source, const core::HistoryQuery& query) {
     for (const Kind& kind : kinds) {
         const bool isWanted =
@@ -95,7 +96,7 @@ core::WallTime timeOf(sd_journal* journal) {
     return core::fromMicroseconds(time);
 }
 
-// Goes to the first record that counts; says whether there is one.
+// Seeks to the first matching record. Returns whether there is one.
 bool begin(sd_journal* journal, const core::HistoryQuery& query) {
     if (!query.after.empty()) {
         if (sd_journal_seek_cursor(journal, query.after.c_str()) < 0)
@@ -111,7 +112,7 @@ bool begin(sd_journal* journal, const core::HistoryQuery& query) {
     return checked(sd_journal_next(journal)) > 0;
 }
 
-// Nothing for a record that is damaged.
+// Returns nothing if the record is damaged.
 std::optional<Fields> fieldsOf(sd_journal* journal) {
     Fields fields;
     const void* data = nullptr;
@@ -127,7 +128,7 @@ std::optional<Fields> fieldsOf(sd_journal* journal) {
     return result < 0 ? std::nullopt : std::optional(std::move(fields));
 }
 
-// The journal can match whole values only, and an event may be about several devices.
+// The journal can only match whole values, and an event may concern several devices.
 bool isAbout(const core::HistoryRow& row, const std::string& device) {
     return std::any_of(row.details.begin(), row.details.end(), [&](const auto& detail) {
         if (const auto* uuids = std::get_if<std::vector<std::string>>(&detail.second))

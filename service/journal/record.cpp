@@ -7,7 +7,7 @@ namespace genv::service::journal {
 
 namespace {
 
-// More than any value that means something.
+// Longer than any meaningful value.
 constexpr std::size_t longestValue = 1024;
 
 bool isPrintable(std::string_view text) {
@@ -19,8 +19,8 @@ bool isPrintable(std::string_view text) {
     return true;
 }
 
-// A name is found in the journal as it is, with its quotes and backslashes, and what an adapter has
-// escaped already stays as it is.
+// Returns a value that is safe to write. Printable values stay unchanged, including quotes,
+// backslashes and text that an adapter has already escaped, so that a search for a name finds it.
 std::string safe(std::string_view value) {
     return value.size() <= longestValue && isPrintable(value) ? std::string(value)
                                                               : core::escaped(value, longestValue);

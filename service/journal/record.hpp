@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A record of the journal: a line for people and fields for programs, told once and together. What
-// is added to it and is not printable UTF-8 is escaped here, so that nothing foreign can break a
-// line, a list or a terminal.
+// A journal record: a line for people and fields for programs, written together. Values that are
+// not printable UTF-8 are escaped here, so that untrusted text cannot break a line, a list or a
+// terminal.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -15,7 +15,7 @@
 
 namespace genv::service::journal {
 
-/// The kind with a name; a name that the contract does not have does not build.
+/// Returns the kind with this name. An unknown name does not compile.
 consteval Kind kindOf(std::string_view name) {
     for (const Kind& kind : kinds) {
         if (kind.name == name)
@@ -28,22 +28,22 @@ class Record {
   public:
     using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
-    /// The line is for people, with what is foreign in it escaped already.
+    /// Creates a record. The line is for people; untrusted text in it must already be escaped.
     Record(const Kind& kind, core::Severity severity, std::string line);
 
-    /// Adds a field of the contract. The value may be anything.
+    /// Adds a field of the contract. The value may be any text.
     Record& add(std::string_view field, std::string_view value);
     Record& add(std::string_view field, std::uint64_t value);
-    /// Adds a list; a separator inside a value is escaped. Nothing where there are no values.
+    /// Adds a list. Escapes separators within values. Adds nothing if there are no values.
     Record& add(std::string_view field, const std::vector<std::string>& values,
                 char separator = ',');
 
-    /// Tells in the line who "uid N" is, wherever it says that: "alice (N)".
+    /// Replaces each "uid N" in the line by the user's name: "alice (N)".
     void nameUser(std::uint32_t uid, std::string_view name);
 
     [[nodiscard]] core::Severity severity() const { return severity_; }
     [[nodiscard]] const std::string& line() const { return line_; }
-    /// MESSAGE_ID and GENV_EVENT first.
+    /// Returns the fields. MESSAGE_ID and GENV_EVENT are the first.
     [[nodiscard]] const Fields& fields() const { return fields_; }
 
   private:
@@ -52,14 +52,14 @@ class Record {
     Fields fields_;
 };
 
-/// Where records go. Called on the loop's thread only; never blocks.
+/// The destination of records. Called on the loop's thread only; never blocks.
 class Sink {
   public:
     virtual ~Sink() = default;
 
     virtual void write(Record record) = 0;
-    /// Whether the fields are kept; else only the line is, and looking anything up for a field is
-    /// in vain.
+    /// Returns whether the sink keeps the fields. Otherwise it keeps only the line, and callers
+    /// need not look up values for fields.
     [[nodiscard]] virtual bool takesFields() const = 0;
 };
 

@@ -50,7 +50,7 @@ void RecordQueue::push(Record record, std::optional<core::Uid> owner,
 
 void RecordQueue::learn(std::uint64_t number, std::string_view field, const std::string& name) {
     if (number < first_)
-        return; // it is written already
+        return; // already written
     for (Person& person : waiting_.at(number - first_).people) {
         if (person.field == field)
             person.name = name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Records on their way to the journal: each waits until the user database has said the names of
-// those it is about, and those behind it wait, too, so that the journal has them in the order of
-// events.
+// Queues records on their way to the journal. Each record waits until the user database has
+// answered for the users in it. Later records wait as well, so that the journal has them in the
+// order of the events.
 #pragma once
 
 #include "core/ports/users.hpp"
@@ -18,17 +18,17 @@ namespace genv::service::journal {
 
 class RecordQueue {
   public:
-    /// How many wait at most; beyond, the first goes without its names.
+    /// The maximum number of waiting records. Beyond it, the first record is written without names.
     static constexpr std::size_t mostWaiting = 1'000;
 
-    /// Both outlive this.
+    /// Both arguments must outlive this object.
     RecordQueue(core::Users& users, Sink& sink);
-    /// Writes what waits, with uids for names.
+    /// Writes the waiting records, with uids instead of names.
     ~RecordQueue();
     RecordQueue(const RecordQueue&) = delete;
     RecordQueue& operator=(const RecordQueue&) = delete;
 
-    /// Adds who a record is about and who did it, and passes it on in its turn.
+    /// Adds the owner and the caller to a record, and queues it.
     void push(Record record, std::optional<core::Uid> owner,
               const std::optional<core::Actor>& caller);
 
@@ -50,8 +50,8 @@ class RecordQueue {
     core::Users& users_;
     Sink& sink_;
     std::deque<Waiting> waiting_;
-    std::uint64_t first_ = 0; ///< the number of the first that waits
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< false once this is gone
+    std::uint64_t first_ = 0; ///< the number of the first waiting record
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< false after destruction
 };
 
 } // namespace genv::service::journal

@@ -7,8 +7,8 @@ namespace genv::service::journal {
 
 namespace {
 
-// Whether the caller was not allowed what was asked for; else it was no proper request, or could
-// not be met.
+// Returns whether the caller lacked permission. Any other error means that the request was invalid
+// or could not be fulfilled.
 bool isForbidden(core::ErrorCode code) {
     return code == core::ErrorCode::AccessDenied ||
            code == core::ErrorCode::InteractiveAuthorizationRequired ||
@@ -80,7 +80,7 @@ void RefusalLog::record(const dbus::Refusal& refusal) {
     if (refusal.missing)
         record.add(field::action, policy::idOf(*refusal.missing));
     std::optional<core::Uid> owner = refusal.target.owner;
-    // An environment that was to be started does not exist, and is nobody's.
+    // If the environment was not started, it does not exist and has no owner.
     const core::Environment* environment =
         refusal.target.environment ? ledger_.find(*refusal.target.environment) : nullptr;
     if (environment != nullptr) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes down which calls were refused: those that somebody was not allowed as records of the
-// journal, other mistakes as lines of the log. What one user causes within a minute is bounded, and
-// what is left out is counted and told. A call that a password would allow is made again as soon as
-// somebody can be asked: only what becomes of that is written, or the refusal where it is not made.
+// Logs refused calls: missing permissions as journal records, other errors as lines of the log. The
+// number of entries that one user causes per minute is limited, and the log reports how many were
+// omitted. If authentication would allow a call, clients repeat it with interaction allowed. In
+// this case, only the result of the repeated call is logged, or the refusal if the client does not
+// repeat it.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -22,24 +23,24 @@ namespace genv::service::journal {
 
 class RefusalLog : public dbus::Refusals {
   public:
-    /// How many refusals of one user are written in each `window`.
+    /// The maximum number of refusals of one user that are written per `window`.
     static constexpr std::size_t mostPerWindow = 200;
     static constexpr std::chrono::minutes window{1};
-    /// How long a call that a password would allow may take to be made again.
+    /// How long to wait for a client to repeat a call that authentication would allow.
     static constexpr std::chrono::seconds retryTime{5};
 
-    /// All outlive this.
+    /// All arguments must outlive this object.
     RefusalLog(const core::Ledger& ledger, core::Scheduler& scheduler, core::Log& log,
                RecordQueue& records)
         : ledger_(ledger), scheduler_(scheduler), log_(log), records_(records) {}
-    /// Writes what waits to be, and tells what was left out.
+    /// Writes the refusals on hold, and reports how many were omitted.
     ~RefusalLog() override;
     RefusalLog(const RefusalLog&) = delete;
     RefusalLog& operator=(const RefusalLog&) = delete;
 
     void refused(const dbus::Refusal& refusal) override;
     void mayAsk(const std::string& connection, const policy::MethodRow& method) override;
-    /// A connection is gone, and makes no call again.
+    /// Handles the end of a connection, which cannot repeat its calls any more.
     void left(const std::string& connection);
 
   private:
@@ -60,8 +61,8 @@ class RefusalLog : public dbus::Refusals {
     core::Log& log_;
     RecordQueue& records_;
     std::map<std::optional<core::Uid>, std::size_t> counts_; ///< in this window, by caller
-    std::unique_ptr<core::Scheduled> timer_;                 ///< while there is a window
-    std::map<Key, Held> held_; ///< refused for want of a password, and maybe made again
+    std::unique_ptr<core::Scheduled> timer_;                 ///< set while a window is open
+    std::map<Key, Held> held_; ///< refused for lack of authentication; may be repeated
 };
 
 } // namespace genv::service::journal

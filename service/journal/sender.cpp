@@ -26,7 +26,7 @@ bool isNamedByVariable(int descriptor) {
 
 bool isConnectedToJournal(int descriptor) {
     sockaddr_un peer{};
-    socklen_t length = sizeof(peer) - 1; // so that the path ends
+    socklen_t length = sizeof(peer) - 1; // leaves room for the path's terminating zero
     return ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) == 0 &&
            peer.sun_family == AF_UNIX &&
            std::string_view(peer.sun_path) == "/run/systemd/journal/stdout";

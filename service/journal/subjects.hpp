@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How records name environments and devices.
+// Adds environments and devices to records.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -9,16 +9,16 @@
 
 namespace genv::service::journal {
 
-/// Adds an environment's id, its name and the Slurm job that it is.
+/// Adds an environment's id, its name and its Slurm job, if it is one.
 void addEnvironment(Record& record, const core::Environment& environment);
 
-/// Adds a device: index, UUID, model.
+/// Adds a device's index, UUID and model.
 void addDevice(Record& record, const core::DeviceFacts& device);
 
-/// Adds several devices, indices and as many UUIDs.
+/// Adds the indices and UUIDs of several devices.
 void addDevices(Record& record, const std::vector<core::DeviceFacts>& devices);
 
-/// The same by index; what the ledger does not know is left out.
+/// Adds several devices by index. Skips devices that the ledger does not know.
 void addDevices(Record& record, const core::Ledger& ledger,
                 const std::vector<core::DeviceIndex>& indices);
 

@@ -11,7 +11,7 @@ namespace genv::service::journal {
 
 namespace {
 
-// Where this thread's pages are noted; null where they are not to be replaced.
+// The flag that records a replacement in this thread; null if pages must not be replaced.
 constinit thread_local volatile std::sig_atomic_t* noted = nullptr;
 
 std::uintptr_t pageSize = 0;
@@ -24,14 +24,14 @@ bool replace(const void* address) {
            start;
 }
 
-// In the thread that reads, at the instruction that does.
+// Runs in the reading thread, at the instruction that reads the page.
 void onBusError(int number, siginfo_t* info, void* /*context*/) {
     const int error = errno;
     if (noted != nullptr && info->si_code == BUS_ADRERR && replace(info->si_addr)) {
         *noted = 1;
     } else {
         ::sigaction(number, &former, nullptr);
-        ::raise(number); // once this has returned
+        ::raise(number); // delivered once this handler has returned
     }
     errno = error;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// libsystemd maps the files of the journal. A page of one that was cut short, or that the disk
-// does not give, raises SIGBUS in whoever reads it, which would end the service.
+// Handles unreadable pages of journal files. libsystemd maps these files. Reading a page of a
+// truncated file, or one that the disk cannot deliver, raises SIGBUS, which would end the service.
 #pragma once
 
 #include <csignal>
 
 namespace genv::service::journal {
 
-/// While one exists, a page of a mapped file that this thread cannot read becomes a page of zeros,
-/// which libsystemd takes for damage. The pages that other threads cannot read still end the
-/// process.
+/// While an object exists, each page of a mapped file that this thread cannot read is replaced by a
+/// page of zeros, which libsystemd treats as damage. Unreadable pages in other threads still end
+/// the process.
 class UnreadablePages {
   public:
     UnreadablePages();
@@ -17,7 +17,7 @@ class UnreadablePages {
     UnreadablePages(const UnreadablePages&) = delete;
     UnreadablePages& operator=(const UnreadablePages&) = delete;
 
-    /// Whether there was one.
+    /// Returns whether a page was replaced.
     [[nodiscard]] bool found() const { return found_ != 0; }
 
   private:

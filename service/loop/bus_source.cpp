@@ -22,10 +22,10 @@ GIOCondition conditionOf(short events) {
     return static_cast<GIOCondition>(condition | G_IO_HUP | G_IO_ERR);
 }
 
-// How long calls are taken in before one of them is served.
+// How long messages are read before a call is served.
 constexpr gint64 longestReading = 10'000; // microseconds
 
-// The time until a moment, as poll() takes it.
+// Returns the time until `due` as a timeout for poll().
 gint millisecondsUntil(gint64 due) {
     const gint64 left = std::max<gint64>(due - g_get_monotonic_time(), 0);
     return static_cast<gint>(std::min<gint64>((left + 999) / 1000, G_MAXINT));
@@ -72,8 +72,8 @@ gboolean BusSource::dispatch(GSource* source, GSourceFunc /*callback*/, gpointer
     return G_SOURCE_CONTINUE;
 }
 
-// A deadline is the timeout of the poll and not the source's ready time: to set that wakes the
-// loop, so that one which moves makes it spin.
+// The deadline is set as the timeout of the poll, not as the source's ready time. Setting a ready
+// time wakes the loop, so a deadline that keeps moving would make the loop spin.
 bool BusSource::isReady() {
     due_ = -1;
     if (dead_)
@@ -81,14 +81,14 @@ bool BusSource::isReady() {
     try {
         const auto data = connection_.getEventLoopPollData();
         const GIOCondition wanted = conditionOf(data.events);
-        // Modifying wakes the loop as well, so it is done only when there is something to modify.
+        // Modifying also wakes the loop, so do it only on a change.
         if (wanted != watched_) {
             watched_ = wanted;
             g_source_modify_unix_fd(source_, tag_, wanted);
         }
         if (const auto due = dbus::compat::dueOf(data)) {
             if (due->count() == 0)
-                return true; // messages are queued already, and no descriptor will say so
+                return true; // queued messages do not make the descriptor readable
             due_ = due->count();
         }
         if (const auto wait = intake_.untilNext()) {
@@ -103,7 +103,7 @@ bool BusSource::isReady() {
     return false;
 }
 
-// Whether a message was acted on.
+// Returns whether a message was acted on.
 bool BusSource::read() {
     const gint64 until = g_get_monotonic_time() + longestReading;
     do {
@@ -123,7 +123,7 @@ void BusSource::process() {
             return;
         }
         intake_.serveNext();
-        // Flushing what could not be sent before comes first.
+        // Repeat the call, because it first flushes output that could not be sent earlier.
         while (intake_.isServing() && dbus::compat::processPending(connection_)) {
         }
     } catch (const sdbus::Error&) {

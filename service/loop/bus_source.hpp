@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Hangs an sdbus-c++ connection on the GLib loop. One message is acted on per turn, so that what
-// it changed is told before the next one is, and other sources get their turn under load. What the
-// intake merely takes is read on, for a bounded time: under a flood, reading must not fall behind,
-// since the bus hands everybody's calls over in one queue.
+// Attaches an sdbus-c++ connection to the GLib loop. One message is handled per iteration. Its
+// changes are thus announced before the next message, and other sources run under load. Messages
+// that the intake only queues are read on for a limited time. Reading must not fall behind under a
+// flood of messages, because the bus delivers all clients' calls in one queue.
 #pragma once
 
 #include "dbus/intake.hpp"
@@ -16,8 +16,8 @@ namespace genv::service {
 
 class BusSource {
   public:
-    /// `closed` is told once, from the loop, when the bus is gone. The connection and its intake
-    /// outlive this.
+    /// Calls `closed` once, from the loop, when the connection to the bus is lost. The connection
+    /// and its intake must outlive this object.
     BusSource(sdbus::IConnection& connection, dbus::Intake& intake, std::function<void()> closed);
     ~BusSource();
     BusSource(const BusSource&) = delete;
@@ -41,12 +41,11 @@ class BusSource {
     sdbus::IConnection& connection_;
     dbus::Intake& intake_;
     std::function<void()> closed_;
-    GSource* source_ = nullptr; // one reference, given back by the destructor
+    GSource* source_ = nullptr; // one reference, released by the destructor
     gpointer tag_ = nullptr;
     GIOCondition watched_{};
-    gint64 due_ =
-        -1; ///< when there is something to do in any case, in microseconds; negative: never
-    bool isToServe_ = false; ///< what was read last was acted on: a call that waits is next
+    gint64 due_ = -1;        ///< next deadline in microseconds; negative: none
+    bool isToServe_ = false; ///< the last message was acted on: serve a waiting call next
     bool dead_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A worker that many users share: one job runs at a time, and users take turns, so that whoever
-// asks for much waits for no more than one job of anybody else's.
+// A worker that many users share. One job runs at a time, and users are served in turn, so that a
+// user with many jobs delays another user by at most one job.
 #pragma once
 
 #include "core/process.hpp"
@@ -20,8 +20,8 @@ class FairWorker {
     FairWorker(const FairWorker&) = delete;
     FairWorker& operator=(const FairWorker&) = delete;
 
-    /// As Worker::run(), for a user. A job whose turn comes when it is not `wanted` any more is
-    /// left out, and `done` is not called. Called on the loop's thread only.
+    /// Runs a job for a user, as Worker::run() does. If the job is not `wanted` any more when it is
+    /// to start, it is dropped and `done` is not called. Called on the loop's thread only.
     template <typename Result>
     void run(core::Uid asking, std::function<Result()> work, std::function<void(Result)> done,
              std::function<bool()> wanted = {}) {
@@ -60,10 +60,10 @@ class FairWorker {
         }
     }
 
-    std::map<core::Uid, std::deque<Job>> asked_; ///< a user who waits for nothing has no entry
+    std::map<core::Uid, std::deque<Job>> asked_; ///< has no entry for a user without waiting jobs
     core::Uid lastServed_ = 0;
     bool busy_ = false;
-    Worker worker_; // last: it uses the others until it is gone
+    Worker worker_; // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

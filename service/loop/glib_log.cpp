@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::minutes window{1};
 constexpr std::size_t maxMessage = 512;
 
-// Nothing for what is there for people who debug a library.
+// Returns nothing for messages that only serve to debug a library.
 std::optional<core::Severity> severityOf(GLogLevelFlags level) {
     if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0)
         return core::Severity::Error;
@@ -80,8 +80,8 @@ class GlibLog::Lines {
             log_->warning("{} more lines of {} were left out", count, core::escaped(name));
     }
 
-    std::mutex mutex_; ///< guards what follows
-    core::Log* log_;   ///< null once it is closed
+    std::mutex mutex_; ///< guards the following members
+    core::Log* log_;   ///< null once closed
     const core::Clock& clock_;
     std::map<std::string, Domain> domains_;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What GLib, GIO and libpolkit complain of, in the service's own log. A caller can make libpolkit
-// complain as often as it likes, by leaving while it is asked about, so what each library says is
-// rate-limited; and it is written by the log's thread, not by whoever complains.
+// Writes the messages of GLib, GIO and libpolkit to the service's own log. A client can make
+// libpolkit complain any number of times by disconnecting during an authorization check. The
+// messages of each library are therefore rate-limited, and the log's thread writes them instead of
+// the thread that logs them.
 #pragma once
 
 #include "core/ports/clock.hpp"
@@ -13,29 +14,29 @@
 
 namespace genv::service {
 
-/// Lets so many lines of a library through in a minute, and counts the others.
+/// Writes a limited number of lines per library and minute, and counts the others.
 class GlibLog {
   public:
     static constexpr std::size_t linesPerMinute = 10;
 
-    /// Both outlive this.
+    /// Both arguments must outlive this object.
     GlibLog(core::Log& log, const core::Clock& clock);
-    /// Tells how many lines were left out. What GLib hands over later is dropped.
+    /// Logs how many lines were omitted. Later messages from GLib are dropped.
     ~GlibLog();
     GlibLog(const GlibLog&) = delete;
     GlibLog& operator=(const GlibLog&) = delete;
 
-    /// Makes GLib hand its messages over, of every thread; GLib lets that be done once in a
+    /// Makes GLib pass the messages of all threads to this object. GLib allows this only once per
     /// process.
     void install() const;
 
-    /// Takes a message of a library, which GLib calls a domain. Called by any thread.
+    /// Handles a message of a library, which GLib calls a domain. Called by any thread.
     void take(const std::string& domain, core::Severity severity, const std::string& message) const;
 
   private:
     class Lines;
 
-    std::shared_ptr<Lines> lines_; ///< shared with GLib, which never gives it back
+    std::shared_ptr<Lines> lines_; ///< shared with GLib, which never releases it
 };
 
 } // namespace genv::service

@@ -11,7 +11,7 @@ namespace {
 
 using Function = std::function<void()>;
 
-// GLib carries a function as a pointer that its destroy notification takes back.
+// GLib carries a function as a pointer. The source's destroy notification frees it.
 gpointer giveAway(Function function) {
     return std::make_unique<Function>(std::move(function)).release();
 }
@@ -50,7 +50,8 @@ void GlibLoop::quit(int status) {
 }
 
 void GlibLoop::soon(Function function) {
-    // Above every descriptor: what a message changed is told before the next message is read.
+    // Use a priority above all descriptors, so that the changes of a message are announced before
+    // the next message is read.
     g_idle_add_full(G_PRIORITY_HIGH, runOnce, giveAway(std::move(function)), takeBack);
 }
 
@@ -60,8 +61,8 @@ void GlibLoop::post(Function function) {
 
 std::unique_ptr<core::Scheduled> GlibLoop::after(std::chrono::milliseconds delay,
                                                  Function function) {
-    // The source ends by itself when it fires, so that the owner must not remove its id, which may
-    // be another's by then.
+    // The source is destroyed when it fires. After that its owner must not remove the id, because
+    // another source may have it by then.
     struct Timer {
         Function function;
         LoopSource* source = nullptr;
@@ -71,10 +72,10 @@ std::unique_ptr<core::Scheduled> GlibLoop::after(std::chrono::milliseconds delay
     auto run = [timer] {
         timer->source->ended();
         const Function once =
-            std::move(timer->function); // survives its owner, which it may destroy
+            std::move(timer->function); // outlives its owner, which it may destroy
         once();
     };
-    // Not g_timeout_add(), whose milliseconds end after 49 days.
+    // Do not use g_timeout_add(): its milliseconds overflow after 49 days.
     const std::unique_ptr<GSource, decltype(&g_source_unref)> timeout(g_timeout_source_new(0),
                                                                       &g_source_unref);
     g_source_set_callback(timeout.get(), runOnce, giveAway(std::move(run)), takeBack);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's one loop, GLib's, since libpolkit needs it. Everything that is not a worker runs on
-// its thread.
+// The service's single event loop. It is GLib's, because libpolkit requires it. Everything except
+// workers runs on its thread.
 #pragma once
 
 #include "core/ports/scheduler.hpp"
@@ -12,7 +12,7 @@
 
 namespace genv::service {
 
-/// A source in the loop; destroying it takes it out.
+/// A source in the loop. The destructor removes it.
 class LoopSource : public core::Scheduled {
   public:
     explicit LoopSource(guint id) : id_(id) {}
@@ -23,7 +23,7 @@ class LoopSource : public core::Scheduled {
             g_source_remove(id_);
     }
 
-    /// The source ended by itself.
+    /// Marks the source as already destroyed.
     void ended() { id_ = 0; }
 
   private:
@@ -37,9 +37,9 @@ class GlibLoop : public core::Scheduler {
     GlibLoop(const GlibLoop&) = delete;
     GlibLoop& operator=(const GlibLoop&) = delete;
 
-    /// Runs until quit(); returns the status that quit() was given.
+    /// Runs until quit(), and returns the status passed to it.
     int run();
-    /// Ends run() after this turn. The first status given counts.
+    /// Ends run() after this iteration. If called several times, the first status counts.
     void quit(int status);
 
     void soon(std::function<void()> function) override;
@@ -49,14 +49,14 @@ class GlibLoop : public core::Scheduler {
     /// Runs a function on the loop's thread. May be called from any thread.
     static void post(std::function<void()> function);
 
-    /// Runs a function again and again. An interval of whole seconds lets the kernel group
-    /// wake-ups.
+    /// Runs a function at regular intervals. If the interval is in whole seconds, the kernel can
+    /// group wake-ups.
     [[nodiscard]] static std::unique_ptr<core::Scheduled> every(std::chrono::milliseconds interval,
                                                                 std::function<void()> function);
-    /// Runs a function whenever a descriptor is readable; the descriptor stays the caller's.
+    /// Runs a function whenever a descriptor is readable. The caller keeps the descriptor.
     [[nodiscard]] static std::unique_ptr<core::Scheduled>
     onReadable(int fd, std::function<void()> function);
-    /// Runs a function when the other end of a pipe is closed; the descriptor stays the caller's.
+    /// Runs a function when the other end of a pipe is closed. The caller keeps the descriptor.
     [[nodiscard]] static std::unique_ptr<core::Scheduled> onHangup(int fd,
                                                                    std::function<void()> function);
     /// Runs a function whenever a signal arrives.

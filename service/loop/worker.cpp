@@ -8,7 +8,8 @@ namespace genv::service {
 
 Worker::Worker(const std::string& name, Post post)
     : post_(std::move(post)), alive_(std::make_shared<bool>(true)) {
-    // Signals are the loop's: a new thread inherits the mask of the one that starts it.
+    // Only the loop's thread handles signals. A new thread inherits the signal mask of its creator,
+    // so block all signals while creating it.
     sigset_t all{};
     sigset_t before{};
     sigfillset(&all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A thread for what may block. It takes jobs in order and answers only with messages to the loop,
-// so that nothing but the queue is ever shared.
+// A thread for operations that may block. It runs jobs in order and delivers results only through
+// the loop, so that the threads share nothing but the queue.
 #pragma once
 
 #include "service/loop/glib_loop.hpp"
@@ -19,23 +19,23 @@ namespace genv::service {
 
 class Worker {
   public:
-    /// How an answer reaches the loop; GlibLoop::post() but in tests.
+    /// Delivers a result to the loop. This is GlibLoop::post(), except in tests.
     using Post = std::function<void(std::function<void()>)>;
 
-    /// `name` is the thread's, at most 15 bytes.
+    /// `name` is the thread's name, at most 15 bytes.
     Worker(const std::string& name, Post post);
-    /// Drops the jobs that have not begun and waits for the one that has. Answers that come later
-    /// are dropped.
+    /// Drops the jobs that have not started and waits for the running one. Later results are
+    /// dropped.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Runs `work` on the thread, then `done` with its result on the loop, where it is destroyed
-    /// too. `work` must not touch or hold what the loop owns, and must not throw.
+    /// Runs `work` on the thread, and then `done` with its result on the loop, where `done` is also
+    /// destroyed. `work` must not access or hold objects of the loop, and must not throw.
     template <typename Result>
     void run(std::function<Result()> work, std::function<void(Result)> done) {
-        // `done` holds what belongs to the loop, so the thread only passes it on and keeps no copy
-        // to destroy.
+        // `done` holds objects of the loop. The thread therefore moves it on and keeps no copy that
+        // it would have to destroy.
         auto holder = std::make_shared<std::function<void(Result)>>(std::move(done));
         submit([this, work = std::move(work), holder = std::move(holder), alive = alive_] {
             auto result = std::make_shared<Result>(work());

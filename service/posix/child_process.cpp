@@ -18,7 +18,7 @@
 #include <string_view>
 #include <system_error>
 
-// The header of glibc 2.36 does not say so itself.
+// The header of glibc 2.36 lacks the declaration of C linkage.
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -32,7 +32,7 @@ void check(int error, const char* what) {
         throw std::system_error(error, std::generic_category(), what);
 }
 
-// posix_spawn(3)'s two objects, set up.
+// The two initialized objects that posix_spawn(3) takes.
 class SpawnSetup {
   public:
     explicit SpawnSetup(int stream) {
@@ -41,7 +41,8 @@ class SpawnSetup {
         check(::posix_spawn_file_actions_adddup2(&actions, stream, STDIN_FILENO), "dup2");
         check(::posix_spawn_file_actions_adddup2(&actions, stream, STDOUT_FILENO), "dup2");
         check(::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1), "closefrom");
-        // The service may block and ignore signals, which its children would inherit.
+        // The service may block and ignore signals. Reset them, because children would inherit
+        // this.
         sigset_t none;
         sigset_t all;
         ::sigemptyset(&none);
@@ -63,8 +64,8 @@ class SpawnSetup {
     posix_spawnattr_t attributes{};
 };
 
-// sd_notify(3), sd_listen_fds(3) and sd_watchdog_enabled(3) are between systemd and the service
-// alone.
+// Returns whether a variable belongs to the protocol between systemd and the service: sd_notify(3),
+// sd_listen_fds(3) and sd_watchdog_enabled(3).
 bool isServiceOnly(std::string_view variable) {
     constexpr std::array<std::string_view, 6> names{
         "NOTIFY_SOCKET=", "WATCHDOG_PID=", "WATCHDOG_USEC=",
@@ -95,7 +96,7 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
     return pid;
 }
 
-// Of a child of this process that nobody else reaps, so the pid is its own.
+// Opens a pidfd of a child of this process. Nothing else reaps it, so its PID cannot be reused.
 core::Descriptor openPidfd(pid_t pid) {
     core::Descriptor pidfd(::pidfd_open(pid, 0));
     if (pidfd.get() < 0) {
@@ -137,7 +138,7 @@ std::optional<std::uint64_t> ChildProcess::sleep() const {
     const ssize_t size = ::pread(status_.get(), text.data(), text.size(), 0);
     const std::string_view status(text.data(),
                                   static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    // The kernel escapes the name before them, so that it forges no line.
+    // The process name comes before these lines. The kernel escapes it, so it cannot forge a line.
     const auto after = [&](std::string_view key) {
         const auto line = status.find(key);
         return line == std::string_view::npos ? std::string_view()

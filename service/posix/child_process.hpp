@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A child of the service, held by its pidfd. It is never waited for without a bound: a child that
-// hangs in the kernel does not die of SIGKILL, and whoever waited for it would hang with it.
+// A child of the service, held by its pidfd. Waits are always bounded: a child that hangs in the
+// kernel does not die of SIGKILL, and an unbounded wait would hang, too.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -16,18 +16,18 @@
 
 namespace genv::service {
 
-/// A running or ended child. Dropping it kills it and waits a moment; what hangs in the kernel then
-/// is left to init.
+/// A running or ended child. The destructor kills it and waits briefly. A child that still hangs in
+/// the kernel after that is left to init.
 class ChildProcess {
   public:
-    /// What a program gets of the environment of this process.
+    /// The environment variables that a program receives.
     enum class Environment {
-        Inherited, ///< all but what systemd tells services about themselves
+        Inherited, ///< all but the variables with which systemd addresses a service
         Empty,
     };
 
-    /// Starts a program in a session of its own, with `stream` as its standard input and output,
-    /// the standard error of this process and no other descriptor. Throws std::system_error.
+    /// Starts a program in its own session. It gets `stream` as standard input and output, the
+    /// standard error of this process, and no other descriptor. Throws std::system_error.
     ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                  int stream, Environment environment = Environment::Inherited);
     ChildProcess(ChildProcess&&) = default;
@@ -36,19 +36,18 @@ class ChildProcess {
 
     void kill() const noexcept;
 
-    /// Which sleep in the kernel it is in, by a number that the next one does not have; nothing for
-    /// one that runs or only waits for a processor.
+    /// Returns a number that identifies the current sleep of the process in the kernel; each sleep
+    /// has a different number. Returns nothing if the process runs or waits only for a processor.
     [[nodiscard]] std::optional<std::uint64_t> sleep() const;
 
-    /// Waits for the end for so long, and reaps. Says how it ended, such as "exited with status 1",
-    /// or nothing when it has not.
+    /// Waits up to `patience` for the process to end, and reaps it. Returns how it ended, such as
+    /// "exited with status 1", or nothing if it has not ended.
     const std::optional<std::string>& reap(std::chrono::milliseconds patience);
 
   private:
     pid_t pid_;
     core::Descriptor pidfd_;
-    core::Descriptor
-        status_; // of /proc, open, so that it can be read when there is no descriptor left
+    core::Descriptor status_; // of /proc, kept open for when no descriptor is free
     std::optional<std::string> end_;
 };
 

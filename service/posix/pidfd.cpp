@@ -24,7 +24,7 @@ namespace genv::service {
 
 namespace {
 
-// The first version of linux/pidfd.h's struct pidfd_info; the headers of Linux 6.1 have none.
+// The first version of struct pidfd_info in linux/pidfd.h, which the headers of Linux 6.1 lack.
 struct InfoV0 {
     std::uint64_t mask;
     std::uint64_t cgroup;
@@ -73,7 +73,7 @@ Pidfd Pidfd::open(core::Pid pid) {
     return {std::move(pidfd), pid};
 }
 
-// Not by signal 0, which an unreaped zombie still takes.
+// Does not use signal 0, which an unreaped zombie still accepts.
 bool Pidfd::hasExited() const {
     pollfd waiting{get(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) != 0;
@@ -82,7 +82,7 @@ bool Pidfd::hasExited() const {
 bool Pidfd::hasUids(const core::ProcessUids& uids) const {
     if (const auto all = info())
         return all->uids == uids;
-    // While it lives, the folder of its pid is its own.
+    // As long as the process lives, the folder of its PID in /proc belongs to it.
     const auto owner = ownerOf(pid_);
     return owner && !hasExited() && *owner == uids.effective;
 }

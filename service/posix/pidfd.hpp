@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A process held by its pidfd, and what the kernel says of it without any lock that a process can
-// keep its readers waiting for: whether it lives, its uids and its parent.
+// A process held by its pidfd, and the facts that the kernel reports about it without any lock that
+// a process could hold for long: whether it lives, its uids and its parent.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -10,7 +10,7 @@
 
 namespace genv::service {
 
-/// What PIDFD_GET_INFO says (Linux 6.13).
+/// The result of PIDFD_GET_INFO (Linux 6.13).
 struct PidfdInfo {
     core::ProcessUids uids;
     core::Pid parent = 0;
@@ -18,10 +18,10 @@ struct PidfdInfo {
 
 class Pidfd {
   public:
-    /// Holds a living process. Throws core::Error(NoSuchProcess) when there is none,
-    /// (LimitsExceeded) when the service has no descriptor or memory left.
+    /// Opens a living process. Throws core::Error(NoSuchProcess) if there is none, or
+    /// core::Error(LimitsExceeded) if the service has no descriptor or memory left.
     static Pidfd open(core::Pid pid);
-    /// A descriptor that refers to the process with this pid.
+    /// Takes a descriptor that refers to the process with this PID.
     Pidfd(core::Descriptor descriptor, core::Pid pid)
         : descriptor_(std::move(descriptor)), pid_(pid) {}
 
@@ -29,13 +29,13 @@ class Pidfd {
     [[nodiscard]] core::Pid pid() const { return pid_; }
     [[nodiscard]] bool hasExited() const;
     [[nodiscard]] bool hasUids(const core::ProcessUids& uids) const;
-    /// Returns false when it has exited.
+    /// Sends a signal. Returns false if the process has exited.
     bool signal(core::TerminationSignal signal) const; // NOLINT(modernize-use-nodiscard)
 
-    /// Nothing on a kernel that does not say, or when the process is gone.
+    /// Returns nothing if the kernel does not support this or the process has exited.
     [[nodiscard]] std::optional<PidfdInfo> info() const;
-    /// The same where the kernel does not say: its effective uid for all four, and no parent.
-    /// Nothing when the process is gone.
+    /// Like info(). If the kernel does not support it, uses the effective uid for all four
+    /// uids and no parent. Returns nothing if the process has exited.
     [[nodiscard]] std::optional<PidfdInfo> infoOrOwner() const;
 
   private:
@@ -43,11 +43,11 @@ class Pidfd {
     core::Pid pid_;
 };
 
-/// The effective uid of whatever process has a pid: the owner of its folder in /proc. Nothing when
-/// there is none.
+/// Returns the effective uid of the process that currently has this PID, which is the owner of its
+/// folder in /proc. Returns nothing if there is no such process.
 std::optional<core::Uid> ownerOf(core::Pid pid);
 
-/// Throws core::Error(LimitsExceeded): there is no room for another descriptor.
+/// Throws core::Error(LimitsExceeded), because no descriptor is available.
 [[noreturn]] void failForShortage(core::Pid pid, int error);
 
 } // namespace genv::service

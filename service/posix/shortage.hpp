@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Errors that say something of this service and nothing of what it looked at: a process is not dead
-// and a document not broken because there is no descriptor left to look at it with.
+// Recognizes errors that concern this service rather than the object of a call. If the service runs
+// out of descriptors, the process that it wanted to open is not dead and the document is not
+// broken.
 #pragma once
 
 #include <cerrno>
 
 namespace genv::service {
 
-/// Whether an errno says that descriptors, memory or room ran out, so that it may work later.
+/// Returns whether errno means that descriptors, memory or space ran out, so that a retry may
+/// succeed.
 inline bool isShortage(int error) {
     return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
 }

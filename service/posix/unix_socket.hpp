@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Connections to sockets of this machine, where nobody waits: one that nobody accepts fails.
+// Connections to local sockets. Connecting does not wait: it fails if nothing accepts the
+// connection.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -8,7 +9,7 @@
 
 namespace genv::service {
 
-/// A stream to a socket, which neither reading nor writing blocks on. Throws std::system_error.
+/// Returns a non-blocking stream to a socket. Throws std::system_error.
 core::Descriptor connectToUnixSocket(const std::filesystem::path& socket);
 
 } // namespace genv::service

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Waiting on a descriptor with a deadline that interruptions and early wake-ups do not move.
+// Waits for a descriptor until a deadline that interruptions and early wake-ups do not extend.
 #pragma once
 
 #include <chrono>
 
 namespace genv::service {
 
-/// Whether the descriptor can be read, or has ended, before the deadline; one in the past is a look
-/// without waiting. Throws std::system_error.
+/// Returns whether the descriptor becomes readable or reaches its end before the deadline. A
+/// deadline in the past means to check without waiting. Throws std::system_error.
 bool becomesReadable(int fd, std::chrono::steady_clock::time_point deadline);
 
 } // namespace genv::service

@@ -14,7 +14,8 @@ namespace genv::service {
 
 namespace {
 
-// The names in a folder; none where there is no such folder. What else goes wrong is noted.
+// Returns the names in a folder, or none if the folder does not exist. Stores any other error in
+// `list`.
 std::vector<std::string> namesIn(const std::filesystem::path& folder, core::JobCgroupList& list) {
     std::vector<std::string> names;
     std::error_code error;
@@ -27,7 +28,7 @@ std::vector<std::string> namesIn(const std::filesystem::path& folder, core::JobC
     return names;
 }
 
-// Adds the job whose group this would be, as a line of proc_pid_cgroup(5) names it.
+// Adds the job to which this group would belong. `line` has the format of proc_pid_cgroup(5).
 void addJob(const std::string& line, core::JobCgroupList& list) {
     if (const auto cgroup = core::parseSlurmCgroup(line))
         list.jobs.insert(cgroup->job);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: the control groups of Slurm's jobs, as folders of the kernel's file system. No user can
-// make one there, and none can keep a reader of it waiting; it is read on a worker all the same,
-// which starts with the first job.
+// Adapter: lists the control groups of Slurm's jobs, which are folders in the kernel's file system.
+// No user can create one there or block a reader of it. The folders are read on a worker
+// nevertheless, which starts with the first job.
 #pragma once
 
 #include "core/ports/job_cgroups.hpp"
@@ -12,8 +12,8 @@
 
 namespace genv::service {
 
-/// Lists the groups of jobs below the mount point of the hierarchies: of version 2, of version 1
-/// (freezer and devices), and of both where a machine has both. Blocks; for the worker.
+/// Lists the groups of jobs below the mount point of the hierarchies: version 2, version 1 (freezer
+/// and devices), or both if a machine has both. Blocks, so call it on the worker.
 core::JobCgroupList listJobCgroups(const std::filesystem::path& root);
 
 class CgroupFolders : public core::JobCgroups {
@@ -26,7 +26,7 @@ class CgroupFolders : public core::JobCgroups {
   private:
     Worker::Post post_;
     std::filesystem::path root_;
-    std::optional<Worker> worker_; // last: it uses the others until it is gone
+    std::optional<Worker> worker_; // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

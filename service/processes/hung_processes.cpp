@@ -12,8 +12,8 @@ namespace genv::service {
 
 namespace {
 
-// What hangs with a part: facts and ancestors are read before the others, from files that wait for
-// fewer locks.
+// Returns whether a process that hung on one part also hangs on another. Facts and ancestors are
+// read before the other parts, from files that wait for fewer locks.
 bool includes(ProcPart hung, ProcPart part) {
     const auto isBasic = [](ProcPart each) {
         return each == ProcPart::Facts || each == ProcPart::Lineage;
@@ -36,7 +36,7 @@ void HungProcesses::add(core::Pid pid, core::Uid uid, ProcPart part) {
     try {
         makeRoom();
         hung_.emplace(pid, Hung{Pidfd::open(pid), uid, part, Clock::now()});
-    } catch (const core::Error&) { // it is gone, or there is no descriptor left to remember it by
+    } catch (const core::Error&) { // the process has exited, or no descriptor is free to hold it
         return;
     }
     listener_(fmt::format("process {} of uid {} cannot be read, since its entry in /proc does not "

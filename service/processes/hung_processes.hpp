@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The processes whose entries in /proc did not answer, for all that read there: such a one is not
-// read again for a minute, so that nobody waits for it twice, and is told of once. Each is held by
-// its pidfd, so that another process with its pid is none.
+// Remembers processes whose entries in /proc did not answer. All readers share this list: such a
+// process is not read again for a minute, so that no reader waits for it twice, and it is logged
+// once. Each process is held by its pidfd, so that another process with its PID is not mistaken for
+// it.
 #pragma once
 
 #include "core/process.hpp"
@@ -17,34 +18,36 @@
 
 namespace genv::service {
 
-/// Used by several threads.
+/// May be used by several threads.
 class HungProcesses {
   public:
     using Clock = std::chrono::steady_clock;
-    /// A line for the log; called on any thread.
+    /// Receives a line for the log. Called on any thread.
     using Listener = std::function<void(const std::string&)>;
 
-    /// How long a process is not read again.
+    /// How long a hung process is not read again.
     static constexpr std::chrono::seconds retryAfter{60};
-    /// The most that are known; the oldest are forgotten.
+    /// The maximum number of remembered processes. The oldest are dropped.
     static constexpr std::size_t most = 1024;
 
     explicit HungProcesses(Listener listener, std::chrono::milliseconds retry = retryAfter)
         : listener_(std::move(listener)), retry_(retry) {}
 
-    /// A part of a process, whose effective uid is given, did not answer.
+    /// Records that this part of a process did not answer. `uid` is the effective uid of the
+    /// process.
     void add(core::Pid pid, core::Uid uid, ProcPart part);
 
-    /// Whether a process hung lately, so that reading this part would hang as well.
+    /// Returns whether the process hung recently, so that reading this part would hang as well.
     [[nodiscard]] bool isHung(core::Pid pid, ProcPart part);
 
-    /// How many processes of a user hung lately, so that reading this part would.
+    /// Returns how many processes of a user hung recently in such a way that reading this part
+    /// would hang.
     [[nodiscard]] std::size_t hangsOf(core::Uid uid, ProcPart part);
 
-    /// Whether any is known.
+    /// Returns whether no process is remembered.
     [[nodiscard]] bool isEmpty();
 
-    /// Says something about the reading itself.
+    /// Logs a line about the reader itself.
     void tell(const std::string& line) const { listener_(line); }
 
   private:

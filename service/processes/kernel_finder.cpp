@@ -30,7 +30,7 @@ bool isExisting(std::string_view option) {
     return option.substr(0, option.find('=')) == "--existing";
 }
 
-// How an argument names the file, by itself and by the one before it.
+// Returns how an argument names the file, given the argument before it.
 Naming namingBy(std::string_view argument, std::string_view before, std::string_view file) {
     const bool isAssigned = argument.starts_with('-') && argument.find('=') != argument.npos;
     const std::size_t start = argument.find_last_of(isAssigned ? "/=" : "/");
@@ -43,16 +43,16 @@ Naming namingBy(std::string_view argument, std::string_view before, std::string_
 
 Naming namingIn(const std::vector<std::string>& arguments, const std::string& file) {
     Naming best = Naming::None;
-    // The first is the program's name.
+    // The first argument is the program's name.
     for (std::size_t i = 1; i < arguments.size(); ++i)
         best = std::max(best, namingBy(arguments[i], arguments[i - 1], file));
     return best;
 }
 
-// How many processes are read at a time, of which each may have 64 KiB of arguments.
+// The number of processes to read at once. Each may have 64 KiB of arguments.
 constexpr std::size_t mostAtATime = 64;
 
-// One search for a kernel of an owner's.
+// A search for one kernel of an owner.
 class Search {
   public:
     Search(ProcReader& reader, core::Uid owner, std::string file)
@@ -96,7 +96,7 @@ class Search {
         return candidates;
     }
 
-    // Those of the owner's that name the file.
+    // Returns the processes of the owner that name the file.
     std::vector<Candidate> lookAt(const std::vector<core::Pid>& pids) {
         std::vector<ProcRequest> requests;
         for (const core::Pid pid : pids) {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: finds a Jupyter kernel by the connection file in its own command line, on a worker.
-// Nothing in anybody's home is read, and a process counts only when it is its owner's with all its
-// uids. Other processes of the owner's may name the file, too, so:
-// - the process that asks, where it was started with the file, is the kernel: "genvctl jupyter
-//   run" asks, and then becomes it;
-// - else a process that has the file as an option's value, as the usual kernels do ("-f FILE",
-//   "--f=FILE"), goes before one that merely has it among its arguments, as an editor does but also
-//   some kernels, and one that attaches to an "--existing" kernel never is it;
-// - a process that a kernel forked has its command line, and is not it.
-// Where that leaves several, none is chosen.
-// Only processes whose effective uid is the owner's are read, so that one that hangs its readers
-// (proc_reader.hpp) holds up no search but for its own user's kernels.
-// A command line belongs to the identity that goes with it, pid and start time; whoever pins the
-// process compares that, and checks the uids once more.
+// Adapter: finds a Jupyter kernel by the connection file in its command line, on a worker. Reads
+// nothing in users' home folders. A process counts only if all of its uids are the owner's. Other
+// processes of the owner may also name the file, so these rules apply:
+// - If the calling process was started with the file, it is the kernel: "genvctl jupyter run" calls
+//   and then becomes the kernel.
+// - Otherwise, a process that has the file as the value of an option is preferred to one that has
+//   it as a plain argument. The usual kernels pass it as an option ("-f FILE", "--f=FILE"). An
+//   editor has it as a plain argument, but so do some kernels.
+// - A process that attaches to an "--existing" kernel is never the kernel.
+// - A process that a kernel forked has the same command line, and is not the kernel.
+// If several processes remain, none is chosen.
+//
+// Only processes whose effective uid is the owner's are read. A process that hangs its readers
+// (proc_reader.hpp) therefore delays only searches for its own user's kernels.
+//
+// A command line belongs to the identity that is returned with it, PID and start time. The caller
+// that pins the process compares this identity and checks the uids once more.
 #pragma once
 
 #include "core/ports/kernels.hpp"
@@ -30,8 +33,8 @@ class KernelFinder : public core::Kernels {
               std::function<void(Found)> answer) override;
 
   private:
-    ProcReader reader_; // the worker's alone
-    FairWorker worker_; // last: it uses the reader until it is gone
+    ProcReader reader_; // used by the worker only
+    FairWorker worker_; // last: it uses the reader until it is destroyed
 };
 
 } // namespace genv::service

@@ -12,14 +12,14 @@ namespace genv::service {
 
 namespace {
 
-// Half of the descriptors that the service may have; the others are for those who call it.
+// Half of the service's descriptors. The others are for the service's clients.
 std::size_t mostHeld() {
     constexpr rlim_t share = 2;
     rlimit limit{};
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / share : 0;
 }
 
-// An unreaped zombie can be read, and uses nothing any more.
+// An unreaped zombie is readable, but does not use a GPU any more.
 bool hasExited(const std::optional<Pidfd>& held, core::Pid pid) {
     if (held)
         return held->hasExited();
@@ -114,7 +114,7 @@ bool ObservedProcesses::absorb(Known& known, const ProcReading& lineage,
     return (known.isRead && !hangs) || standIn(known, !hangs);
 }
 
-// False when they are of another process.
+// Returns false if the claims belong to another process.
 bool ObservedProcesses::absorbClaims(Known& known, const ProcReading& claims) {
     core::ComputeProcess& process = known.process;
     const auto* read = std::get_if<ProcClaims>(&claims);
@@ -127,14 +127,14 @@ bool ObservedProcesses::absorbClaims(Known& known, const ProcReading& claims) {
     process.environmentHint = stands.environmentHint;
     process.userNamespaceOwner = stands.userNamespaceOwner;
     process.slurm = stands.slurm;
-    // What it runs may be another program by now.
+    // The process may run another program by now.
     process.isMpsServer = read != nullptr && stands.isMpsServer;
     process.isUnread = !isSaid && !std::holds_alternative<ProcHung>(claims);
     known.isRead = !process.isUnread;
     return true;
 }
 
-// False when it is gone, or no descriptor is left to hold it by.
+// Returns false if the process has exited or no descriptor was free to hold it.
 bool ObservedProcesses::standIn(Known& known, bool isUnread) {
     const auto info = known.held ? known.held->infoOrOwner() : std::nullopt;
     if (!info || known.held->hasExited())

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is known of the processes that use GPUs, from one observation to the next. Each is read anew
-// for every observation, unless there are so many that /proc alone would take longer than people
-// wait: then those whose turn it is are, and what was read of the others stands for as long as they
-// live. A pidfd holds each, so that no pid comes to mean another process meanwhile.
+// Keeps facts about the processes that use GPUs from one observation to the next. Each process is
+// read again for every observation. If there are so many that reading /proc alone would take too
+// long, only some of them are read in turn, and the facts of the others remain valid as long as
+// they live. A pidfd holds each process, so that its PID cannot refer to another process meanwhile.
 //
-// A process that cannot be read is there all the same, under the uids that the kernel tells without
-// waiting, and outside every environment: nobody is spared by the rules who keeps others from
-// reading. It keeps one identity, so that rules know it again and whoever ends it ends no other. Of
-// one whose environment alone cannot be read, what it said before stands.
+// A process that cannot be read is reported nevertheless, with the uids that the kernel reports
+// without waiting, and outside every environment. Blocking readers therefore protects no process
+// from the rules. Such a process keeps one identity, so that rules recognize it and a signal cannot
+// reach another process. If only the environment of a process cannot be read, its previous claims
+// remain valid.
 #pragma once
 
 #include "core/ports/observer.hpp"
@@ -23,39 +24,41 @@
 
 namespace genv::service {
 
-/// Used by one thread. Blocks, but for no longer than ProcBudget says and reading takes; for the
-/// worker.
+/// Used by one thread. Blocks no longer than ProcBudget allows plus the time for reading. Call it
+/// on the worker.
 class ObservedProcesses {
   public:
-    /// What each process uses, by its pid.
+    /// The uses of each process, by PID.
     using Uses = std::map<core::Pid, std::vector<core::ComputeUse>>;
 
-    /// How many known processes are read anew at most for an observation. What else a process may
-    /// change without an exit, its uids, its parent and what it claims, is seen when its turn
-    /// comes: of n processes, within n / mostRead observations.
+    /// The maximum number of known processes that are read again for one observation. A process may
+    /// change its uids, its parent and its claims without exiting. Such a change is noticed when it
+    /// is read again: with n processes, within n / mostRead observations.
     static constexpr std::size_t mostRead = 512;
 
     explicit ObservedProcesses(ProcAccess access, std::size_t mostToRead = mostRead)
         : mostToRead_(mostToRead), reader_(std::move(access)) {}
 
-    /// The processes as they are, by pid; without those that are gone.
+    /// Returns the current facts of the processes, in the order of their PIDs. Omits processes that
+    /// have exited.
     std::vector<core::ComputeProcess> look(const Uses& uses);
 
   private:
     struct Known {
-        std::optional<Pidfd> held;      ///< nothing where no descriptor was left
+        std::optional<Pidfd> held;      ///< unset if no descriptor was free
         core::ComputeProcess process;   ///< without its uses
-        bool isRead = false;            ///< false: the process stands under what the kernel tells
-        std::optional<ProcClaims> said; ///< what it claimed when that was read last
+        bool isRead = false;            ///< false: only the kernel's facts are known
+        std::optional<ProcClaims> said; ///< the claims from the last successful read
     };
     using KnownByPid = std::map<core::Pid, Known>;
 
     void forgetAllBut(const Uses& uses);
-    /// Holds the processes that are not known yet, before they are read.
+    /// Opens pidfds of the new processes before they are read.
     void hold(const Uses& uses);
-    /// The processes that are read this time: the new ones, and as many others as may be.
+    /// Returns the processes to read this time: the new ones, and as many others as the limit
+    /// allows.
     std::set<core::Pid> takeTurns();
-    /// False when it is gone.
+    /// Returns false if the process has exited.
     bool absorb(Known& known, const ProcReading& lineage, const ProcReading& claims);
     static bool absorbClaims(Known& known, const ProcReading& claims);
     static bool standIn(Known& known, bool isUnread);
@@ -63,7 +66,7 @@ class ObservedProcesses {
     std::size_t mostToRead_;
     ProcReader reader_;
     KnownByPid known_;
-    core::Pid turn_ = 0; ///< whose comes next, or the pid after which to look for it
+    core::Pid turn_ = 0; ///< the PID at which the next turn starts
     std::uint64_t lastUnread_ = core::ProcessIdentity::unreadStart;
 };
 

@@ -14,7 +14,7 @@ namespace genv::service {
 
 struct PinSet::Watch {
     core::Descriptor epoll{::epoll_create1(EPOLL_CLOEXEC)};
-    std::unordered_map<std::uint64_t, const Pin*> pins; ///< by ticket, which an event carries
+    std::unordered_map<std::uint64_t, const Pin*> pins; ///< by the ticket in an event
     std::unordered_multimap<core::Pid, const Pin*> byPid;
     std::uint64_t lastTicket = 0;
 };
@@ -35,7 +35,7 @@ class PinSet::Pin : public core::ProcessPin {
     Pin(const Pin&) = delete;
     Pin& operator=(const Pin&) = delete;
     ~Pin() override {
-        // Closing the pidfd does not take it out of the epoll set where its owner has one, too.
+        // Closing the pidfd does not remove it from the epoll set if its owner has a copy.
         stopWatching();
         watch_->pins.erase(ticket_);
         auto [each, end] = watch_->byPid.equal_range(identity_.pid);
@@ -52,7 +52,7 @@ class PinSet::Pin : public core::ProcessPin {
     }
     bool signal(core::TerminationSignal signal) const override { return process_.signal(signal); }
 
-    // An exit is told once; the descriptor stays readable.
+    // An exit is reported once, while the descriptor stays readable.
     void stopWatching() const {
         ::epoll_ctl(watch_->epoll.get(), EPOLL_CTL_DEL, process_.get(), nullptr);
     }
@@ -92,7 +92,7 @@ void PinSet::dispatch(const std::function<void(const core::ProcessIdentity&)>& e
     const int count =
         ::epoll_wait(watch_->epoll.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
-        // A listener may have dropped pins whose events are in this very batch.
+        // A listener may have dropped pins whose events are in this batch.
         const auto found = watch_->pins.find(events.at(static_cast<std::size_t>(i)).data.u64);
         if (found == watch_->pins.end())
             continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pinned processes. Their pidfds sit in one epoll set, of which a loop watches the one descriptor:
-// ten thousand environments cost a turn of the loop what none do.
+// Pinned processes. Their pidfds are in one epoll set, and the loop watches only the descriptor of
+// this set. An iteration of the loop therefore costs the same with ten thousand environments as
+// with none.
 #pragma once
 
 #include "core/ports/processes.hpp"
@@ -20,15 +21,16 @@ class PinSet {
     PinSet(const PinSet&) = delete;
     PinSet& operator=(const PinSet&) = delete;
 
-    /// Pins a held process, known to be this one. Throws core::Error(LimitsExceeded).
+    /// Pins a held process whose identity is known. Throws core::Error(LimitsExceeded).
     std::shared_ptr<const core::ProcessPin> add(Pidfd process, core::ProcessIdentity identity);
 
-    /// Which living process with this pid is pinned; nothing for none.
+    /// Returns the identity of the living pinned process with this PID, or nothing if there is
+    /// none.
     [[nodiscard]] std::optional<core::ProcessIdentity> living(core::Pid pid) const;
 
-    /// Readable when there are exits to tell.
+    /// Returns a descriptor that is readable when exits are pending.
     [[nodiscard]] int descriptor() const;
-    /// Tells of exits, each pin's once.
+    /// Reports pending exits, once for each pin.
     void dispatch(const std::function<void(const core::ProcessIdentity&)>& exited);
 
   private:

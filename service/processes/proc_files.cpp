@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t mostOfStat = 4096;
 constexpr std::size_t mostOfStatus = 16384;
-// A line for each of a dozen hierarchies, with a path of 4096 bytes at most.
+// One line for each of a dozen hierarchies, with a path of 4096 bytes at most.
 constexpr std::size_t mostOfCgroup = 1 << 16;
 constexpr std::size_t mostOfEnvironment = 1 << 20;
 constexpr std::size_t mostOfArguments = 1 << 16;
@@ -44,7 +44,8 @@ std::optional<core::ProcessUids> readUids(core::Pid pid) {
     return text ? parseUids(*text) : std::nullopt;
 }
 
-// A file as it is, without a question to the file system's own process, which may be a user's.
+// Returns a file's metadata without a request to the process behind a file system, which may belong
+// to a user.
 std::optional<struct statx> look(const std::string& path, int flags) {
     struct statx file {};
     if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC | flags, STATX_BASIC_STATS, &file) < 0)
@@ -56,8 +57,8 @@ bool onlyRootWrites(const struct statx& file) {
     return file.stx_uid == 0 && (file.stx_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// What a name means in this service's own mount namespace, where only root can have put it there:
-// nothing for a name with a link in it or with a folder that somebody else may write to.
+// Returns the file at this path in this service's own mount namespace if only root can have put it
+// there. Returns nothing if the path has a link or a folder that another user may write to.
 std::optional<struct statx> lookAtInstalled(const std::filesystem::path& path) {
     std::filesystem::path part;
     std::optional<struct statx> file;
@@ -72,9 +73,9 @@ std::optional<struct statx> lookAtInstalled(const std::filesystem::path& path) {
     return file && S_ISREG(file->stx_mode) ? file : std::nullopt;
 }
 
-// Whether a process runs the program of this name that root installed. The name is what the process
-// wants it to be: in a mount namespace of its own any file may have it. So the file must be the one
-// that has it here.
+// Returns whether a process runs the program with this name that root installed. The process can
+// choose the path, because in its own mount namespace any file may have it. Therefore its
+// executable must be the file that has this path in the service's namespace.
 bool runsInstalled(core::Pid pid, std::string_view program) {
     const std::string link = procPath(pid, "exe");
     std::array<char, PATH_MAX> target{};
@@ -106,7 +107,7 @@ std::optional<std::string> readCapped(const std::string& path, std::size_t most)
         if (count < 0)
             return std::nullopt;
         text.append(buffer.data(), static_cast<std::size_t>(count));
-        // /proc gives as much as there is room for, until there is no more.
+        // /proc fills the buffer until the text ends.
         if (static_cast<std::size_t>(count) < buffer.size())
             break;
     }
@@ -122,14 +123,14 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     const auto before = readStat(pid);
     const auto uids = readUids(pid);
     const auto after = readStat(pid);
-    // All reads are of one process, not of two that had the same pid.
+    // Ensure that all reads concern one process rather than two that had the same PID.
     if (!before || !uids || !after || before->startTime != after->startTime)
         return std::nullopt;
     return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent, after->command};
 }
 
 ProcLogin readLogin(core::Pid pid) {
-    constexpr core::Uid nobody = std::numeric_limits<core::Uid>::max(); // what the kernel says then
+    constexpr core::Uid nobody = std::numeric_limits<core::Uid>::max(); // the value for no login
     const auto text = readCapped(fmt::format("/proc/{}/loginuid", pid), 32);
     core::Uid uid = nobody;
     if (text)
@@ -143,7 +144,8 @@ std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& proce
     std::uint64_t childStart = process.identity.startTime;
     while (pid > 1 && ancestors.size() < mostAncestors) {
         const auto stat = readStat(pid);
-        // A parent is older than its child; a younger one got the pid of a parent that is gone.
+        // A parent is older than its child. A younger process has reused the PID of a parent that
+        // has exited.
         if (!stat || stat->startTime > childStart)
             break;
         ancestors.push_back({pid, stat->startTime});
@@ -193,7 +195,8 @@ std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
         return std::nullopt;
     std::optional<core::Uid> outermost;
     core::Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
-    // The kernel nests no more than 32, and shows only what lies below this service's own.
+    // The kernel allows at most 32 nested namespaces, and shows only those below this service's
+    // own.
     while (ns.get() >= 0) {
         struct stat its {};
         uid_t owner = 0;
@@ -218,7 +221,7 @@ bool isMpsServer(core::Pid pid) {
         return false;
     const auto uids = readUids(before->parent);
     const auto after = readStat(pid);
-    // A parent that is gone is never a parent again, so all reads were of one.
+    // A process never regains a former parent, so all reads concern one parent.
     return uids && uids->areAll(0) && after && after->startTime == before->startTime &&
            after->parent == before->parent;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads single processes from /proc, with every size capped: what a process says of itself is its
-// own choice. Each of these may block for as long as the process's user likes, `stat` included
-// (Linux 6.18), so the service has them called in a process of its own (proc_reader.hpp).
+// Reads single processes from /proc. Every size is limited, because each process chooses what its
+// files contain. Any of these functions may block as long as the process's user likes, even for
+// `stat` (Linux 6.18). The service therefore calls them in a separate process (proc_reader.hpp).
 #pragma once
 
 #include "core/ports/observer.hpp"
@@ -14,71 +14,74 @@
 
 namespace genv::service {
 
-/// What a process says of itself, and where it lives.
+/// A process's claims about itself, and its surroundings.
 struct ProcClaims {
-    core::ProcessIdentity identity; ///< whose claims they are
+    core::ProcessIdentity identity; ///< the process that makes the claims
     std::optional<core::EnvironmentHint> environmentHint;
     std::optional<core::Uid> userNamespaceOwner;
     bool isMpsServer = false;
-    std::optional<core::SlurmCgroup> slurm = {}; ///< the job in whose control group it is
+    std::optional<core::SlurmCgroup> slurm = {}; ///< the job that owns the process's control group
 };
 
-/// The arguments of a process, each ended by a zero.
+/// The arguments of a process, each terminated by a zero byte.
 struct ProcArguments {
     std::string text;
 };
 
-/// The user who logged in, in whose session a process is.
+/// The login user of the session in which a process runs.
 struct ProcLogin {
     std::optional<core::Uid> uid;
 };
 
-/// Reads up to `most` bytes of a file; nothing when it cannot be read.
+/// Reads up to `most` bytes of a file. Returns nothing if the file cannot be read.
 std::optional<std::string> readCapped(const std::string& path, std::size_t most);
 
-/// A process as it is now; nothing when it is gone, or with errno set when the reading failed.
+/// Returns the current facts of a process. Returns nothing if the process is gone, or, with errno
+/// set, if reading failed.
 std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 
-/// Which process has a pid now; nothing when none has.
+/// Returns the identity of the process that currently has a PID, or nothing if there is none.
 std::optional<core::ProcessIdentity> readIdentity(core::Pid pid);
 
-/// How many ancestors of a process are read at most: nobody's lineage takes for ever.
+/// The maximum number of ancestors to read, so that no lineage takes forever.
 inline constexpr std::size_t mostAncestors = 512;
 
-/// The ancestors of a process, parent first and without pid 1, at most `mostAncestors` of them.
+/// Returns the ancestors of a process, parent first and without PID 1, at most `mostAncestors` of
+/// them.
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
 
-/// The two together.
+/// Returns the facts and the ancestors of a process.
 std::optional<core::Lineage> readLineage(core::Pid pid);
 
-/// What a process claims. Its identity is read last, so that a reader who knew it before knows that
-/// all is of that process.
+/// Returns a process's claims. The identity is read last, so a caller that already knew the
+/// identity can be sure that all claims belong to that process.
 std::optional<ProcClaims> readClaims(core::Pid pid);
 
-/// What the variables that a process was started with say of its environment; nothing where they
-/// name none or cannot be read.
+/// Returns the environment that a process's initial variables name. Returns nothing if they name
+/// none or cannot be read.
 std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid);
 
-/// The arguments of a process, as far as the first 64 KiB go.
+/// Returns the first 64 KiB of the arguments of a process.
 ProcArguments readArguments(core::Pid pid);
 
-/// Who logged in, as the kernel's audit has it: nobody where it has none.
+/// Returns the login user according to the kernel's audit subsystem, if one is set.
 ProcLogin readLogin(core::Pid pid);
 
-/// The Slurm job in whose control group a process is; nothing where it is in none.
+/// Returns the Slurm job that owns the control group of a process, or nothing if it is in none.
 std::optional<core::SlurmCgroup> readSlurmCgroup(core::Pid pid);
 
-/// Whose the user namespace of a process is, when it is not this service's namespace: the user who
-/// made it or the outermost one that it lies in, since who makes one inside theirs has a uid that
-/// they gave. Root's are left out: it makes them for others, as a daemon or a setuid program does.
+/// Returns the owner of a process's user namespace, if that is not this service's namespace. The
+/// owner is the user who created it, or who created the outermost namespace around it, because
+/// creators of inner namespaces use a uid that the outer user gave them. Namespaces that root
+/// created are skipped: root creates them for others, in a daemon or a setuid program.
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid);
 
-/// Whether a process is the MPS server that root installed and started: it runs the file that has
-/// its name in this service's own mount namespace, where root alone could put it, and its parent is
-/// the control daemon, installed in the same way and with root's uids.
+/// Returns whether a process is the MPS server that root installed and started. Its executable must
+/// be the file at the same path in this service's own mount namespace, where only root can install
+/// it. Its parent must be the control daemon, installed the same way and with root's uids.
 bool isMpsServer(core::Pid pid);
 
-/// All pids there are now. Never blocks: no process is read.
+/// Returns all current PIDs. Never blocks, because no process is read.
 std::vector<core::Pid> listProcesses();
 
 } // namespace genv::service

@@ -16,9 +16,9 @@ namespace genv::service {
 
 namespace {
 
-// How long the program may take to be loaded.
+// How long the program may take to start.
 constexpr std::chrono::seconds startTime{5};
-// How long a killed reader may take to be gone, in the wait of whoever killed it.
+// How long a killed reader may take to exit. The thread that killed it waits.
 constexpr std::chrono::milliseconds exitTime{100};
 
 ChildProcess start(const ProcProgram& program, core::Descriptor& own) {
@@ -49,7 +49,7 @@ ProcHelper::ProcHelper(const ProcProgram& program)
 
 void ProcHelper::ask(const std::vector<ProcRequest>& requests) {
     const std::string packet = encodeProcRequests(requests);
-    // The buffer is empty between requests, so a packet goes at once or never.
+    // The buffer is empty between requests, so a packet is sent at once or never.
     if (::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         throw ProcHelperError(process_.reap(exitTime).value_or("takes no request"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's end of one reader of /proc (proc_server.hpp): packets out, packets back, within a
-// time. It is a child, and killed where it hangs.
+// The service's end of one reader of /proc (proc_server.hpp): sends and receives packets within a
+// timeout. The reader is a child process, which is killed if it hangs.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -17,14 +17,15 @@
 
 namespace genv::service {
 
-/// The program that serves reads of /proc for the process that starts it. genvd is, and starts
-/// itself by /proc/self/exe: then both ends are of one version, whatever was installed meanwhile.
+/// The program that reads /proc for the process that starts it. This is genvd, which starts itself
+/// through /proc/self/exe. Both ends thus have the same version, even if another one was installed
+/// meanwhile.
 struct ProcProgram {
     std::filesystem::path path = "/proc/self/exe";
 };
 
-/// A reader gave no answer and is of no use any more. The text says why, such as "ended by signal 6
-/// (Aborted)".
+/// A reader did not answer and cannot be used any more. The text is the reason, such as "ended by
+/// signal 6 (Aborted)".
 class ProcHelperError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -35,27 +36,28 @@ class ProcHelper {
     using Clock = std::chrono::steady_clock;
 
     /// Starts the program and waits until it is ready. Throws ProcHelperError. The kernel ends the
-    /// child with the thread that started it.
+    /// child together with the thread that started it.
     explicit ProcHelper(const ProcProgram& program);
 
-    /// Asks for at most mostProcRequests, once all that was asked before is answered. Throws
-    /// ProcHelperError.
+    /// Sends at most mostProcRequests requests. All previous requests must have been answered.
+    /// Throws ProcHelperError.
     void ask(const std::vector<ProcRequest>& requests);
 
-    /// The next answer; nothing when there is none by then. Throws ProcHelperError.
+    /// Returns the next answer, or nothing if there is none before the deadline. Throws
+    /// ProcHelperError.
     std::optional<ProcAnswer> next(Clock::time_point deadline);
 
-    /// As ChildProcess::sleep().
+    /// Returns the result of ChildProcess::sleep().
     [[nodiscard]] std::optional<std::uint64_t> sleep() const { return process_.sleep(); }
 
-    /// Kills it. Gives the child back when it is not dead in a moment.
+    /// Kills the child. Returns it if it does not die at once.
     std::optional<ChildProcess> end() &&;
 
   private:
-    /// The next packet, valid until the one after it.
+    /// Returns the next packet, which is valid until the next call.
     std::optional<std::string_view> receive(Clock::time_point deadline);
 
-    core::Descriptor socket_; // of the two ends, ours
+    core::Descriptor socket_; // the service's end of the pair
     std::string buffer_;
     ChildProcess process_;
 };

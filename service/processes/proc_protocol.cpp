@@ -61,7 +61,7 @@ class PacketWriter {
     std::string packet_;
 };
 
-// Takes them off again.
+// Reads values from a packet.
 class PacketReader {
   public:
     explicit PacketReader(std::string_view packet) : rest_(packet) {}
@@ -128,7 +128,7 @@ class PacketReader {
         rest_.remove_prefix(count);
         return taken;
     }
-    // How many there are of what takes at least so many bytes each.
+    // Reads the number of following items, each of which takes at least `each` bytes.
     std::size_t size(std::size_t each) {
         std::uint32_t count = 0;
         get(count);

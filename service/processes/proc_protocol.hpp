@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service and its reader of /proc (proc_server.hpp) say to each other, in packets of a
-// SOCK_SEQPACKET pair: a packet of requests, and then a packet for each of them, in their order.
-// Both ends are the same program, so numbers are as they lie in memory; sizes are checked all the
-// same.
+// The protocol between the service and its reader of /proc (proc_server.hpp). It uses packets of a
+// SOCK_SEQPACKET pair: one packet of requests, and then one packet for each answer, in the same
+// order. Both ends are the same program, so numbers keep their layout in memory. Sizes are checked
+// nevertheless.
 #pragma once
 
 #include "core/process.hpp"
@@ -18,13 +18,13 @@
 
 namespace genv::service {
 
-/// What may be read of a process.
+/// The parts of a process that can be read.
 enum class ProcPart : std::uint32_t {
     Facts,     ///< its identity, uids and parent
-    Lineage,   ///< these and its ancestors
-    Claims,    ///< what it says of itself
+    Lineage,   ///< its facts and its ancestors
+    Claims,    ///< its claims about itself
     Arguments, ///< its command line
-    Login,     ///< who logged in
+    Login,     ///< its login user
 };
 
 struct ProcRequest {
@@ -32,21 +32,21 @@ struct ProcRequest {
     ProcPart part = ProcPart::Facts;
 };
 
-/// The process is gone, or became another one while it was read.
+/// The process is gone, or was replaced by another one during the read.
 struct ProcGone {};
-/// Descriptors or memory ran out, which says nothing of the process.
+/// Descriptors or memory ran out, which says nothing about the process.
 struct ProcShortage {};
 
 using ProcAnswer = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
                                 ProcClaims, ProcArguments, ProcLogin>;
 
-/// The most requests in a packet, and the longest packet in bytes.
+/// The maximum number of requests in a packet, and the maximum size of a packet in bytes.
 inline constexpr std::size_t mostProcRequests = 1024;
 inline constexpr std::size_t longestProcPacket = 128U << 10U;
-/// What the reader says when it is ready, before it is asked anything.
+/// Sent by the reader when it is ready, before any request.
 inline constexpr std::string_view procGreeting = "genv proc reader";
 
-/// A packet that is none of the protocol's.
+/// A packet that violates the protocol.
 class ProcProtocolError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -55,7 +55,7 @@ class ProcProtocolError : public std::runtime_error {
 std::string encodeProcRequests(const std::vector<ProcRequest>& requests);
 std::string encodeProcAnswer(const ProcAnswer& answer);
 
-/// The reverse; both throw ProcProtocolError.
+/// Decode packets. Both throw ProcProtocolError.
 std::vector<ProcRequest> decodeProcRequests(std::string_view packet);
 ProcAnswer decodeProcAnswer(std::string_view packet);
 

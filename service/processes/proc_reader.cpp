@@ -13,12 +13,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// More helpers than this that do not die mean that the next one would hang as well.
+// If this many helpers do not die, assume that the next one would hang as well.
 constexpr std::size_t mostHanging = 4;
 
-// How often a helper is looked at in the time that an entry has.
+// How often to check a helper within the time allowed for an entry.
 constexpr int looksAtSleep = 6;
-// How long one that gets no processor is waited for.
+// How long to wait for a helper that gets no processor time.
 constexpr std::chrono::seconds starvedTime{5};
 
 ProcReading readingOf(ProcAnswer answer) {
@@ -28,7 +28,7 @@ ProcReading readingOf(ProcAnswer answer) {
 
 } // namespace
 
-// One call of read(): what is asked for still, and what came of the rest.
+// One call of read(): the pending requests, and the readings so far.
 class ProcReader::Look {
   public:
     Look(ProcReader& reader, const std::vector<ProcRequest>& requests, ProcBudget& budget)
@@ -68,7 +68,7 @@ class ProcReader::Look {
         pending_.pop_front();
     }
 
-    // Asks for as much as goes into a packet, and takes the answers as long as they come.
+    // Sends as many requests as fit into a packet, and receives answers as long as they arrive.
     void ask(ProcHelper& helper) {
         std::vector<ProcRequest> requests;
         for (std::size_t i = 0; i < std::min(pending_.size(), mostProcRequests); ++i)
@@ -82,8 +82,9 @@ class ProcReader::Look {
         }
     }
 
-    // False when none comes. A helper that is in one sleep for all of the time hangs. One that only
-    // gets no processor says nothing of the process that it is to read, and costs no budget.
+    // Returns false if no answer arrives. A helper that stays in the same sleep for the whole time
+    // hangs. A helper that merely gets no processor time proves nothing about the process to read,
+    // and consumes no budget.
     bool takeAnswer(ProcHelper& helper) {
         const auto begun = ProcHelper::Clock::now();
         const milliseconds time = std::min(answerTime, budget_.left);
@@ -127,14 +128,16 @@ class ProcReader::Look {
         sortOut();
     }
 
-    // Once may be anything's fault; a helper that dies of the same process twice cannot read it.
+    // A single death may have any cause. If a helper dies twice on the same process, treat that
+    // process as hung.
     void died() {
         const std::size_t index = pending_.front();
         if (std::exchange(diedOf_, index) == index)
             hangs();
     }
 
-    // What hung lately is not asked for, and users whose processes hang come last, or not at all.
+    // Drops requests for processes that hung recently. Puts the requests of users with hung
+    // processes last, and drops those of users with too many.
     void sortOut() {
         std::deque<std::size_t> first;
         std::deque<std::size_t> last;

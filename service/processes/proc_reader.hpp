@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads processes through a helper that can be killed (proc_server.hpp), within bounds that no user
-// moves for others. A user can keep a reader of their processes' entries waiting for ever; then the
-// helper is killed and the next one goes on with the other processes. A process that hung is not
-// read again for a minute; one whose user let too many hang is not read this time.
+// Reads processes through a helper that can be killed (proc_server.hpp). One user's processes
+// cannot extend the time limits for others. A user can make any reader of their processes' entries
+// wait forever. In this case, the helper is killed, and the next one continues with the other
+// processes. A process that hung is not read again for a minute. If too many processes of a user
+// hang, the others of this user are not read this time.
 //
-// Called by workers, and never by the loop: a wait on the loop would be short for one process, and
-// a user can make more processes than any bound for a wait allows.
+// Workers call this, never the loop. A wait on the loop would be short for one process, but a user
+// can create more processes than any limit on a wait allows for.
 #pragma once
 
 #include "service/processes/hung_processes.hpp"
@@ -24,32 +25,33 @@
 
 namespace genv::service {
 
-/// The process hangs whoever reads it.
+/// The process hangs its readers.
 struct ProcHung {};
-/// It was not read, since others of its user hung or too long was waited already.
+/// The process was not read, because others of its user hung or the time ran out.
 struct ProcPostponed {};
 
-/// What came of a request. ProcShortage is also said when no helper can be started.
+/// The result of a request. ProcShortage can also mean that no helper could be started.
 using ProcReading = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
                                  ProcClaims, ProcArguments, ProcLogin, ProcHung, ProcPostponed>;
 
-/// How long processes that hang may hold up one look at processes, however many calls it takes.
+/// How long hung processes may delay one look at processes, however many calls it takes.
 struct ProcBudget {
-    std::size_t hangsPerUser = 4;             ///< then the user's others are postponed
-    std::chrono::milliseconds left{1000};     ///< then all others are
+    std::size_t hangsPerUser = 4;             ///< then the user's other processes are postponed
+    std::chrono::milliseconds left{1000};     ///< then all other processes are postponed
     std::map<core::Uid, std::size_t> hangs{}; ///< so far
 };
 
-/// What a reader works with. Copies share what is known of hung processes.
+/// The shared parts of readers. Copies share the list of hung processes.
 struct ProcAccess {
     ProcProgram program;
     std::shared_ptr<HungProcesses> hung;
 };
 
-/// Used by one thread at a time; the helper ends with the thread that first needed it.
+/// Used by one thread at a time. The helper ends together with the thread that first needed it.
 class ProcReader {
   public:
-    /// How long an entry may take that does not hang: four that do fit into the budget of a look.
+    /// How long an entry may take without counting as hung. The budget of a look allows for four
+    /// hung entries.
     static constexpr std::chrono::milliseconds answerTime{200};
 
     explicit ProcReader(ProcAccess access) : access_(std::move(access)) {}
@@ -57,7 +59,7 @@ class ProcReader {
     ProcReader(const ProcReader&) = delete;
     ProcReader& operator=(const ProcReader&) = delete;
 
-    /// Reads all of this, in any order, and answers in the order of the requests.
+    /// Executes the requests in any order. Returns the readings in the order of the requests.
     std::vector<ProcReading> read(const std::vector<ProcRequest>& requests, ProcBudget& budget);
     ProcReading read(ProcRequest request, ProcBudget& budget);
 
@@ -72,8 +74,8 @@ class ProcReader {
 
     ProcAccess access_;
     std::optional<ProcHelper> helper_;
-    std::list<ChildProcess> hanging_; // killed, and not dead yet
-    std::string trouble_;             // what was last told of the helper
+    std::list<ChildProcess> hanging_; // killed, but not dead yet
+    std::string trouble_;             // the last logged problem with the helper
 };
 
 } // namespace genv::service

@@ -27,7 +27,7 @@ namespace {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Also while it hangs in the kernel, where it would not see its input end.
+// Also ends this process while it hangs in the kernel and cannot notice the end of its input.
 void dieWithParent(pid_t parent) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         throwErrno("PR_SET_PDEATHSIG");
@@ -35,7 +35,7 @@ void dieWithParent(pid_t parent) {
         throw std::runtime_error("the parent is gone");
 }
 
-// Standard input and output are one socket; what libraries print goes to standard error.
+// Standard input and output are one socket. Libraries that print write to standard error instead.
 core::Descriptor takeSocket() {
     core::Descriptor own(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     const core::Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -78,7 +78,7 @@ void send(int socket, std::string_view packet) {
     }
 }
 
-// The next packet; empty at the end of input.
+// Returns the next packet; empty at the end of input.
 std::string_view receive(int socket, std::string& buffer) {
     for (;;) {
         const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
@@ -94,7 +94,8 @@ std::string_view receive(int socket, std::string& buffer) {
 int serveProcReads(pid_t parent) {
     try {
         dieWithParent(parent);
-        // A unit that is stopped signals all its processes; this one ends when genvd has.
+        // A stopping unit signals all of its processes. This one ignores the signal and ends when
+        // genvd has ended.
         ::signal(SIGTERM, SIG_IGN);
         ::signal(SIGINT, SIG_IGN);
         ::prctl(PR_SET_NAME, "genvd-proc");

@@ -32,7 +32,7 @@ std::string_view takeUntilNul(std::string_view& text) {
 } // namespace
 
 std::optional<ProcStat> parseStat(std::string_view text) {
-    // The command's name may hold anything, parentheses too.
+    // The command's name may contain anything, including parentheses.
     const std::size_t start = text.find('(');
     const std::size_t end = text.rfind(')');
     if (start == std::string_view::npos || end == std::string_view::npos || end < start)
@@ -51,8 +51,7 @@ std::optional<ProcStat> parseStat(std::string_view text) {
 }
 
 std::optional<core::ProcessUids> parseUids(std::string_view text) {
-    // The name comes first and is escaped by the kernel, so that a line of its own cannot be
-    // forged.
+    // The name comes first. The kernel escapes it, so it cannot forge a line.
     const std::size_t line = text.find("\nUid:");
     if (line == std::string_view::npos)
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What files of /proc say, apart from where they are read. The kernel writes them, but parts of
-// each are what a process chose for itself: its name, its arguments, its environment.
+// Parses files of /proc, independently of reading them. The kernel writes these files, but a
+// process chooses parts of each: its name, its arguments and its environment.
 #pragma once
 
 #include "core/ports/observer.hpp"
@@ -21,22 +21,23 @@ struct ProcStat {
     std::uint64_t startTime = 0; ///< clock ticks since boot
 };
 
-/// Fields 2, 4 and 22 of proc_pid_stat(5).
+/// Parses fields 2, 4 and 22 of proc_pid_stat(5).
 std::optional<ProcStat> parseStat(std::string_view text);
 
-/// "Uid:" of proc_pid_status(5).
+/// Parses "Uid:" of proc_pid_status(5).
 std::optional<core::ProcessUids> parseUids(std::string_view text);
 
-/// GENV_ENVIRONMENT_ID and GENV_ENVIRONMENT_CREATED in proc_pid_environ(5), of each the first of
-/// several. Nothing where there is no id, or one that is too long for an id, and where the stamp is
-/// not a number: it is no environment's then. An empty stamp counts as none.
+/// Parses GENV_ENVIRONMENT_ID and GENV_ENVIRONMENT_CREATED from proc_pid_environ(5). If a variable
+/// occurs more than once, the first counts. Returns nothing if there is no id, if it is too long
+/// for an id, or if the timestamp is not a number, because then the process belongs to no
+/// environment. An empty timestamp counts as missing.
 std::optional<core::EnvironmentHint> parseEnvironmentHint(std::string_view text);
 
-/// The words of proc_pid_cmdline(5).
+/// Returns the arguments in proc_pid_cmdline(5).
 std::vector<std::string> splitArguments(std::string_view text);
 
-/// "Pid:" in the fdinfo of a descriptor from pidfd_open(2): 0 in that of another kind, negative
-/// once the process is gone.
+/// Parses "Pid:" in the fdinfo of a descriptor from pidfd_open(2). Returns 0 for any other kind of
+/// descriptor, and a negative number if the process has exited.
 int parseDescriptorPid(std::string_view text);
 
 } // namespace genv::service

@@ -17,17 +17,17 @@ namespace genv::service {
 
 namespace {
 
-// PIDFD_THREAD, of Linux 6.9: which headers need not have, and earlier kernels give to nobody.
+// PIDFD_THREAD, from Linux 6.9. Headers may lack it, and earlier kernels never set this flag.
 constexpr int threadFlag = O_EXCL;
 
-// What one call may wait for, and how many hung processes a user may have before calls about others
-// of theirs are refused.
+// The limits of one call: how long to wait, and how many hung processes a user may have before
+// calls about other processes of this user are refused.
 ProcBudget budgetOfCall() {
     return {1, ProcReader::answerTime};
 }
 constexpr std::size_t mostHungOfUser = 4;
 
-// At the start each user's first hung process is waited for, and not for long in all.
+// At the start, wait only for the first hung process of each user, and only briefly in total.
 ProcBudget budgetOfStart() {
     return {1, 2 * ProcReader::answerTime};
 }
@@ -50,7 +50,7 @@ core::Error noProcess(core::Pid pid) {
     return {core::ErrorCode::NoSuchProcess, fmt::format("there is no process {}", pid)};
 }
 
-// What was read, or why there is nothing.
+// Returns the value that was read, or the error that explains why there is none.
 template <typename Value>
 core::ProcessRead<Value> valueOf(const ProcReading& reading, core::Pid pid) {
     if (const auto* value = std::get_if<Value>(&reading))
@@ -129,7 +129,8 @@ core::ProcessRead<core::PinnedProcess> ProcessTable::pinnedBy(Pidfd& held,
                                                               const ProcReading& reading) {
     try {
         const core::ProcessFacts facts = valueOf<core::ProcessFacts>(reading, held.pid()).get();
-        // Still alive after reading, so that what was read is of the held process.
+        // The process must still be alive after the read, so that the facts belong to the held
+        // process.
         if (held.hasExited())
             core::fail(core::ErrorCode::NoSuchProcess, "process {} has exited", held.pid());
         return core::PinnedProcess{pins_.add(std::move(held), facts.identity), facts};
@@ -140,7 +141,7 @@ core::ProcessRead<core::PinnedProcess> ProcessTable::pinnedBy(Pidfd& held,
 
 void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
     errno = 0;
-    // Of the service's own: no other process has a say in how long that takes.
+    // This file belongs to the service, so no other process can delay the read.
     const auto text = readCapped(fmt::format("/proc/self/fdinfo/{}", pidfd), 4096);
     if (!text && isShortage(errno))
         core::fail(core::ErrorCode::LimitsExceeded,
@@ -150,7 +151,8 @@ void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
     if (pid == 0)
         core::fail(core::ErrorCode::InvalidArgs,
                    "invalid descriptor: expected one of a process (pidfd_open)");
-    // It hangs up when its thread ends, which says nothing of the process.
+    // The descriptor of a thread hangs up when the thread ends, which says nothing about the
+    // process.
     if ((::fcntl(pidfd, F_GETFL) & threadFlag) != 0)
         core::fail(core::ErrorCode::InvalidArgs,
                    "invalid descriptor of a thread: expected one of a process (pidfd_open "
@@ -226,8 +228,8 @@ void ProcessTable::loginUser(core::Pid pid, core::Uid asker, LoginAnswer answer)
          });
 }
 
-// Nothing where the kernel does not say. The start times of processes that are not pinned stay
-// unknown: nothing that is compared with an ancestor is.
+// Returns nothing if the kernel does not support this. The start times of processes that are not
+// pinned stay unknown, because ancestors are only compared with pinned processes.
 std::optional<core::Lineage> ProcessTable::askKernel(core::Pid pid) const {
     const auto identify = [this](core::Pid each) {
         return pinned(each).value_or(core::ProcessIdentity{each, 0});
@@ -241,8 +243,8 @@ std::optional<core::Lineage> ProcessTable::askKernel(core::Pid pid) const {
         while (info->parent > 1 && lineage.ancestors.size() < mostAncestors) {
             Pidfd parent = Pidfd::open(info->parent);
             auto parentInfo = parent.info();
-            // A process keeps its parent until that is gone: the pid was its parent's all the
-            // while.
+            // A process keeps its parent until the parent exits. The parent is unchanged, so the
+            // PID belonged to it all the time.
             const auto again = process.info();
             if (!parentInfo || !again || again->parent != info->parent)
                 break;
@@ -251,7 +253,7 @@ std::optional<core::Lineage> ProcessTable::askKernel(core::Pid pid) const {
             info = parentInfo;
         }
         return lineage;
-    } catch (const core::Error&) { // it is gone, is a thread, or there is no descriptor left
+    } catch (const core::Error&) { // exited, a thread, or no free descriptor
         return std::nullopt;
     }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: processes, pinned by pidfd. What the loop does itself asks the kernel by pidfd, or for
-// the owner of a folder in /proc, none of which waits. Whatever reads a file of /proc runs on a
-// worker, through a helper that can be killed (proc_reader.hpp): even `stat` may block for ever
-// (Linux 6.18).
+// Adapter: processes, pinned by pidfd. The loop itself only queries pidfds or the owner of a folder
+// in /proc, which never blocks. Everything that reads a file of /proc runs on a worker, through a
+// helper that can be killed (proc_reader.hpp), because even `stat` may block forever (Linux 6.18).
 //
-// A read is answered later and not within a short wait on the loop. A user has more processes that
-// hang than any number of short waits allows for; here they wait for each other alone, since users
-// take turns, and once four processes of a user have hung in a minute, others of theirs are
-// refused at once.
+// A read is answered later, rather than within a short wait on the loop. A user can have more hung
+// processes than any number of short waits allows for. On the worker they delay only each other,
+// because users are served in turn. Once four processes of a user have hung within a minute,
+// further ones of this user are refused at once.
 #pragma once
 
 #include "core/ports/processes.hpp"
@@ -24,8 +23,7 @@ namespace genv::service {
 
 class ProcessTable : public core::Processes {
   public:
-    /// Whether ancestors are asked of pidfds, where the kernel knows how (Linux 6.13), before
-    /// /proc.
+    /// Whether to query ancestors through pidfds (Linux 6.13) before /proc.
     enum class Ancestry { ByKernel, ByProc };
 
     ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry = Ancestry::ByKernel);
@@ -44,13 +42,14 @@ class ProcessTable : public core::Processes {
     void loginUser(core::Pid pid, core::Uid asker, LoginAnswer answer) override;
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override;
 
-    /// What the loop watches; when it is readable, dispatch() tells the exits.
+    /// Returns the descriptor for the loop to watch. Call dispatch() when it is readable.
     [[nodiscard]] int descriptor() const;
     void dispatch();
 
-    /// Whether findAgain() took a process for what it should be.
+    /// Returns whether findAgain() accepted a process without having read it.
     [[nodiscard]] bool hasUnverified();
-    /// Reads these once more; one that is another process has exited to onExit()'s listener.
+    /// Reads these processes again. If one turns out to be another process, reports an exit to
+    /// onExit()'s listener.
     void verify();
 
   private:
@@ -65,8 +64,8 @@ class ProcessTable : public core::Processes {
     PinSet pins_;
     std::vector<std::weak_ptr<const core::ProcessPin>> unverified_;
     std::function<void(const core::ProcessIdentity&)> listener_;
-    ProcReader reader_; // the worker's, but for the start
-    FairWorker worker_; // last: it uses the others until it is gone
+    ProcReader reader_; // used by the worker, except at the start
+    FairWorker worker_; // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

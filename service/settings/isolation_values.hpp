@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The values of [Isolation] in genvd.conf. Reading is strict: a word that is not understood is an
-// error, since an exemption by mistake would open every GPU to somebody.
+// The values of [Isolation] in genvd.conf. Parsing is strict: an unknown word is an error, because
+// an exemption by mistake would open every GPU to a user.
 #pragma once
 
 #include "core/settings.hpp"
@@ -9,15 +9,15 @@
 
 namespace genv::service {
 
-// Each reader throws core::Error(InvalidArgs), which says what would be right.
+// Each reader throws core::Error(InvalidArgs), which names the valid values.
 
 core::IsolationMode readIsolationMode(const std::string& value);
 
-/// Words separated by blanks: "system" and names of users. At least one.
+/// Parses words separated by blanks: "system" and user names. At least one is required.
 void readExemptions(const std::string& value, core::IsolationSettings& isolation);
 std::string writeExemptions(const core::IsolationSettings& isolation);
 
-/// UUIDs of GPUs or MIG instances separated by blanks; empty for none.
+/// Parses UUIDs of GPUs or MIG instances separated by blanks; empty for none.
 void readOpenDevices(const std::string& value, core::IsolationSettings& isolation);
 std::string writeOpenDevices(const core::IsolationSettings& isolation);
 

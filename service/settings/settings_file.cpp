@@ -39,7 +39,7 @@ struct FreeText {
 };
 using Text = std::unique_ptr<gchar, FreeText>;
 
-// What is wrong in a file.
+// An error in a file.
 struct Complaint {
     std::size_t line;
     std::string what;
@@ -66,7 +66,7 @@ std::string readText(const std::filesystem::path& file) {
 constexpr const char* noLine =
     "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
 
-// What a file says and where: of what it says twice, the last.
+// A value and its line. If a file sets a key twice, the last value counts.
 struct Entry {
     std::size_t line;
     std::string value;
@@ -78,8 +78,8 @@ struct Group {
 };
 using Groups = std::map<std::string, Group>;
 
-// Reads one line below the header of its section, since GLib does not say where things stand. Null
-// for a line that no file may hold.
+// Parses one line below the header of its section, because GLib does not report line numbers.
+// Returns null for an invalid line.
 KeyFile parseLine(const std::string& group, const std::string& line) {
     const std::string text = group.empty() ? line + "\n" : fmt::format("[{}]\n{}\n", group, line);
     KeyFile parsed(g_key_file_new());
@@ -98,7 +98,7 @@ Groups parse(const std::string& text, Complaints& complaints) {
         ++number;
         const KeyFile parsed = parseLine(group, line);
         if (!parsed) {
-            if (!group.empty() || complaints.empty()) // not of each key below a broken header
+            if (!group.empty() || complaints.empty()) // one error for a broken header
                 complaints.push_back({number, noLine});
             continue;
         }
@@ -149,7 +149,7 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
     }
 }
 
-// Nothing where there is somebody of this name, or the section is nobody's.
+// Returns an empty text if the user or group exists, or if the section is not about one.
 std::string unknownName(const std::string& group) {
     const auto nameAfter = [&](std::string_view prefix) {
         return group.starts_with(prefix) ? group.substr(prefix.size()) : std::string();
@@ -176,7 +176,7 @@ void warnOfUnknownExemptions(const Group& group, const core::Settings& settings,
     }
 }
 
-// `warnings`: what the service takes, but may not be meant; null where nobody reads them.
+// `warnings` receives valid entries that are probably mistakes. It is null if nothing reads them.
 Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
                     Complaints* warnings) {
     Complaints complaints;
@@ -193,8 +193,8 @@ Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
     return complaints;
 }
 
-// The kernel refuses open(2) only, so a descriptor that was opened while its device was held
-// outlasts that. The rule is what ends its process.
+// The kernel only refuses open(2), so a descriptor opened while the user held the device stays
+// usable after that. The rule ends the processes that keep such descriptors.
 void requireConsistent(const core::Settings& settings) {
     if (settings.isolation.mode == core::IsolationMode::User && !settings.rules.envDevices)
         core::fail(core::ErrorCode::InvalidArgs,

@@ -76,7 +76,7 @@ void readLimit(const std::string& value, milliseconds& limit) {
     limit = readTime(value, leastInterval);
 }
 
-// An empty value unsets, as in a unit file.
+// An empty value unsets the limit, as in a unit file.
 template <typename Value>
 void readLimit(const std::string& value, std::optional<Value>& limit) {
     if (value.empty()) {
@@ -122,7 +122,7 @@ std::string writeLimit(milliseconds limit) {
     return writeTime(limit);
 }
 
-// What is unset is written as a file unsets it.
+// An unset limit is written as an empty value, which unsets it in a file.
 template <typename Value>
 std::string writeLimit(const std::optional<Value>& limit) {
     if (!limit)
@@ -290,7 +290,7 @@ const Limits& limitsOf(const std::map<std::string, Limits>& table, const std::st
     return found == table.end() ? none : found->second;
 }
 
-// The keys of a section with settings of its own; null where it holds limits.
+// Returns the keys of a section with its own settings, or null if the section holds limits.
 const Keys<Settings>* settingsKeys(Section::Kind kind) {
     switch (kind) {
     case Section::Kind::Gpu:
@@ -311,7 +311,7 @@ const Keys<Settings>* settingsKeys(Section::Kind kind) {
     return nullptr;
 }
 
-// The sections that name nobody, in the order in which they are documented.
+// The sections without a user or group name, in the order of their documentation.
 constexpr std::array plainSections{
     std::pair<std::string_view, Section::Kind>{"GPU", Section::Kind::Gpu},
     std::pair<std::string_view, Section::Kind>{"Enforcement", Section::Kind::Enforcement},
@@ -387,7 +387,7 @@ std::vector<std::string> settingsChanged(const Settings& before, const Settings&
             std::string value = section.write(key, after);
             if (value == section.write(key, before))
                 continue;
-            // "1h 30min" is the same without blanks; words of a list are not.
+            // A duration such as "1h 30min" may be written without blanks, unlike a list of words.
             if (section.separatesByBlanks())
                 std::ranges::replace(value, ' ', ',');
             else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sections and keys that genvd.conf may hold, and how their values are read. genvd.conf(5)
-// documents every one; a test holds the two against each other.
+// The valid sections and keys of genvd.conf, and the parsers of their values. genvd.conf(5)
+// documents all of them; a test compares the two.
 #pragma once
 
 #include "core/settings.hpp"
@@ -19,17 +19,17 @@ class Section {
 
     Section(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
 
-    /// Its keys, in the order in which they are documented.
+    /// Returns the keys of the section, in the order of their documentation.
     [[nodiscard]] std::vector<std::string_view> keys() const;
     [[nodiscard]] bool knows(std::string_view key) const;
-    /// Takes over a value of a known key. Throws core::Error(InvalidArgs) that says what would be
-    /// right.
+    /// Parses the value of a known key into `settings`. Throws core::Error(InvalidArgs), which
+    /// names the valid values.
     void read(std::string_view key, const std::string& value, core::Settings& settings) const;
 
-    /// The value of a key as a file may have it; empty where it is unset.
+    /// Returns the value of a key as it may be written in a file; empty if it is unset.
     [[nodiscard]] std::string write(std::string_view key, const core::Settings& settings) const;
 
-    /// Whether its values are lists of words.
+    /// Returns whether the values are lists of words.
     [[nodiscard]] bool separatesByBlanks() const { return kind_ == Kind::Isolation; }
 
   private:
@@ -37,11 +37,13 @@ class Section {
     std::string name_; ///< of the user or group
 };
 
-/// The section with this heading, such as "Limits" or "User alice"; nothing for any other.
+/// Returns the section with this heading, such as "Limits" or "User alice", or nothing if the
+/// heading is unknown.
 std::optional<Section> findSection(std::string_view heading);
 
-/// What differs, each as `Key=value` with the new value, which is empty where there is none any
-/// more; `User.NAME.Key=value` and `Group.NAME.Key=value` in the sections of users and groups.
+/// Returns the differences, each as `Key=value` with the new value, which is empty if the key was
+/// unset. In sections of users and groups, the key is written as `User.NAME.Key=value` and
+/// `Group.NAME.Key=value`.
 std::vector<std::string> settingsChanged(const core::Settings& before, const core::Settings& after);
 
 } // namespace genv::service

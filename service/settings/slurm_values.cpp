@@ -77,7 +77,7 @@ std::string readSlurmBinDir(const std::string& value) {
     const std::filesystem::path path(value);
     const bool isPlain =
         value.size() <= longestPath && std::ranges::all_of(value, [](unsigned char c) {
-            return c > ' ' && c < 0x7f; // what a log and a command line show as it is
+            return c > ' ' && c < 0x7f; // characters that logs and command lines show unchanged
         });
     if (!isPlain || !path.is_absolute() || path.lexically_normal().string() != value)
         fail(ErrorCode::InvalidArgs,

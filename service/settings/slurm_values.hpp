@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The values of [Slurm] in genvd.conf. Reading is strict: a device that is Slurm's by mistake is
-// nobody's, and a folder by mistake is where root's programs are run from.
+// The values of [Slurm] in genvd.conf. Parsing is strict: nobody can use a device that is given to
+// Slurm by mistake, and root runs programs from the configured folder.
 #pragma once
 
 #include "core/settings.hpp"
@@ -9,15 +9,16 @@
 
 namespace genv::service {
 
-// Each reader throws core::Error(InvalidArgs), which says what would be right.
+// Each reader throws core::Error(InvalidArgs), which names the valid values.
 
-/// "none", "all", or UUIDs of GPUs and MIG instances separated by commas.
+/// Parses "none", "all", or UUIDs of GPUs and MIG instances separated by commas.
 core::SlurmDevices readSlurmDevices(const std::string& value);
 std::string writeSlurmDevices(const core::SlurmDevices& devices);
 
 core::SlurmIdleAction readSlurmIdleAction(const std::string& value);
 
-/// An absolute path as the kernel resolves it: without "." and ".." and empty parts.
+/// Parses an absolute path in the form that the kernel resolves it to: without ".", ".." and empty
+/// components.
 std::string readSlurmBinDir(const std::string& value);
 
 } // namespace genv::service

@@ -19,7 +19,7 @@ namespace genv::service {
 
 namespace {
 
-// Takes the number off that a line starts with, and the space behind it.
+// Removes a leading number and the following space from a line.
 bool readNumber(std::string_view& line, std::uint64_t& number) {
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
     if (error != std::errc{})
@@ -30,7 +30,7 @@ bool readNumber(std::string_view& line, std::uint64_t& number) {
     return true;
 }
 
-// A device's lease or, without a device, the environment's.
+// Returns the lease of a device or, if `device` is null, of the environment.
 std::optional<core::Lease> leaseOf(const core::Environment& environment,
                                    const core::DeviceUuid* device) {
     if (device == nullptr)
@@ -157,7 +157,8 @@ void ShellFiles::on(const core::Detached& event) {
     note(event.environment, false, event.cause, event.attachment.device.index);
 }
 
-// The shell that waited is answered itself and skips this; the environment's other shells are told.
+// Reports a grant after a wait. The shell that waited receives a reply and skips this sentence; the
+// environment's other shells show it.
 void ShellFiles::on(const core::WaitGranted& event) {
     if (!event.lasted)
         return;
@@ -166,7 +167,7 @@ void ShellFiles::on(const core::WaitGranted& event) {
     if (found == files_.end() || event.devices.empty())
         return;
     File& file = found->second;
-    // An administrator asked for it, and that was just said.
+    // An administrator requested the devices, and the previous sentence already says so.
     if (!file.sentences.empty() && file.sentences.back().sequence == file.sequence)
         return;
     std::vector<core::DeviceIndex> devices;
@@ -178,7 +179,8 @@ void ShellFiles::on(const core::WaitGranted& event) {
     write(label, file);
 }
 
-// One sentence for the devices whose leases end at one moment, and for all warnings of it.
+// Uses one sentence for all devices whose leases end at the same time, and for all warnings about
+// it.
 void ShellFiles::on(const core::LeaseEnding& event) {
     const std::string label = labelOf(event.environment);
     const core::Environment* environment = ledger_.find(event.environment);
@@ -251,7 +253,8 @@ std::string ShellFiles::sayWarning(const core::Environment& environment,
         devices, core::wallEnd({{}, warning.end}, clock_.bootNow(), clock_.wallNow()));
 }
 
-// Where an instance appears or the last one goes, every environment's value is another.
+// When the first instance appears or the last one disappears, the values of all environments
+// change.
 void ShellFiles::on(const core::DeviceAdded& /*event*/) {
     if (std::exchange(hasInstances_, machineHasInstances()) != hasInstances_)
         updateAll();
@@ -271,7 +274,7 @@ void ShellFiles::note(const core::EnvironmentId& id, bool attached, const core::
                       core::DeviceIndex index) {
     const core::Environment* environment = ledger_.find(id);
     const auto file = files_.find(labelOf(id));
-    // A new environment's devices are in its first file already, and are no news to anybody.
+    // The first file of a new environment already lists its devices, so they need no sentence.
     if (!cause.isNews() || environment == nullptr || file == files_.end() ||
         file->second.devices == devicesOf(*environment))
         return;
@@ -299,7 +302,7 @@ void ShellFiles::update(const core::EnvironmentId& id) {
         return;
     }
     if (file.began != began)
-        std::erase(ended_, label); // an id that was free again
+        std::erase(ended_, label); // the id has been reused
     file.began = began;
     file.devices = devices;
     file.sequence = nextSequence();
@@ -336,8 +339,7 @@ void ShellFiles::tell(const core::EnvironmentId& id, const core::Cause& cause,
     write(label, found->second);
 }
 
-// The name of an administrator may have to be asked for far away: until it is there, the number
-// stands for it.
+// An administrator's name may require a remote look-up. Until it is known, the uid is used instead.
 void ShellFiles::sayWithActor(
     const std::string& label, File& file, const core::Cause& cause,
     const std::function<std::string(const std::string& actor)>& sentence) {

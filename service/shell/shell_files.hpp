@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The prompt files: what a shell reads at each prompt to learn, without a process and without the
-// bus, which devices its environment has and what others did to them. One small file for each
-// environment in `runtime`/shell, named by its escaped id, replaced by rename in the same turn of
-// the loop as the change, and so before the reply.
+// The prompt files. A shell reads its file at each prompt and learns, without starting a process
+// and without the bus, which devices its environment has and what other users did to them. Each
+// environment has one small file in `runtime`/shell, named by its escaped id. It is replaced by
+// rename in the same iteration of the loop as the change, and therefore before the reply.
 //
-// Line 1: a sequence number (microseconds) that grows with every change, and when the environment
-// began (microseconds since the epoch), 0 in the file of one that has ended. Line 2: the value of
-// CUDA_VISIBLE_DEVICES. Then at most eight lines "SEQUENCE SENTENCE", the newest last: what
-// somebody else, a rule, a lease or a fault did, what a wait brought, and which leases end soon,
-// for as long as that is so; and whatever else its owner should hear (shell_news.hpp).
+// Line 1 has a sequence number (microseconds) that grows with every change, and the start time of
+// the environment (microseconds since the epoch), or 0 if the environment has ended. Line 2 is the
+// value of CUDA_VISIBLE_DEVICES. At most eight lines "SEQUENCE SENTENCE" follow, the newest last.
+// They report changes made by another user, a rule, a lease or a fault, the result of a wait,
+// leases that end soon (as long as this is true), and other news for the owner (shell_news.hpp).
 //
-// Everything in a file is derived, and readable by all. A file that cannot be written costs a line
-// in the log, and is written later (shell_folder.hpp).
+// All contents are derived from the ledger and readable by everyone. If a file cannot be written, a
+// line is logged and the file is written later (shell_folder.hpp).
 #pragma once
 
 #include "core/events.hpp"
@@ -38,42 +38,45 @@ namespace genv::service {
 
 class ShellFiles {
   public:
-    /// So many sentences are kept for an environment.
+    /// The maximum number of sentences per environment.
     static constexpr std::size_t mostSentences = 8;
-    /// So many files of environments that somebody ended are kept.
+    /// The maximum number of files of environments that somebody ended.
     static constexpr std::size_t mostEnded = 256;
 
     ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
                const core::Clock& clock, core::Users& users, core::Log& log);
 
-    /// Brings the folder in step with the ledger, once its environments are known: a file that says
-    /// the same already stays as it is, one of an environment that is gone goes.
-    /// What `expired` while the service was down is told.
+    /// Synchronizes the folder with the ledger, once its environments are known. Files that are
+    /// already up to date stay unchanged. Files of environments that no longer exist are removed.
+    /// Reports the leases that `expired` while the service was down.
     void start(const std::vector<core::ExpiredLease>& expired = {});
 
-    /// Whether isolation is in force, before start(); afterwards an event tells. CUDA counts the
-    /// devices that it can open, so files name them by UUID then.
+    /// Sets whether isolation is in force. Call this before start(); later changes arrive as
+    /// events. CUDA counts only the devices that it can open, so files name devices by UUID under
+    /// isolation.
     void isolated(bool isIsolated) { isIsolated_ = isIsolated; }
 
-    /// Hears an event of the ledger, after start().
+    /// Handles an event of the ledger, after start().
     void onEvent(const core::Event& event);
 
-    /// Told when a file could not be written or removed, so that somebody calls retryWrites()
-    /// later.
+    /// Sets a listener for failures to write or remove a file. The listener must arrange a later
+    /// call of retryWrites().
     void onUnwritten(std::function<void()> listener) { folder_.onUnwritten(std::move(listener)); }
-    /// Makes the files right that could not be written, the folder, too. Returns whether all are.
+    /// Retries failed writes, including the creation of the folder. Returns whether all files are
+    /// up to date.
     bool retryWrites() { return folder_.retry(); }
 
-    /// Adds a sentence for the next prompt of an environment, told with the name of who caused it;
-    /// nothing where the environment has no file.
+    /// Adds a sentence for the next prompt of an environment. The sentence receives the name of the
+    /// user who caused it. Does nothing if the environment has no file.
     void tell(const core::EnvironmentId& id, const core::Cause& cause,
               const std::function<std::string(const std::string& actor)>& sentence);
 
   private:
-    /// That leases end soon. After a restart of the service it is a sentence like any other.
+    /// A warning that leases end soon. After a restart of the service, it is a sentence like any
+    /// other.
     struct Warning {
         core::BootTime end;
-        std::set<core::DeviceUuid> devices; ///< none: the environment's
+        std::set<core::DeviceUuid> devices; ///< empty: the environment's lease
     };
     struct Sentence {
         std::uint64_t sequence = 0;
@@ -82,11 +85,11 @@ class ShellFiles {
     };
     struct File {
         std::uint64_t sequence = 0;
-        std::uint64_t began = 0; ///< 0: it has ended
+        std::uint64_t began = 0; ///< 0: the environment has ended
         std::string devices;
         std::deque<Sentence> sentences;
     };
-    /// Devices that came or went by the same cause, until the change is whole.
+    /// Devices attached or detached for the same cause, collected until the change is complete.
     struct Change {
         bool attached = false;
         core::Cause cause;
@@ -132,7 +135,7 @@ class ShellFiles {
     core::Users& users_;
     ShellFolder folder_;
     std::map<std::string, File> files_; ///< by label
-    std::deque<std::string> ended_;     ///< labels, the oldest first
+    std::deque<std::string> ended_;     ///< labels, oldest first
     std::map<core::EnvironmentId, std::vector<Change>> changes_;
     std::uint64_t lastSequence_ = 0;
     bool hasInstances_ = false;

@@ -16,7 +16,7 @@ namespace genv::service {
 
 namespace {
 
-// An object path's label has no dot, so no environment's file is named like this.
+// The label of an object path has no dot, so no environment's file has this name.
 constexpr const char* temporaryName = "new.";
 
 std::string readWhole(int folder, const char* name) {
@@ -42,7 +42,7 @@ std::vector<std::string> namesIn(int folder) {
     return names;
 }
 
-// Makes a whole new file in place of the one with this name; 0 or an errno.
+// Replaces a file, or creates it, as a whole. Returns 0 or an errno value.
 int replaceFile(int folder, const std::string& name, const std::string& text) {
     const core::Descriptor file(::openat(
         folder, temporaryName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -61,7 +61,7 @@ ShellFolder::ShellFolder(std::filesystem::path path, core::Log& log, std::string
 
 const std::map<std::string, std::string>& ShellFolder::open() {
     if (openFolder() == 0) {
-        ::unlinkat(folder_.get(), temporaryName, 0); // what a crash left
+        ::unlinkat(folder_.get(), temporaryName, 0); // left by a crash
         for (const std::string& name : namesIn(folder_.get()))
             texts_[name] = readWhole(folder_.get(), name.c_str());
     }
@@ -76,7 +76,7 @@ void ShellFolder::write(const std::string& name, std::string text) {
 
 void ShellFolder::remove(const std::string& name) {
     texts_.erase(name);
-    // Where there is no folder, there is no file.
+    // If the folder does not exist, neither does the file.
     settle(name, folder_.get() < 0 ? 0 : makeRight(name));
 }
 
@@ -89,7 +89,7 @@ bool ShellFolder::retry() {
     return isOpen && unwritten_.empty();
 }
 
-// 0 or an errno.
+// Returns 0 or an errno value.
 int ShellFolder::openFolder() {
     struct stat status {};
     const bool wasOpen = folder_.get() >= 0;
@@ -98,14 +98,14 @@ int ShellFolder::openFolder() {
     if (::mkdir(path_.c_str(), 0700) < 0 && errno != EEXIST)
         return errno;
     core::Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    // For every shell to read, whatever the umask.
+    // Every shell must be able to read it, whatever the umask.
     if (opened.get() < 0 || ::fchmod(opened.get(), 0755) < 0)
         return errno;
     folder_ = std::move(opened);
     if (!wasOpen && !hasBegun_)
         return 0;
-    // Somebody removed it, with all that was in it, or it could not be had when this began, and
-    // nobody knows what is in it.
+    // The folder was removed with all its files, or it could not be opened at the start and its
+    // files are unknown.
     for (const auto& [name, text] : texts_)
         unwritten_.insert(name);
     for (std::string& name : namesIn(folder_.get()))
@@ -115,7 +115,7 @@ int ShellFolder::openFolder() {
     return 0;
 }
 
-// 0 or an errno.
+// Returns 0 or an errno value.
 int ShellFolder::makeRight(const std::string& name) {
     const auto wanted = texts_.find(name);
     if (wanted == texts_.end())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of small files that everybody may read, kept as it is said to be: each file is replaced
-// as a whole by rename. What could not be written or removed, also because somebody removed the
-// folder, is remembered, and tried again when retry() is called.
+// A folder of small files that everyone may read, kept up to date. Each file is replaced as a whole
+// by rename. Failed writes and removals, for example because the folder was removed, are remembered
+// and retried in retry().
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -18,26 +18,28 @@ namespace genv::service {
 
 class ShellFolder {
   public:
-    /// More of a file is not read.
+    /// The maximum number of bytes to read from a file.
     static constexpr std::size_t largestFile = 64 << 10;
 
-    /// `consequence` ends the warning about a file that could not be written.
+    /// `consequence` is the end of the warning about a file that could not be written.
     ShellFolder(std::filesystem::path path, core::Log& log,
                 std::string consequence = "shells are told of changes later");
 
-    /// Makes the folder where there is none. What is in it, by name, which is from then on what
-    /// should be in it; nothing where it cannot be had yet, and then nothing of it stays.
+    /// Creates the folder if necessary. Returns its files by name; from then on, these are the
+    /// desired contents. Returns nothing if the folder cannot be opened yet. Its files are then
+    /// removed later.
     const std::map<std::string, std::string>& open();
 
-    /// From now on a file should say this. The name is one plain word without a dot.
+    /// Sets the desired text of a file. The name must be one plain word without a dot.
     void write(const std::string& name, std::string text);
-    /// From now on a file should not be there.
+    /// Declares that a file should not exist.
     void remove(const std::string& name);
 
-    /// Told when a file is not as it should be, so that somebody calls retry() later.
+    /// Sets a listener for files that are out of date. The listener must arrange a later call of
+    /// retry().
     void onUnwritten(std::function<void()> listener) { onUnwritten_ = std::move(listener); }
-    /// Makes the files right that are not as they should be, the folder, too. Returns whether all
-    /// are.
+    /// Retries failed writes, including the creation of the folder. Returns whether all files are
+    /// up to date.
     bool retry();
 
   private:
@@ -49,9 +51,9 @@ class ShellFolder {
     core::Log& log_;
     const std::string consequence_;
     core::Descriptor folder_;
-    bool hasBegun_ = false;                    ///< open() was called, whether or not it succeeded
-    std::map<std::string, std::string> texts_; ///< what the files should say, by name
-    std::set<std::string> unwritten_;          ///< names of files that are not as they should be
+    bool hasBegun_ = false;                    ///< open() was called, even if it failed
+    std::map<std::string, std::string> texts_; ///< desired texts, by name
+    std::set<std::string> unwritten_;          ///< names of files that are out of date
     std::function<void()> onUnwritten_;
 };
 

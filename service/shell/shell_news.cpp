@@ -65,8 +65,8 @@ void ShellNews::on(const core::MemoryFilling& event) {
     tellFact(event.environment, core::sayMemory(event.device.index, event.used, event.share));
 }
 
-// Where isolation only watches, the user has lost nothing. The kernel does not say which
-// environment a process that was refused belongs to, if any.
+// If isolation only watches, the user has lost nothing. The kernel does not report the environment
+// of the refused process, if any.
 void ShellNews::on(const core::AccessRefused& event) {
     if (!event.isRefused)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the next prompt says of what happened beside an environment's devices coming and going:
-// processes that were ended, rules that act soon, devices that are not well, memory that runs out,
-// devices that the kernel refused, and who shares a device now. The bus tells the same as notices.
+// Adds sentences to the next prompt about events other than attached and detached devices:
+// terminated processes, rules that act soon, unhealthy devices, memory that runs out, devices that
+// the kernel refused, and users who now share a device. The bus reports the same events as notices.
 #pragma once
 
 #include "core/events.hpp"
@@ -22,18 +22,18 @@ namespace genv::service {
 
 class ShellNews {
   public:
-    /// All outlive this, and so does the loop's last turn.
+    /// All arguments must outlive this object and the last iteration of the loop.
     ShellNews(const core::Ledger& ledger, const core::Clock& clock, core::Scheduler& scheduler,
               ShellFiles& files)
         : ledger_(ledger), clock_(clock), scheduler_(scheduler), files_(files) {}
 
-    /// Hears an event of the ledger, after the files have.
+    /// Handles an event of the ledger. The ShellFiles object must handle it first.
     void onEvent(const core::Event& event);
 
   private:
     using Sentence = std::function<std::string(const std::string& actor)>;
 
-    /// Processes that were ended for the same cause, until the turn is over.
+    /// Processes terminated for the same cause, collected until the end of the iteration.
     struct Termination {
         std::optional<core::EnvironmentId> environment;
         core::Uid owner = 0;
@@ -51,7 +51,8 @@ class ShellNews {
     template <typename Other>
     void on(const Other& /*event*/) {}
 
-    /// An environment's next prompt or, without one, that of each of its owner's.
+    /// Adds a sentence to the next prompt of an environment or, without one, to the prompts of all
+    /// environments of the owner.
     void tell(const std::optional<core::EnvironmentId>& environment, core::Uid owner,
               const core::Cause& cause, const Sentence& sentence);
     void tellFact(const core::EnvironmentId& environment, const std::string& sentence);

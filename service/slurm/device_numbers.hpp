@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which device each of Slurm's numbers means. Slurm counts the files of gres.conf, the driver has
-// an order of its own, and what joins them is the device node.
+// Maps Slurm's device numbers to devices. Slurm counts the files in gres.conf, while the driver has
+// its own order. The device node connects the two.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -12,7 +12,7 @@
 
 namespace genv::service {
 
-/// A number of SLURM_JOB_GPUS and the device that it means.
+/// A number in SLURM_JOB_GPUS and its device.
 struct SlurmDeviceRow {
     std::uint32_t number = 0;
     core::DeviceUuid uuid;
@@ -22,15 +22,15 @@ struct SlurmDeviceRow {
 
 struct SlurmDeviceTable {
     std::vector<SlurmDeviceRow> rows;       ///< by number
-    std::vector<core::SlurmDevice> unknown; ///< those that are no device, or several
+    std::vector<core::SlurmDevice> unknown; ///< entries that match no device, or several
 };
 
-/// A GPU is found by its node. A MIG instance is found by a node that no other instance has; the
-/// node of its GPU, which all have, means none of them.
+/// Finds a GPU by its node. Finds a MIG instance by a node that no other instance has, because all
+/// instances of a GPU share the GPU's node.
 SlurmDeviceTable joinSlurmDevices(const std::vector<core::SlurmDevice>& listed,
                                   const std::vector<core::DeviceSample>& devices);
 
-/// The derived file: a line "NUMBER UUID" for each device.
+/// Returns the text of the derived file: a line "NUMBER UUID" for each device.
 std::string slurmDeviceText(const std::vector<SlurmDeviceRow>& rows);
 
 } // namespace genv::service

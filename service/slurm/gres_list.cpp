@@ -28,7 +28,7 @@ Number requireNumber(std::string_view text, std::string_view line) {
     return number;
 }
 
-// Up to a separator, which is taken away as well.
+// Removes the text up to a separator, and the separator. Returns the text.
 std::string_view takePart(std::string_view& rest, char separator) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
     const std::string_view part = rest.substr(0, end);
@@ -36,7 +36,7 @@ std::string_view takePart(std::string_view& rest, char separator) {
     return part;
 }
 
-// The value of " Key=", up to the next space.
+// Returns the value of " Key=", up to the next space.
 std::optional<std::string_view> valueOf(std::string_view line, std::string_view key) {
     const std::size_t begin = line.find(fmt::format(" {}=", key));
     if (begin == std::string_view::npos)
@@ -51,7 +51,8 @@ void addName(std::vector<std::string>& names, std::string name, std::string_view
     names.push_back(std::move(name));
 }
 
-// "0", "2-3" or "00-11", in which a number has as many digits as the first.
+// Adds the names of a range: "0", "2-3" or "00-11". Each number is padded to the width of the
+// first.
 void addRange(std::vector<std::string>& names, std::string_view prefix, std::string_view range,
               std::string_view list) {
     const std::string_view first = takePart(range, '-');
@@ -64,7 +65,7 @@ void addRange(std::vector<std::string>& names, std::string_view prefix, std::str
         addName(names, fmt::format("{}{:0>{}}", prefix, number, first.size()), list);
 }
 
-// One entry of a list: the commas in its brackets are its own.
+// Removes one entry of a list. Commas within brackets belong to the entry.
 std::string_view takeEntry(std::string_view& rest) {
     std::size_t end = rest.find(',');
     const std::size_t open = rest.find('[');
@@ -76,7 +77,7 @@ std::string_view takeEntry(std::string_view& rest) {
     return entry;
 }
 
-// The files that one line adds: one for each GPU.
+// Returns the files that one line adds: one for each GPU.
 std::vector<std::string> filesOfLine(std::string_view line) {
     const auto count = valueOf(line, "Count");
     const auto file = valueOf(line, "File");
@@ -119,7 +120,7 @@ std::vector<std::string> parseGpuFiles(std::string_view output) {
     std::vector<std::string> files;
     while (!output.empty()) {
         const std::string_view line = takePart(output, '\n');
-        // Before the word stands who logs, such as "slurmd-n1: ".
+        // A log prefix such as "slurmd-n1: " may precede the word.
         if (line.find("Gres Name=") == std::string_view::npos || valueOf(line, "Name") != "gpu")
             continue;
         for (std::string& file : filesOfLine(line))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What `slurmd -G` says of a node's GPUs, read as text: which device files Slurm's numbers mean.
+// Parses the text that `slurmd -G` prints about a node's GPUs, to find the device files for Slurm's
+// numbers.
 #pragma once
 
 #include <stdexcept>
@@ -9,19 +10,19 @@
 
 namespace genv::service {
 
-/// The output says something that this version of genv does not understand. The text is a clause
-/// for a person.
+/// The output has a form that this version of genv does not support. The text is a clause for
+/// users.
 class GresError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The device files in the order in which SLURM_JOB_GPUS counts them, each an absolute path. Of a
-/// GPU with several files (MultipleFiles= in gres.conf) the last one counts, which is the one that
-/// no other MIG instance has. GPUs without a file are not listed. Throws GresError.
+/// Returns the device files in the order in which SLURM_JOB_GPUS counts them, each as an absolute
+/// path. If a GPU has several files (MultipleFiles= in gres.conf), uses the last one, which no
+/// other MIG instance has. Skips GPUs without a file. Throws GresError.
 std::vector<std::string> parseGpuFiles(std::string_view output);
 
-/// The names in a list such as "/dev/nvidia[0,2-3]" or "/dev/nvidia0,/dev/nvidia4". Throws
+/// Expands a list such as "/dev/nvidia[0,2-3]" or "/dev/nvidia0,/dev/nvidia4" to its names. Throws
 /// GresError.
 std::vector<std::string> expandFileNames(std::string_view list);
 

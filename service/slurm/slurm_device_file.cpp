@@ -13,8 +13,8 @@ namespace genv::service {
 namespace {
 
 constexpr const char* fileName = "devices";
-// slurmd mostly comes after genvd at boot, soon, or may be configured later. A job that begins
-// meanwhile gets no environment.
+// The delays between retries. At boot, slurmd usually starts shortly after genvd, but it may also
+// be configured later. A job that starts meanwhile gets no environment.
 constexpr std::chrono::milliseconds firstRetry{1'000};
 constexpr std::chrono::milliseconds lastRetry{300'000};
 
@@ -81,7 +81,7 @@ void SlurmDeviceFile::ask() {
 }
 
 void SlurmDeviceFile::onFailure(const core::SlurmFailure& failure) {
-    // Once per trouble, not once per try.
+    // Log each problem once, not at each retry.
     if (trouble_ != failure.reason)
         log_.warning("Slurm does not say which GPUs it has here: {}", failure.reason);
     trouble_ = failure.reason;

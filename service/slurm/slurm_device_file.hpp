@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps /run/genv/slurm/devices: which device each of Slurm's numbers means on this node. Slurm is
-// asked when the service starts and when the configuration changes, never from within a prolog,
-// where its answer would not come.
+// Keeps /run/genv/slurm/devices up to date, which maps Slurm's numbers to the devices of this node.
+// The service queries Slurm when it starts and when the configuration changes. It never does so
+// within a prolog, because Slurm would not reply then.
 #pragma once
 
 #include "core/ports/log.hpp"
@@ -21,25 +21,26 @@ namespace genv::service {
 
 class SlurmDeviceFile {
   public:
-    /// Below `runtime`, which outlives the service. `slurm` outlives this.
+    /// The file is below `runtime`, which outlives the service. `slurm` must outlive this object.
     SlurmDeviceFile(const std::filesystem::path& runtime, core::Slurm& slurm,
                     core::Scheduler& scheduler, core::Log& log);
     ~SlurmDeviceFile();
     SlurmDeviceFile(const SlurmDeviceFile&) = delete;
     SlurmDeviceFile& operator=(const SlurmDeviceFile&) = delete;
 
-    /// The configuration was read: whether Slurm has devices here (Devices= is not "none"). Asks
-    /// Slurm which; without any there is no file. What was known stays until Slurm answers.
+    /// Handles a new configuration. `hasDevices` is false if Devices= is "none". Queries Slurm for
+    /// its devices; without any, the file is removed. The known devices stay valid until Slurm
+    /// answers.
     void configured(bool hasDevices);
-    /// The driver's devices, as of now.
+    /// Updates the driver's devices.
     void observed(const std::vector<core::DeviceSample>& devices);
-    /// Writes the file again if it could not be written; part of the service's regular retries.
+    /// Retries a failed write of the file. Part of the service's regular retries.
     void retryWrites() {
         if (usesFolder_)
             folder_.retry();
     }
 
-    /// By number; empty while Slurm or the driver has not answered.
+    /// Returns the rows by number; empty until Slurm and the driver have answered.
     [[nodiscard]] const std::vector<SlurmDeviceRow>& rows() const { return table_.rows; }
 
   private:
@@ -53,13 +54,13 @@ class SlurmDeviceFile {
     core::Log& log_;
     ShellFolder folder_;
     bool hasDevices_ = false;
-    bool usesFolder_ = false;    ///< a machine without Slurm gets none
-    std::uint64_t question_ = 0; ///< only the answer to the last one counts
+    bool usesFolder_ = false;    ///< stays false on a machine without Slurm
+    std::uint64_t question_ = 0; ///< only the answer to the last request counts
     std::optional<std::vector<core::SlurmDevice>> listed_;
     std::optional<std::vector<core::DeviceSample>> devices_;
     SlurmDeviceTable table_;
-    std::optional<std::string> text_; ///< what the file says; unset: there is none
-    std::string trouble_;             ///< what was last logged
+    std::optional<std::string> text_; ///< contents of the file; unset: the file does not exist
+    std::string trouble_;             ///< the last logged problem
     std::chrono::milliseconds retryDelay_;
     std::unique_ptr<core::Scheduled> retry_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

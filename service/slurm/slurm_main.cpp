@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-slurm: asks Slurm's programs for genvd, which runs none itself. Answers one request on
-// standard input with one line on standard output (slurm_protocol.hpp), and ends. Where Slurm's
-// programs are is read from genvd.conf here, so that genvd names no path.
+// genv-slurm: runs Slurm's programs for genvd, which runs none itself. Reads one request from
+// standard input, writes one line to standard output (slurm_protocol.hpp), and exits. Reads the
+// folder of Slurm's programs from genvd.conf here, so that genvd passes no path.
 #include "core/command_line/help_formatter.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
@@ -26,7 +26,7 @@ namespace {
 using namespace genv;
 using namespace genv::service;
 
-// genvd sends its request with the connection.
+// genvd sends its request as soon as it connects.
 constexpr std::chrono::seconds requestTimeout{2};
 
 std::string readRequest() {
@@ -52,18 +52,18 @@ void writeAnswer(std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
         if (written < 0 && errno != EINTR)
-            return; // nobody waits for it any more
+            return; // nothing reads the answer any more
         if (written > 0)
             text.remove_prefix(static_cast<std::size_t>(written));
     }
 }
 
-// What Slurm's programs get to know of this process's environment: that an administrator's
-// slurm.conf lies elsewhere, and that this is a unit of systemd's. Without the latter slurmd's
-// plugin for cgroup v2 takes "slurmd -G" for a slurmd that was started by hand, and moves it into
+// Returns the environment variables for Slurm's programs. They include the location of an
+// administrator's slurm.conf, and the fact that this is a systemd unit. Without the latter,
+// slurmd's plugin for cgroup v2 treats "slurmd -G" as a slurmd started by hand and moves it into
 // the control group of the jobs, which fails here.
 std::vector<std::string> environmentOfPrograms() {
-    // Times are printed as seconds since the epoch, which depend on no time zone.
+    // Print times as seconds since the epoch, which do not depend on a time zone.
     std::vector<std::string> environment{"LC_ALL=C", "SLURM_TIME_FORMAT=%s"};
     for (const char* name : {"SLURM_CONF", "INVOCATION_ID"}) {
         if (const char* value = std::getenv(name))
@@ -72,7 +72,7 @@ std::vector<std::string> environmentOfPrograms() {
     return environment;
 }
 
-// systemd gives a list separated by colons; the first is the unit's own.
+// systemd passes a list separated by colons; the first entry is the unit's own.
 std::filesystem::path configurationFolder() {
     const char* variable = std::getenv("CONFIGURATION_DIRECTORY");
     const std::string list = variable != nullptr ? variable : "/etc/genv";
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     bounds.deadline = std::chrono::seconds{seconds};
     ::signal(SIGPIPE, SIG_IGN);
-    // Whatever else hangs, such as a file system of another machine, ends with this process.
+    // This also ends a process that hangs for any other reason, such as a remote file system.
     ::alarm(seconds + static_cast<unsigned>(requestTimeout.count()) + 1);
     try {
         writeAnswer(encodeSlurmAnswer(answerTo(decodeSlurmRequest(readRequest()), bounds)) + '\n');

@@ -37,8 +37,8 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
     return pointers;
 }
 
-// posix_spawn(3)'s two objects: nothing on standard input, everything else into one pipe, a process
-// group of its own, and no signal blocked or ignored.
+// The two objects that posix_spawn(3) takes. The program gets an empty standard input, one pipe for
+// all of its output, its own process group, and no blocked or ignored signals.
 class ProgramSetup {
   public:
     ProgramSetup(const std::filesystem::path& program, int output) {
@@ -74,8 +74,8 @@ class ProgramSetup {
     posix_spawnattr_t attributes{};
 };
 
-// A running program, which ends with this object, and its group with it. Only its parent reaps it,
-// so that the number is the program's until then.
+// A running program. The destructor ends it and its process group. Only its parent reaps it, so its
+// PID cannot be reused before that.
 class RunningProgram {
   public:
     RunningProgram(const std::filesystem::path& program, const std::vector<std::string>& arguments,
@@ -98,10 +98,10 @@ class RunningProgram {
         if (reaped_)
             return;
         ::kill(-pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, WNOHANG); // one that hangs in the kernel is init's later
+        ::waitpid(pid_, nullptr, WNOHANG); // if it hangs in the kernel, init reaps it later
     }
 
-    /// Up to the end of the pipe.
+    /// Reads until the end of the pipe.
     std::string readOutput(const SlurmProgramBounds& bounds, Clock::time_point deadline) {
         std::string output;
         std::array<char, 4096> chunk{};
@@ -119,15 +119,15 @@ class RunningProgram {
         failLate(bounds);
     }
 
-    /// Its exit status.
+    /// Returns the exit status.
     int wait(const SlurmProgramBounds& bounds, Clock::time_point deadline) {
-        // It closed its output, so its end is near.
+        // It has closed its output, so it will exit soon.
         while (!hasEnded()) {
             if (Clock::now() >= deadline)
                 failLate(bounds);
             ::usleep(1000);
         }
-        ::kill(-pid_, SIGKILL); // what it started; until it is reaped the group is its own
+        ::kill(-pid_, SIGKILL); // its children, too; the group id is valid until it is reaped
         int status = 0;
         ::waitpid(pid_, &status, 0);
         reaped_ = true;

@@ -18,19 +18,19 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t maxJob = std::numeric_limits<core::SlurmJobId>::max();
-// The end of the year 9999, beyond which scontrol reads no time.
+// The end of the year 9999. scontrol accepts no later time.
 constexpr std::uint64_t maxEnd = 253'402'300'799;
-// An answer, its list, a device in it, and its node.
+// The maximum depth: an answer, its list, a device in it, and its node.
 constexpr std::size_t maxDepth = 4;
 
 Json parseLine(std::string_view line) {
-    // The parser keeps its own stack, so only the depth of what it builds needs a bound.
+    // The parser allocates its own stack, so limiting the depth of the result is sufficient.
     if (core::extentOf(line).depth > maxDepth)
         throw SlurmProtocolError("too deep");
     try {
         return Json::parse(line);
     } catch (const Json::exception&) {
-        // Its text quotes the line, which is foreign.
+        // The exception's text quotes the line, which is untrusted.
         throw SlurmProtocolError("not JSON");
     }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genvd and genv-slurm say to each other: a line of JSON for the request, a line for the
-// answer, and the connection ends.
+// The protocol between genvd and genv-slurm: one line of JSON for the request and one for the
+// answer, then the connection closes.
 //
 //   {"request":"list-devices"}                         {"devices":[{"number":0,"node":[195,2]}]}
 //   {"request":"set-end","job":12,"end":1764039600}    {"done":true}
 //   {"request":"cancel","job":12}                      {"error":"..."}
 //   {"request":"requeue","job":12}
 //
-// A request carries numbers and nothing else: no path, no argument, no text reaches Slurm's
-// programs. Each object has exactly these members. Neither side trusts the other.
+// A request carries only numbers: no path, argument or other text reaches Slurm's programs. Each
+// object has exactly these members. Neither side trusts the other.
 #pragma once
 
 #include "core/ports/slurm.hpp"
@@ -22,15 +22,15 @@
 
 namespace genv::service {
 
-/// The longest request and the longest answer, in bytes, line feeds included.
+/// The maximum size of a request and of an answer in bytes, including the line feed.
 inline constexpr std::size_t maxSlurmRequest = 256;
 inline constexpr std::size_t maxSlurmAnswer = 256U << 10U;
-/// The longest reason of a failure, in bytes.
+/// The maximum length of the reason for a failure, in bytes.
 inline constexpr std::size_t maxSlurmReason = 512;
-/// The most GPUs of a node.
+/// The maximum number of GPUs of a node.
 inline constexpr std::size_t maxSlurmDevices = 4096;
 
-/// A line that is none of the protocol's.
+/// A line that violates the protocol.
 class SlurmProtocolError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -57,15 +57,15 @@ struct SlurmRequeue {
 };
 using SlurmRequest = std::variant<SlurmListDevices, SlurmSetEnd, SlurmCancel, SlurmRequeue>;
 
-/// Slurm did what it was asked for.
+/// Slurm carried out the request.
 struct SlurmDone {};
 using SlurmAnswer = std::variant<std::vector<core::SlurmDevice>, SlurmDone, core::SlurmFailure>;
 
-/// Lines without their line feed.
+/// Encode lines, without their line feed.
 std::string encodeSlurmRequest(const SlurmRequest& request);
 std::string encodeSlurmAnswer(const SlurmAnswer& answer);
 
-/// The reverse; both throw SlurmProtocolError.
+/// Decode lines. Both throw SlurmProtocolError.
 SlurmRequest decodeSlurmRequest(std::string_view line);
 SlurmAnswer decodeSlurmAnswer(std::string_view line);
 

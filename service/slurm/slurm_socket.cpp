@@ -27,18 +27,19 @@ std::string sentRequest(const SlurmRequest& request) {
 
 } // namespace
 
-/// One connection: the request is sent as it begins, and the end tells the answer.
+/// One connection. The constructor sends the request. When the connection closes, the answer is
+/// delivered.
 class SlurmSocket::Exchange {
   public:
     using Finished = std::function<void(const SlurmAnswer&)>;
 
-    /// Throws std::system_error. `finished` may destroy this.
+    /// Throws std::system_error. `finished` may destroy this object.
     Exchange(const SlurmSocketSettings& settings, core::Scheduler& scheduler,
              const SlurmRequest& request, Finished finished)
         : connection_(connectToUnixSocket(settings.socket)), finished_(std::move(finished)) {
         const std::string line = sentRequest(request);
-        // It is far smaller than the buffer of a new socket, so it goes at once or never. That the
-        // other end is closed is found by reading.
+        // The line is far smaller than the buffer of a new socket, so it is sent at once or never.
+        // A closed connection is detected by reading.
         const ssize_t sent = ::send(connection_.get(), line.data(), line.size(), MSG_NOSIGNAL);
         if (sent >= 0 ? static_cast<std::size_t>(sent) != line.size() : errno != EPIPE)
             throw std::system_error(sent < 0 ? errno : EMSGSIZE, std::generic_category());
@@ -81,7 +82,7 @@ class SlurmSocket::Exchange {
         readable_.reset();
         deadline_.reset();
         const Finished finished = std::move(finished_);
-        finished(answer); // this may be gone now
+        finished(answer); // this object may be destroyed now
     }
 
     core::Descriptor connection_;

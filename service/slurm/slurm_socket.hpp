@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: Slurm, as genv-slurm asks it. systemd starts one for each connection to a socket, so
-// each request is a connection of its own, and all of it happens on the loop, which never waits.
+// Adapter: accesses Slurm through genv-slurm. systemd starts one genv-slurm for each connection to
+// a socket, so each request uses its own connection. Everything runs on the loop and never blocks.
 #pragma once
 
 #include "core/ports/scheduler.hpp"
@@ -17,17 +17,17 @@
 
 namespace genv::service {
 
-/// Where the helper is asked, and for how long.
+/// The socket of the helper, and the limits for its use.
 struct SlurmSocketSettings {
     std::filesystem::path socket;
-    /// Beyond the helper's own deadline, so that the helper can say itself what hangs.
+    /// Longer than the helper's own deadline, so that the helper can report which program hangs.
     std::chrono::milliseconds answerTimeout{15'000};
-    std::size_t maxConnections = 4; ///< at once; below the socket unit's MaxConnections=
-    std::size_t maxWaiting = 256;   ///< requests that wait for a connection
+    std::size_t maxConnections = 4; ///< at once; less than the socket unit's MaxConnections=
+    std::size_t maxWaiting = 256;   ///< requests waiting for a connection
 };
 
-/// Answers each request once, later, in a turn of the loop; those that are under way when it goes
-/// are dropped.
+/// Answers each request once, in a later iteration of the loop. The destructor drops the requests
+/// in progress.
 class SlurmSocket final : public core::Slurm {
   public:
     SlurmSocket(SlurmSocketSettings settings, core::Scheduler& scheduler);

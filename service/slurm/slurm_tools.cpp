@@ -19,9 +19,9 @@ namespace genv::service {
 
 namespace {
 
-// A reason is one line that a person can read, short enough for the protocol.
+// Returns a reason as one readable line, short enough for the protocol.
 core::SlurmFailure failureOf(std::string_view text) {
-    constexpr std::size_t escapes = 4; // \xNN for each byte at worst
+    constexpr std::size_t escapes = 4; // at worst \xNN for each byte
     std::string reason = core::printable(text.substr(0, maxSlurmReason));
     if (reason.size() > maxSlurmReason)
         reason = core::printable(text.substr(0, maxSlurmReason / escapes));
@@ -39,8 +39,8 @@ std::string_view lineBefore(std::string_view line, std::string_view text) {
     return lastLine(text.substr(0, static_cast<std::size_t>(line.data() - text.data())));
 }
 
-// Why slurmd failed, or nothing. It ends what it says with a line that gives no cause, and that it
-// cannot write to its log is always so here.
+// Returns the reason why slurmd failed, or an empty text. The last line of its output gives no
+// reason, and the line about its log always appears here, because slurmd cannot write to its log.
 std::string_view causeIn(std::string_view output) {
     const std::string_view last = lastLine(output);
     std::string_view cause = last;
@@ -51,8 +51,8 @@ std::string_view causeIn(std::string_view output) {
     return cause.empty() && last.ends_with("slurmd initialization failed") ? last : cause;
 }
 
-// What it writes to its log alone is lost. That concerns its plugin for cgroup v2 above all, which
-// works here where slurmd has made the control group of the jobs.
+// Messages that slurmd writes only to its log are lost. This mainly concerns its plugin for cgroup
+// v2, which works here once slurmd has created the control group of the jobs.
 std::string listingFailure(const SlurmProgramResult& result) {
     const std::string_view cause = causeIn(result.output);
     if (cause.empty())
@@ -62,7 +62,7 @@ std::string listingFailure(const SlurmProgramResult& result) {
     return fmt::format("slurmd -G failed: {}", cause);
 }
 
-// Of a command that prints nothing when it did what it should.
+// Judges a command that prints nothing on success.
 SlurmAnswer judgeChange(const char* program, const SlurmProgramResult& result) {
     const std::string_view line = lastLine(result.output);
     if (result.status == 0 && line.empty())
@@ -72,7 +72,7 @@ SlurmAnswer judgeChange(const char* program, const SlurmProgramResult& result) {
     return failureOf(fmt::format("{} said: {}", program, line));
 }
 
-// The value of a field in a line "JobId=12 ... EndTime=1795574158 ...".
+// Returns the value of a field in a line such as "JobId=12 ... EndTime=1795574158 ...".
 std::optional<std::string_view> fieldIn(std::string_view line, std::string_view key) {
     const std::size_t found = line.find(key);
     if (found == std::string_view::npos)
@@ -105,7 +105,7 @@ struct CommandMaker {
     SlurmCommand operator()(const SlurmListDevices& /*request*/) const {
         return {folders.slurmd(), {"-G"}};
     }
-    // Seconds since the epoch, as scontrol writes them, depend on no time zone.
+    // scontrol's seconds since the epoch do not depend on a time zone.
     SlurmCommand operator()(const SlurmSetEnd& request) const {
         const auto end =
             std::chrono::duration_cast<std::chrono::seconds>(request.end.time_since_epoch());
@@ -116,7 +116,7 @@ struct CommandMaker {
     SlurmCommand operator()(const SlurmCancel& request) const {
         return {folders.scancel(), {fmt::format("{}", request.job)}};
     }
-    // Without "Incomplete" it would begin a job again that has ended meanwhile.
+    // Without "Incomplete", scontrol would restart a job that has ended meanwhile.
     SlurmCommand operator()(const SlurmRequeue& request) const {
         return {folders.scontrol(), {"requeue", "Incomplete", fmt::format("{}", request.job)}};
     }

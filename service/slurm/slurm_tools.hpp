@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genv-slurm does for each request: which of Slurm's programs it runs, with which arguments,
-// and what it makes of the answer. Slurm's programs print mistakes and exit with status 0 all the
-// same, so only an answer that is understood counts as done.
+// Carries out the requests in genv-slurm: selects Slurm's program and its arguments, and interprets
+// its output. Slurm's programs may print errors and still exit with status 0, so only output that
+// is understood counts as success.
 #pragma once
 
 #include "service/slurm/slurm_program.hpp"
@@ -16,8 +16,8 @@
 
 namespace genv::service {
 
-/// Where Slurm's programs are: BinDir= in genvd.conf has scontrol and scancel. slurmd is in the
-/// folder sbin beside it, or in BinDir= itself where there is no such folder.
+/// The folders of Slurm's programs. BinDir= in genvd.conf contains scontrol and scancel. slurmd is
+/// in the sibling folder sbin if it exists there, or else in BinDir= itself.
 struct SlurmFolders {
     std::filesystem::path bin = "/usr/bin";
 
@@ -26,31 +26,31 @@ struct SlurmFolders {
     [[nodiscard]] std::filesystem::path slurmd() const;
 };
 
-/// The command of a request: fixed words, and the request's numbers.
+/// The command for a request: fixed words and the request's numbers.
 struct SlurmCommand {
     std::filesystem::path program;
     std::vector<std::string> arguments;
 };
 SlurmCommand slurmCommand(const SlurmRequest& request, const SlurmFolders& folders);
 
-/// What a device file is on this machine; or why that cannot be said.
+/// Returns the node of a device file on this machine, or the reason why it cannot be determined.
 using NodeLookup =
     std::function<std::variant<core::DeviceNode, core::SlurmFailure>(const std::string& file)>;
 std::variant<core::DeviceNode, core::SlurmFailure> lookUpNode(const std::string& file);
 
-/// The question that comes before setting a job's end, since an extension must never end a job
-/// sooner: when it ends now.
+/// Returns the command that queries the current end of a job. It runs before a job's end is set,
+/// because an extension must never end a job sooner.
 SlurmCommand slurmEndQuestion(core::SlurmJobId job, const SlurmFolders& folders);
-/// Why the answer to that question speaks against the request; nothing where the job would end
-/// later by it.
+/// Returns the reason to reject the request, given the current end. Returns nothing if the request
+/// would make the job end later.
 std::optional<core::SlurmFailure> objectionTo(const SlurmSetEnd& request,
                                               const SlurmProgramResult& result);
 
-/// What the result of a command means.
+/// Interprets the result of a command.
 SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,
                              const NodeLookup& lookUp);
 
-/// Carries out a request. Takes as long as the bounds say.
+/// Carries out a request, within the limits of `bounds`.
 SlurmAnswer carryOutSlurmRequest(const SlurmRequest& request, const SlurmFolders& folders,
                                  const std::vector<std::string>& environment,
                                  const SlurmProgramBounds& bounds);

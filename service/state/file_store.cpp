@@ -49,7 +49,8 @@ bool writeWhole(int fd, std::string_view text) {
     return true;
 }
 
-// A regular file's text; nothing, and why, for anything else.
+// Returns the text of a regular file. For anything else, returns nothing and stores the reason in
+// `why`.
 std::optional<std::string> readWhole(int directory, const std::string& name, std::string& why) {
     const core::Descriptor file(
         ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -99,7 +100,7 @@ FileStore::FileStore(const std::filesystem::path& runtime, core::Log& log)
 
 int FileStore::open() {
     if (::mkdir(path_.c_str(), 0700) < 0 && errno == ENOENT) {
-        // For everybody to go through, whatever the umask.
+        // Every user must be able to traverse it, whatever the umask.
         if (::mkdir(path_.parent_path().c_str(), 0700) == 0)
             ::chmod(path_.parent_path().c_str(), 0755);
         ::mkdir(path_.c_str(), 0700);
@@ -133,7 +134,7 @@ void FileStore::write(const core::EnvironmentId& id, const std::string& document
         failStorage(error);
 }
 
-// 0 or an errno; then the old document is in force.
+// Returns 0 or an errno value. In the latter case, the old document stays in force.
 int FileStore::replace(const std::string& name, const std::string& document) {
     const std::string temporary = name + std::string(temporarySuffix);
     int error = 0;
@@ -156,19 +157,20 @@ void FileStore::remove(const core::EnvironmentId& id) {
     const std::string name = nameOf(id);
     if (::unlinkat(directory_.get(), name.c_str(), 0) < 0 && errno != ENOENT)
         failStorage(errno);
-    // Of a write that failed, and whose file could not be removed then.
+    // Remove the temporary file of a failed write, which may have been left behind.
     ::unlinkat(directory_.get(), (name + std::string(temporarySuffix)).c_str(), 0);
 }
 
 std::vector<core::Store::Found> FileStore::readAll() {
     std::vector<Found> documents;
     std::vector<std::pair<std::string, std::string>> unreadable;
-    // The descriptor's own path, since the directory must be the one that is written to.
+    // Use the path of the descriptor, because this must be the directory to which documents are
+    // written.
     for (const auto& entry :
          std::filesystem::directory_iterator(fmt::format("/proc/self/fd/{}", directory_.get()))) {
         const std::string name = entry.path().filename();
         if (endsWith(name, temporarySuffix)) {
-            ::unlinkat(directory_.get(), name.c_str(), 0); // a write that a crash cut short
+            ::unlinkat(directory_.get(), name.c_str(), 0); // left by an interrupted write
             continue;
         }
         std::string why = "not a genvd state file";

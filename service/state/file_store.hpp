@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Adapter: the state documents as files below the runtime directory, one per environment. A
-// document is written to a temporary file and renamed, so that whoever reads after a crash finds
-// the old one or the new one. The directory is on tmpfs, so nothing is synchronised to a disk: an
-// environment cannot outlive a reboot anyway. A folder that somebody removes while the service runs
-// is made again.
+// Adapter: stores the state documents as files below the runtime directory, one for each
+// environment. A document is written to a temporary file and renamed, so a reader after a crash
+// finds either the old or the new document. The directory is on tmpfs, so nothing is synchronised
+// to a disk: environments do not survive a reboot anyway. If the folder is removed while the
+// service runs, it is created again.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -19,10 +19,11 @@ namespace genv::service {
 
 class FileStore : public core::Store {
   public:
-    /// No document that this service writes comes near this size.
+    /// The maximum size of a document. Documents of this service are far smaller.
     static constexpr std::size_t largestDocument = 1 << 20;
 
-    /// Opens `runtime`/environments, which it makes with mode 0700. Throws std::system_error.
+    /// Opens `runtime`/environments, and creates it with mode 0700 if necessary. Throws
+    /// std::system_error.
     FileStore(const std::filesystem::path& runtime, core::Log& log);
 
     void write(const core::EnvironmentId& id, const std::string& document) override;
@@ -31,11 +32,11 @@ class FileStore : public core::Store {
     void setAside(const std::string& name, const std::string& why) override;
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override;
 
-    /// Makes the folder again where somebody removed it. Returns whether it did; the listener was
-    /// told then.
+    /// Creates the folder again if it was removed. Returns whether it did, in which case the
+    /// listener has been called.
     bool restoreFolder();
-    /// Told when the folder is there again and empty, also amid a write: all documents must be
-    /// written again, later.
+    /// Sets a listener that is called when the folder was created again and is empty. This may
+    /// happen during a write, so the listener must write all documents later.
     void onFolderRestored(std::function<void()> listener) { folderRestored_ = std::move(listener); }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the files of an environment are named after: its id, which may be any text, escaped as in
-// the path of its object, so that it is one plain word.
+// The names of an environment's files. An id may be any text, so it is escaped as in the object
+// path and becomes one plain word.
 #pragma once
 
 #include "core/environment.hpp"
@@ -9,7 +9,7 @@
 
 namespace genv::service {
 
-/// The id escaped as dbus::raw::encodePath() does: letters, digits and underscores alone.
+/// Returns the id escaped as by dbus::raw::encodePath(): only letters, digits and underscores.
 std::string labelOf(const core::EnvironmentId& id);
 
 } // namespace genv::service
