@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The environment that a program is in: the one its variables name, and in a Slurm job the one that
-// the service finds. A job may have no variables of genv's (env -i, a process that came by SSH), or
-// those of the shell that it was submitted from.
+// Finds the environment of a program: the one that its variables name or, in a Slurm job, the one
+// that the service determines. A job may have no variables of genv (env -i, a process started
+// through SSH), or those of the shell that submitted it.
 #pragma once
 
 #include "client/named_environment.hpp"
@@ -11,10 +11,10 @@
 
 namespace genv::shims {
 
-/// What a program can tell of its environment by itself.
+/// The facts that a program can find out about its environment by itself.
 struct Whereabouts {
     std::optional<client::NamedEnvironment> named; ///< by variables
-    std::optional<std::string> job; ///< id of the environment of the job in whose group it is
+    std::optional<std::string> job; ///< id of the Slurm job's environment, by control group
 
     [[nodiscard]] bool mayBeInside() const { return named || job; }
 };
@@ -22,8 +22,8 @@ struct Whereabouts {
 /// Reads the variables and this process's control group.
 Whereabouts readWhereabouts();
 
-/// The environment that this process is in; nothing where it is in none. Asks the service only in a
-/// job. Throws genv::Error.
+/// Returns the environment of this process, or nothing if it is in none. Queries the service only
+/// in a job. Throws genv::Error.
 std::optional<client::NamedEnvironment> ownEnvironment(Client& client, const Whereabouts& where);
 
 } // namespace genv::shims

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What somebody chose, in a message of ours.
+// Makes untrusted text safe for messages.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace genv::shims {
 
-/// Text in a form that does nothing to a terminal: what is not printable ASCII, and a backslash, as
-/// \xNN.
+/// Returns text that is safe for a terminal: backslashes and all characters except printable ASCII
+/// are written as \xNN.
 std::string printable(std::string_view text);
 
 } // namespace genv::shims

@@ -30,8 +30,8 @@ bool isSameFolder(const std::filesystem::path& one, const std::filesystem::path&
     return std::filesystem::equivalent(one, other, error);
 }
 
-// The shims of another genv on this machine count, too: the two would execute each other without
-// end. The folders that have only some of the shims hold links to them.
+// The shims of another installation of genv also count as shims: otherwise the two would execute
+// each other forever. Folders with only some of the shims contain links to them.
 bool isShim(const std::filesystem::path& file, const std::filesystem::path& own) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::canonical(file, error).parent_path();
@@ -69,7 +69,7 @@ void executeReal(const std::string& name, const std::vector<std::string>& argume
                    name);
         std::exit(notFound);
     }
-    std::vector<char*> words{const_cast<char*>(name.c_str())}; // execv() changes none
+    std::vector<char*> words{const_cast<char*>(name.c_str())}; // execv() does not modify them
     for (const std::string& argument : arguments)
         words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);

@@ -43,8 +43,9 @@ AnothersEnvironment::AnothersEnvironment(const EnvironmentEntry& environment)
     : std::runtime_error(fmt::format("environment {} belongs to {} ({})", printable(environment.id),
                                      printable(environment.user), environment.uid)) {}
 
-// By the list of all: what describes one environment holds variants, for which sdbus-c++ opens
-// descriptors and keeps them, and the NVML filter is a guest in somebody else's program.
+// Uses the list of all environments. The description of a single environment contains variants, for
+// which sdbus-c++ opens descriptors and keeps them open. The NVML filter runs in a foreign program
+// and must not do so.
 bool isThere(Client& client, const client::NamedEnvironment& named) {
     for (const EnvironmentEntry& environment : client.environments()) {
         if (environment.id != named.id)

@@ -5,7 +5,7 @@ namespace genv::shims {
 
 namespace {
 
-// Reads one word after the other; what is read is in `given`.
+// Reads words one by one, and collects the result in `given`.
 class Reader {
   public:
     Reader(const Words& words, std::size_t begin, const OptionTable& table)
@@ -30,14 +30,14 @@ class Reader {
     }
 
   private:
-    // Both return whether there is more to read.
+    // Both return whether there are more options to read.
     bool readLong(const std::string& word) {
         const std::size_t equals = word.find('=');
         const auto option = findOption(table_, std::string_view(word).substr(2, equals - 2));
         if (equals != std::string::npos) {
             if (option)
                 add(*option, word.substr(equals + 1), 1, true);
-            ++given.end; // one that nobody knows holds its value as well
+            ++given.end; // an unknown option with "=" also contains its value
             return true;
         }
         if (!option) {
@@ -76,7 +76,7 @@ class Reader {
             ++given.end;
             return true;
         }
-        // A value that is missing is for the engine to complain about.
+        // The engine reports a missing value.
         if (given.end + 1 == words_.size())
             return false;
         add(option, words_[given.end + 1], 2, false);

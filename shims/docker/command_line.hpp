@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads the options of one command as docker and podman read them (pflag, with options only before
-// the first argument), and remembers where each stood, so that everything else stays as it was.
+// Reads the options of one command in the same way as docker and podman (pflag, options only before
+// the first argument). Records the position of each option, so that everything else can stay
+// unchanged.
 #pragma once
 
 #include "shims/docker/options.hpp"
@@ -14,25 +15,25 @@ namespace genv::shims {
 
 using Words = std::vector<std::string>;
 
-/// An option that was given, with its value.
+/// An option on the command line, with its value.
 struct GivenOption {
-    std::string name;      ///< the long one
+    std::string name;      ///< the long name
     std::string value;     ///< empty for a switch without "="
-    std::size_t first = 0; ///< the words [first, last) are it
+    std::size_t first = 0; ///< its words are [first, last)
     std::size_t last = 0;
-    bool isJoined = false; ///< the value stands in the same word
+    bool isJoined = false; ///< the value is in the same word
 };
 
 /// The options of a command.
 struct GivenOptions {
-    std::vector<GivenOption> options; ///< in order
-    std::size_t end = 0;              ///< the first word that is none of them
-    /// An option that the table does not have and that has no "=": whether the word behind it is
-    /// its value is not known, and reading ends at it.
+    std::vector<GivenOption> options; ///< in their original order
+    std::size_t end = 0;              ///< the first word after the options
+    /// The first option that the table does not have and that has no "=". The next word may or may
+    /// not be its value, so reading stops there.
     std::optional<std::string> unclear;
 };
 
-/// Reads from the word at `begin` on.
+/// Reads options, starting with the word at `begin`.
 GivenOptions readOptions(const Words& words, std::size_t begin, const OptionTable& table);
 
 } // namespace genv::shims

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view cdiKind = "nvidia.com/gpu";
 
-// What --gpus says. Either a count or devices; what else it says is kept as it is.
+// The value of --gpus. It names either a count or devices; its other parts are kept unchanged.
 struct Request {
     std::optional<std::uint64_t> count;
     std::optional<std::vector<std::string>> devices;
@@ -40,7 +40,7 @@ std::string listOf(const Attached& attached) {
     return "Attached are " + list + ".";
 }
 
-// As docker has it: -1 is all of them.
+// As in docker, -1 means all devices.
 std::uint64_t readCount(const std::string& text, const std::string& value) {
     if (text == "all" || text == "-1")
         return all;
@@ -88,7 +88,7 @@ Request readRequest(const std::string& value) {
     if (request.count && request.devices)
         refuseUnreadable(value);
     if (!request.devices && !request.count)
-        request.count = 1; // docker's default beside other keys
+        request.count = 1; // docker's default if there are other keys
     return request;
 }
 
@@ -99,7 +99,8 @@ bool isPrefix(std::string_view prefix, std::string_view text) {
                       [&](char a, char b) { return lower(a) == lower(b); });
 }
 
-// An index, a UUID, or the beginning of a UUID that only one attached device has.
+// Finds an attached device by its index, its UUID, or the beginning of a UUID that no other
+// attached device shares.
 const VisibleDevice& resolve(const std::string& name, const Attached& attached) {
     std::uint32_t index = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
@@ -142,7 +143,7 @@ std::string cdiName(const VisibleDevice& device) {
     return isInstance(device.uuid) ? device.uuid : std::to_string(device.index);
 }
 
-// NVIDIA's words for no device at all.
+// Returns whether the names are one of NVIDIA's words for no device.
 bool meansNone(const std::vector<std::string>& names) {
     return names.size() == 1 && (names[0] == "none" || names[0] == "void");
 }
@@ -248,7 +249,7 @@ std::vector<std::string> cdiDevices(const std::string& device, const Attached& a
         return names;
     }
     const VisibleDevice& found = resolve(name, attached);
-    // What the person wrote is a name in the specification, unless it is only a part of one.
+    // The user's word is a name in the specification, unless it is only a part of one.
     const bool isName = name == found.uuid;
     names.push_back(fmt::format("{}={}", kind, isName ? name : cdiName(found)));
     return names;

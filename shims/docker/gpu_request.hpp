@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What somebody asks for with --gpus and --device, and which attached devices that is. Both engines
-// would count over all devices of the machine: here every request ends up as names of devices that
-// are attached, or is refused.
+// Maps the GPUs that a user requests with --gpus and --device to attached devices. Both engines
+// would count all devices of the machine. Here, each request either becomes a list of names of
+// attached devices or is refused.
 //
-// Which names: --gpus of docker goes to NVIDIA's runtime, which knows every device by its UUID, and
-// a UUID is never another device's. A CDI device is known only by the names that are written in the
-// machine's specification, and nvidia-ctk has always written the indices, the UUIDs only since it
-// writes both. So a GPU is named by its index there, unless the person named it by its UUID. A MIG
-// instance is the exception: CDI counts instances within their GPU, genv through the machine, so
-// only its UUID means the same to both.
+// The form of the names depends on the option. docker passes --gpus to NVIDIA's runtime, which
+// knows every device by its UUID, and a UUID never refers to another device. A CDI device is known
+// only by the names in the machine's specification. nvidia-ctk has always written indices there,
+// but UUIDs only in versions that write both. A GPU is therefore named by its index, unless the
+// user named it by its UUID. MIG instances are an exception: CDI counts instances within their GPU,
+// and genv counts them across the machine, so only the UUID has the same meaning in both.
 #pragma once
 
 #include "shims/view.hpp"
@@ -21,8 +21,8 @@
 
 namespace genv::shims {
 
-/// A request that is not passed on. what() is a line for people, hint() a second one; both hold
-/// printable text only.
+/// A request that is not passed on. what() is a message for users, hint() a second line. Both
+/// contain printable text only.
 class Refusal : public std::runtime_error {
   public:
     Refusal(const std::string& message, std::string hint)
@@ -34,26 +34,26 @@ class Refusal : public std::runtime_error {
     std::string hint_;
 };
 
-/// The devices of an environment, which requests are answered from.
+/// The devices of an environment, from which requests are fulfilled.
 struct Attached {
     std::string environment;
     View devices; ///< by index
 };
 
-/// The fields of a comma-separated line, as Go's encoding/csv reads it; nothing where it cannot be
-/// read or is more than one line.
+/// Returns the fields of a comma-separated line, parsed like Go's encoding/csv. Returns nothing if
+/// the line is invalid or there is more than one line.
 std::optional<std::vector<std::string>> splitFields(std::string_view line);
 
-/// The value of docker's --gpus for these devices. Throws Refusal.
+/// Returns the value of docker's --gpus for these devices. Throws Refusal.
 std::string dockerGpus(const std::string& value, const Attached& attached);
 
-/// The CDI names of what --gpus asks for. Throws Refusal.
+/// Returns the CDI names of the devices that a --gpus value requests. Throws Refusal.
 std::vector<std::string> cdiGpus(const std::string& value, const Attached& attached);
 
-/// Whether a value of --device is a CDI name of NVIDIA GPUs.
+/// Returns whether a value of --device is a CDI name of NVIDIA GPUs.
 bool isCdiGpu(std::string_view device);
 
-/// The CDI names of the attached devices that such a value means. Throws Refusal.
+/// Returns the CDI names of the attached devices to which such a value refers. Throws Refusal.
 std::vector<std::string> cdiDevices(const std::string& device, const Attached& attached);
 
 } // namespace genv::shims

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The shim of docker and podman, which acts by the name it was called by. It becomes the real
-// program, so that signals, output and exit status are that one's; what it refuses itself ends with
-// 125, as both engines end when they fail themselves.
+// The shim of docker and podman, which acts according to the name by which it was called. It
+// becomes the real program, so that signals, output and exit status are those of the real program.
+// If the shim itself refuses a request, it exits with 125, as both engines do for their own
+// failures.
 #include "genv/client.hpp"
 #include "genv/isolation.hpp"
 #include "shims/docker/rewrite.hpp"
@@ -36,7 +37,7 @@ Refusal noGpu(const genv::client::NamedEnvironment& environment, const std::stri
     return {fmt::format("No GPU for environment {}: {}", printable(environment.id), why), hint};
 }
 
-// A service that does not answer is told of where a container is to have GPUs.
+// If the service does not answer, the error is reported later, if a container requests GPUs.
 std::optional<genv::client::NamedEnvironment>
 ownEnvironment(const genv::shims::Whereabouts& where) {
     if (!where.job)
@@ -53,7 +54,7 @@ genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environm
     constexpr const char* another = "\"genv deactivate\" and \"genv activate\" start another one.";
     try {
         genv::Client client;
-        // One that has ended holds nothing, and is worth a word.
+        // An environment that has ended holds no device; report that.
         if (!genv::shims::isThere(client, environment))
             throw noGpu(environment, "it has ended", another);
         return genv::shims::readDevices(client, environment);
@@ -67,9 +68,9 @@ genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environm
     }
 }
 
-// The user that containers with GPUs run as, where an administrator configured that. An error must
-// not be taken for "no", as the container would run as root then. A service of an earlier version,
-// which does not have the setting, is none.
+// Returns the user of containers with GPUs, if an administrator configured one. An error must not
+// be treated as "not configured", because the container would then run as root. An earlier version
+// of the service does not have this setting, and counts as not configured.
 std::optional<std::string> containerUser(const genv::client::NamedEnvironment& environment) {
     try {
         genv::Client client;
@@ -87,7 +88,7 @@ std::optional<std::string> containerUser(const genv::client::NamedEnvironment& e
     }
 }
 
-// Only in a regular file: a pipe can be read once, and that is for the engine.
+// Reads only regular files, because a pipe can be read only once and the engine needs its contents.
 bool namesEnvironment(const std::string& path) {
     struct stat file {};
     if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode))
@@ -113,7 +114,7 @@ int main(int argc, char** argv) {
     }
     const genv::shims::Words arguments(argv + 1, argv + argc);
     const auto where = genv::shims::readWhereabouts();
-    // Without a real one there is nothing to ask the service for.
+    // Without a real program, there is no need to query the service.
     if (genv::shims::isBypassed() || !where.mayBeInside() ||
         !genv::shims::findRealProgram(name, genv::shims::ownFolder()))
         genv::shims::executeReal(name, arguments);

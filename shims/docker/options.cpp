@@ -7,7 +7,7 @@ namespace genv::shims {
 
 namespace {
 
-// What podman takes before its command and, as it hands them down, behind it.
+// The options that podman accepts before its command and also passes down to its commands.
 const OptionTable podmanOptions{
     "cdi-spec-dir cgroup-manager cni-config-dir conmon cpu-profile db-backend default-mounts-file"
     " events-backend hooks-dir imagestore log-level max-workers memory-profile module namespace"
@@ -72,7 +72,7 @@ const OptionTable composeExecOptions{"e/env index u/user w/workdir",
 
 namespace {
 
-// A word of a table.
+// A word in a table.
 struct Entry {
     std::string_view name;
     char letter = 0;

@@ -14,7 +14,7 @@ namespace {
 const std::string idVariable = "GENV_ENVIRONMENT_ID";
 const std::string stampVariable = "GENV_ENVIRONMENT_CREATED";
 
-// A command that starts something in a container, and where its options begin.
+// A command that starts a process in a container, and the position of its options.
 struct Command {
     const OptionTable* options = nullptr;
     std::size_t begin = 0;
@@ -36,7 +36,7 @@ void refuseUnclear(const Words& words, const GivenOptions& given) {
                               printable(*given.unclear)));
 }
 
-// Reads on from `at`, which then is the word behind the options. Whether that is a command.
+// Skips options from `at`, and sets `at` to the next word. Returns whether that word is a command.
 bool skipOptions(const Words& words, std::size_t& at, const OptionTable& table) {
     const GivenOptions given = readOptions(words, at, table);
     refuseUnclear(words, given);
@@ -72,7 +72,7 @@ std::optional<Command> findCommand(const Words& words) {
     return std::nullopt;
 }
 
-// One rewriting of a command's options.
+// Rewrites the options of one command.
 class Rewriter {
   public:
     Rewriter(const Words& words, const Command& command, const GivenOptions& given,
@@ -81,7 +81,8 @@ class Rewriter {
 
     Words rewrite() {
         append(0, command_.begin);
-        // First of all options: one that the person gave and that is not seen here goes before it.
+        // Add these before all other options, so that the user's options override them even if they
+        // are not recognized here.
         appendVariables();
         appendUser();
         std::size_t done = command_.begin;
@@ -105,7 +106,7 @@ class Rewriter {
             result_.push_back(words_[i]);
     }
 
-    // In the way in which the person wrote it.
+    // Appends an option in the style that the user chose.
     void appendOption(const GivenOption& option, const std::string& name,
                       const std::string& value) {
         if (option.isJoined)
@@ -119,7 +120,7 @@ class Rewriter {
             appendOption(option, "gpus", dockerGpus(option.value, attached()));
             return;
         }
-        // podman knows --gpus since its fifth version and takes a number there for an index.
+        // podman supports --gpus since version 5, and interprets a number there as an index.
         for (const std::string& name : cdiGpus(option.value, attached()))
             appendOption(option, "device", name);
     }
@@ -140,7 +141,7 @@ class Rewriter {
         }
     }
 
-    // podman takes several in one value.
+    // podman accepts several devices in one value.
     std::vector<std::string> devicesIn(const std::string& value) const {
         if (where_.engine == Engine::Docker || !mayAskForGpus(value))
             return {value};
@@ -151,7 +152,8 @@ class Rewriter {
         return std::move(*fields);
     }
 
-    // An id of the person's own goes without this process's stamp, which may be another one's.
+    // If the user sets an id, this process's timestamp is not added, because the id may be that of
+    // another environment.
     void appendVariables() {
         if (isGiven([&](const GivenOption& option) {
                 return (option.name == "env" && option.value.starts_with(idVariable + "=")) ||
@@ -167,8 +169,8 @@ class Rewriter {
         }
     }
 
-    // Root in a container of docker's daemon is root on the machine, to whom the kernel refuses no
-    // GPU.
+    // Sets the user. In a container of docker's daemon, root is root on the machine, and the kernel
+    // refuses no GPU to root.
     void appendUser() {
         const bool asksForGpus =
             command_.makesContainer && where_.engine == Engine::Docker && where_.user &&

@@ -17,16 +17,16 @@ bool isOneOf(std::string_view word, const std::vector<std::string_view>& list) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// Subcommands that take -i with several GPUs; nvlink and power-hint take one, topo and conf-compute
-// mean something else by it.
+// Returns whether a subcommand accepts -i with several GPUs. nvlink and power-hint accept only one.
+// For topo and conf-compute, -i has another meaning.
 bool takesIds(std::string_view subcommand) {
     return isOneOf(subcommand,
                    {"dmon", "pmon", "daemon", "stats", "clocks", "vgpu", "mig", "compute-policy",
                     "boost-slider", "encodersessions", "fbcsessions", "power-smoothing"});
 }
 
-// Options of the main command that change a GPU. They take a value, in the same word or the next,
-// except those of the second list.
+// Options of the main command that change GPU settings. They take a value, in the same word or the
+// next. The options in the second list take none.
 const std::vector<std::string_view> changes{"-pm",
                                             "--persistence-mode",
                                             "-e",
@@ -88,7 +88,8 @@ class Parser {
     }
 
   private:
-    // Splits "--name=value"; short options have theirs in the next word, or right behind: "-i0".
+    // Parses an option. "--name=value" is split. The value of a short option is the next word, or
+    // follows directly: "-i0".
     void parseOption() {
         const std::string& word = given_[at_];
         const std::size_t equals = word.find('=');
@@ -126,7 +127,7 @@ class Parser {
         else if (!isLoop(name))
             isUnknown_ = true;
         keep();
-        // The value is a word of its own.
+        // Keep a value in a separate word.
         const bool takesValue = isOneOf(name, changes) || isLoop(name);
         if (takesValue && !hasValue && at_ + 1 < given_.size() &&
             !startsWith(given_[at_ + 1], "-")) {
@@ -135,7 +136,7 @@ class Parser {
         }
     }
 
-    // -l and -lms, with the seconds in the same word as well.
+    // Returns whether the option is -l or -lms, including forms with the number in the same word.
     static bool isLoop(const std::string& name) {
         if (isOneOf(name, {"-l", "-lms", "--loop", "--loop-ms"}))
             return true;
@@ -248,7 +249,7 @@ bool Arguments::isCsv() const {
 bool Arguments::takesId() const {
     switch (mode) {
     case Mode::Information:
-    case Mode::List: // prints all GPUs with some versions, whatever -i says
+    case Mode::List: // prints all GPUs with some versions, even with -i
     case Mode::Other:
         return false;
     case Mode::Subcommand:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a command line of nvidia-smi asks for, as far as its output depends on it. What is not known
-// here is never guessed at: it is Mode::Other.
+// Parses a command line of nvidia-smi as far as its output depends on it. Never guesses: an unknown
+// command line is Mode::Other.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace genv::shims::nvidia_smi {
 
 enum class Mode {
-    Table,              ///< no mode at all
+    Table,              ///< no mode option
     List,               ///< -L
     QueryText,          ///< -q
     QueryXml,           ///< -q -x
@@ -21,9 +21,9 @@ enum class Mode {
     QueryOther,         ///< another --query-...: clocks, retired pages
     ProcessMonitor,     ///< pmon
     DeviceMonitor,      ///< dmon
-    Information,        ///< help, versions: nothing of any GPU
-    Change,             ///< an option that changes something of the GPUs and shows nothing
-    Subcommand,         ///< one that is not named above
+    Information,        ///< help or versions; no data of any GPU
+    Change,             ///< an option that changes GPU settings and shows nothing
+    Subcommand,         ///< a subcommand that is not listed above
     Other,
 };
 
@@ -31,21 +31,22 @@ struct Arguments {
     Mode mode = Mode::Table;
     std::vector<std::string> words;  ///< as given, without -i and its value
     std::optional<std::string> id;   ///< the value of -i
-    std::vector<std::string> fields; ///< of a query for CSV, as it will print them
-    std::size_t fieldsWord = 0;      ///< which word holds the fields
-    std::size_t fieldsAt = 0;        ///< and from which byte of it
-    bool addedField = false;         ///< the last field is not the person's
+    std::vector<std::string> fields; ///< of a CSV query, as they will be printed
+    std::size_t fieldsWord = 0;      ///< index of the word that holds the fields
+    std::size_t fieldsAt = 0;        ///< offset of the fields in that word
+    bool addedField = false;         ///< the last field was not requested by the user
     bool noHeader = false;
     bool hasDisplay = false;         ///< -d: only some sections of -q
-    std::optional<std::string> file; ///< -f: where the real nvidia-smi writes itself
+    std::optional<std::string> file; ///< -f: the file that the real nvidia-smi writes
 
     [[nodiscard]] bool isCsv() const;
-    /// Whether the mode takes -i, with several GPUs.
+    /// Returns whether the mode accepts -i with several GPUs.
     [[nodiscard]] bool takesId() const;
-    /// Adds a field at the end of a query for CSV.
+    /// Adds a field at the end of a CSV query.
     void addField(const std::string& field);
     [[nodiscard]] bool hasField(std::string_view name) const;
-    /// The command line for the real nvidia-smi, for these UUIDs where there are any.
+    /// Returns the command line for the real nvidia-smi, restricted to these UUIDs if there are
+    /// any.
     [[nodiscard]] std::vector<std::string> forReal(const std::vector<std::string>& uuids) const;
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t mib = 1U << 20U;
 constexpr std::size_t longestLine = 1U << 20U;
 
-// NVML's versions, and those of nvidia-smi, round differently.
+// Versions of NVML and of nvidia-smi round differently.
 bool isSame(std::uint64_t printedMib, std::uint64_t bytes) {
     return printedMib == bytes / mib || (bytes % mib != 0 && printedMib == bytes / mib + 1);
 }

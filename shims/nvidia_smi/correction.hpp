@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Correcting what the real nvidia-smi printed. It is needed because nvidia-smi takes part of its
-// numbers, the lists of processes above all, from functions that it gets through NVML's export
-// table, which no filter of symbols sees; what the filter did reach agrees already and passes byte
-// for byte.
+// Corrects the output of the real nvidia-smi. This is needed because nvidia-smi obtains some of its
+// data, mainly the lists of processes, through NVML's export table, which bypasses the filter. Data
+// that the filter has corrected is already right and passes unchanged, byte for byte.
 //
 // | mode                     | which GPUs        | memory            | processes              |
 // |--------------------------|-------------------|-------------------|------------------------|
@@ -15,19 +14,21 @@
 // | pmon                     | --id, correction  | -                 | filter, correction     |
 // | dmon                     | --id, correction  | filter, correction| -                      |
 // | other queries, changes   | --id              | nothing shown     | nothing shown          |
-// | subcommands, the unknown | filter, --id      | filter            | filter; a note says so |
+// | subcommands, unknown     | filter, --id      | filter            | filter; a note says so |
 //
-// Corrected are the used, total, free and reserved framebuffer memory, to what the filter makes of
-// them: the total is the capacity, used is the environment's own, free and reserved are at most
-// what these leave. BAR1, utilisation, clocks and accounting buffers are the GPU's and stay.
-// Everything works line by line, so that a loop (-l) is corrected as it is printed. A line that is
-// not understood passes as it is, with a note if it could hold such a number; so does what belongs
-// to a process that may be shown; but XML (-q -x) ends where it is not well-formed. Numbers are
-// changed where they differ by a whole MiB, since NVML's versions round differently.
+// The correction covers the used, total, free and reserved framebuffer memory, with the same
+// meaning as in the filter. The total is the capacity, used is the environment's own use, and free
+// and reserved are at most the rest of the capacity. BAR1, utilisation, clocks and accounting
+// buffers concern the whole GPU and stay unchanged.
 //
-// Text that others chose stands in the output: names of processes. A row is read from its
-// beginning, which stands before the name, and lines that a name with line feeds makes share the
-// fate of their row, unless they look like a row themselves: then they are judged as one.
+// Output is corrected line by line, so that a loop (-l) is corrected as it is printed. A line that
+// cannot be parsed passes unchanged, with a note if it could contain such a number. The lines of a
+// visible process pass as well. XML output (-q -x), however, stops where it is not well-formed. A
+// number is changed only if it differs by a whole MiB, because versions of NVML round differently.
+//
+// The output contains text that other users chose: names of processes. A row is parsed from its
+// beginning, which precedes the name. If a name contains line feeds, its further lines are treated
+// like their row, unless they resemble a row themselves. In that case they are treated as a row.
 #pragma once
 
 #include "shims/nvidia_smi/arguments.hpp"
@@ -41,22 +42,22 @@
 
 namespace genv::shims::nvidia_smi {
 
-/// What a corrector asks of the world.
+/// The callbacks of a corrector.
 struct Surroundings {
-    /// What is to be seen now, or null when that cannot be known any more.
+    /// Returns the visible devices and processes, or null if they cannot be determined any more.
     std::function<const Seen*()> seen;
-    /// The UUID of a GPU by its PCI address as nvidia-smi writes it; nothing where unknown.
+    /// Returns the UUID of a GPU by its PCI address in nvidia-smi's format, or nothing if unknown.
     std::function<std::optional<std::string>(std::string_view)> uuidOfBusId;
-    /// Says once that something was not corrected.
+    /// Reports once that some output was not corrected.
     std::function<void(const std::string&)> note;
 };
 
-/// What is to stand in place of a number.
+/// The replacement of a number.
 struct Figure {
-    std::optional<std::uint64_t> mib; ///< unset: it is not known
+    std::optional<std::uint64_t> mib; ///< unset: unknown
 };
 
-/// Takes the lines of one run in order and gives what is to be printed.
+/// Receives the lines of one run in order, and produces the corrected output.
 class Corrector {
   public:
     explicit Corrector(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
@@ -64,26 +65,27 @@ class Corrector {
     Corrector& operator=(const Corrector&) = delete;
     virtual ~Corrector() = default;
 
-    /// A line with its line feed; the last one may lack it.
+    /// Processes a line with its line feed; the last line may lack it.
     void take(std::string_view line, std::string& out);
-    /// A piece of a line that is too long to be corrected.
+    /// Processes a piece of a line that is too long to be corrected.
     virtual void takeOverlong(std::string_view piece, std::string& out);
-    /// There is no further line.
+    /// Finishes after the last line.
     void finish(std::string& out);
 
   protected:
     virtual void correct(std::string_view line, std::string& out) = 0;
     virtual void end(std::string& /*out*/) {}
 
-    /// What is to be seen, within take() and finish().
+    /// Returns the visible devices and processes. Valid within take() and finish().
     [[nodiscard]] const Seen& seen() const { return *seen_; }
     [[nodiscard]] std::optional<std::string> uuidOfBusId(std::string_view busId) const {
         return surroundings_.uuidOfBusId(busId);
     }
     void note(const std::string& text) const { surroundings_.note(text); }
 
-    /// What is to stand in place of a number of MiB that was printed for a GPU; nothing where it
-    /// may stay. `what` is used, total, free or reserved. Notes what the driver does not tell.
+    /// Returns the replacement of a number of MiB that was printed for a GPU, or nothing if the
+    /// number may stay. `what` is used, total, free or reserved. Adds a note if the driver does not
+    /// report the value.
     [[nodiscard]] std::optional<Figure> replacement(std::string_view what, std::uint64_t printedMib,
                                                     const Memory& memory, const SeenGpu& gpu) const;
     void noteUnknownLayout(std::string_view what) const;
@@ -93,10 +95,11 @@ class Corrector {
     const Seen* seen_ = nullptr;
 };
 
-/// The corrector for a mode; none where there is nothing to correct or nothing that can be.
+/// Returns the corrector for a mode, or null if there is nothing to correct or no correction is
+/// possible.
 std::unique_ptr<Corrector> makeCorrector(const Arguments& arguments, Surroundings surroundings);
 
-/// Cuts a stream into lines. A line over a mebibyte is overlong, and taken in pieces.
+/// Splits a stream into lines. A line longer than one MiB is overlong and processed in pieces.
 class LineStream {
   public:
     explicit LineStream(Corrector& corrector) : corrector_(corrector) {}
@@ -120,7 +123,8 @@ std::unique_ptr<Corrector> makeProcessCsvCorrector(const Arguments& arguments,
                                                    Surroundings surroundings);
 std::unique_ptr<Corrector> makeMonitorCorrector(Surroundings surroundings);
 
-/// The field that the rows of a query for CSV lack for it to be corrected; empty when none.
+/// Returns the field that a CSV query must have in addition for its rows to be corrected; empty if
+/// none.
 std::string missingField(const Arguments& arguments);
 
 } // namespace genv::shims::nvidia_smi

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The queries for CSV. The fields are those of the command line, so a header is not needed to read
-// the rows. Where the person's fields do not say whose a row is, the shim asks for one more and
-// takes it off again.
+// Corrects CSV queries. The command line names the fields, so the rows can be parsed without a
+// header. If the user's fields do not identify the owner of a row, the shim requests one more field
+// and removes it from the output.
 #include "shims/nvidia_smi/correction.hpp"
 #include "shims/nvidia_smi/text.hpp"
 
@@ -34,14 +34,14 @@ class CsvCorrector : public Corrector {
                                      : &cells[static_cast<std::size_t>(found - fields.begin())];
     }
 
-    /// Changes a row; false where it is not to be seen.
+    /// Changes a row. Returns false if the row must be hidden.
     virtual bool correctRow(Cells& cells) = 0;
 
   private:
     void correct(std::string_view line, std::string& out) final {
         const std::string_view body = withoutEnd(line);
         auto cells = splitRow(body);
-        if (!cells) { // an error's text, or a further line of a name
+        if (!cells) { // an error message, or a further line of a name
             if (!wasDropped_)
                 out += line;
             return;
@@ -61,7 +61,7 @@ class CsvCorrector : public Corrector {
         out += line.substr(body.size());
     }
 
-    // A name may hold separators: what stands beside it is counted from both ends.
+    // A name may contain separators, so the cells around it are counted from both ends.
     [[nodiscard]] std::optional<Cells> splitRow(std::string_view body) const {
         const std::vector<std::string_view> parts = split(body, separator);
         if (parts.size() < fields_.size())
@@ -117,7 +117,7 @@ class GpuCsvCorrector : public CsvCorrector {
         return number ? seen().byIndex(*number) : nullptr;
     }
 
-    // "10 MiB" or "10"; "[N/A]" stays.
+    // Corrects "10 MiB" or "10". Leaves "[N/A]" unchanged.
     void correctMemory(std::string& cell, std::string_view what, const SeenGpu& gpu) const {
         const std::vector<Word> parts = words(cell, 3);
         const auto printed = parts.empty() ? std::nullopt : parseNumber(parts[0].text);

@@ -17,7 +17,8 @@ constexpr std::size_t longestIndex = 4;
 
 using BusAddress = std::array<unsigned, 4>; // domain, bus, device, function
 
-// The domain, in four digits, in eight, or left out, is a number, and so are the others.
+// Parses a PCI address. The domain may have four or eight digits, or be missing. Addresses are
+// compared as numbers.
 std::optional<BusAddress> parseBusId(std::string_view text) {
     const std::size_t dot = text.find('.');
     if (dot == std::string_view::npos)
@@ -45,7 +46,7 @@ const VisibleDevice* findByIndex(const View& view, std::uint64_t index) {
     return device == view.end() ? nullptr : &*device;
 }
 
-// The visible GPU with this UUID, or that of this instance.
+// Returns the UUID of the visible GPU with this UUID or with this instance.
 std::string gpuOf(const Seen& seen, std::string_view uuid) {
     for (const SeenGpu& gpu : seen.gpus()) {
         const bool hasInstance =
@@ -64,7 +65,7 @@ std::string uuidOfName(std::string_view name, const View& view, const Seen& seen
         const VisibleDevice* device = findByIndex(view, *number);
         if (device != nullptr)
             return gpuOf(seen, device->uuid);
-        const SeenGpu* gpu = seen.byIndex(*number); // of attached instances
+        const SeenGpu* gpu = seen.byIndex(*number); // has attached instances
         return gpu == nullptr ? std::string() : gpu->uuid;
     }
     if (startsWith(name, "GPU-") || startsWith(name, "MIG-"))

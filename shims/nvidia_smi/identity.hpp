@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The names that people give to -i: an index, a UUID, a PCI address or a board's serial number.
-// They are turned into UUIDs, so that they mean the machine's devices whatever is filtered.
+// Resolves the values that users pass to -i: an index, a UUID, a PCI address or a board's serial
+// number. They are converted to UUIDs, so that they refer to the machine's devices regardless of
+// any filter.
 #pragma once
 
 #include "shims/nvidia_smi/seen.hpp"
@@ -19,27 +20,27 @@ struct GpuIdentity {
     std::string serial;
 };
 
-/// Asks the real nvidia-smi about these GPUs.
+/// Queries the real nvidia-smi for these GPUs.
 std::vector<GpuIdentity> askIdentities(const std::string& program,
                                        const std::vector<std::string>& uuids);
-/// Reads "uuid, bus id, serial" lines.
+/// Parses lines of the form "uuid, bus id, serial".
 std::vector<GpuIdentity> parseIdentities(std::string_view text);
 
-/// The UUID of the GPU with this PCI address, in either of its lengths.
+/// Returns the UUID of the GPU with this PCI address, in its short or long form.
 std::optional<std::string> uuidOf(const std::vector<GpuIdentity>& identities,
                                   std::string_view busId);
 
-/// What a person chose with -i.
+/// The devices that the user chose with -i.
 struct Choice {
-    std::vector<std::string> uuids; ///< of GPUs; an instance stands for the GPU that it is on
-    std::string refused;            ///< the first that is not attached, as it was given
+    std::vector<std::string> uuids; ///< of GPUs; an instance selects its GPU
+    std::string refused;            ///< the first value that is not attached, as given
 };
 
-/// `ask` is called where neither indices nor UUIDs tell.
+/// Resolves a list. Calls `ask` if a value is neither an index nor a UUID.
 Choice choose(std::string_view list, const View& view, const Seen& seen,
               const std::function<std::vector<GpuIdentity>()>& ask);
 
-/// "0,2"
+/// Returns the indices in the form "0,2".
 std::string indicesOf(const View& view);
 
 } // namespace genv::shims::nvidia_smi

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// nvidia-smi as somebody inside an environment has it: the real one, shown the environment's
-// devices (--id), with the NVML filter in front of its library, and its output corrected where it
-// goes around that (correction.hpp says what is covered by which way). It decides nothing: what is
-// attached and whose a process is comes from the service, and without that the real one runs as it
-// is. Outside an environment, and under GENV_BYPASS=1, this is the real one.
+// The nvidia-smi of an environment. Runs the real nvidia-smi for the environment's devices (--id),
+// with the NVML filter in front of its library, and corrects output that bypasses the filter
+// (correction.hpp lists which mode uses which method). It makes no decisions: the service reports
+// the attached devices and the environment's processes. Without this report, the real program runs
+// unchanged. Outside an environment and with GENV_BYPASS=1, this becomes the real program.
 #include "genv/client.hpp"
 #include "shims/nvidia_smi/identity.hpp"
 #include "shims/nvidia_smi/real_tool.hpp"
@@ -23,9 +23,9 @@ namespace genv::shims::nvidia_smi {
 
 namespace {
 
-// NVML_ERROR_NOT_FOUND, with which the real one ends as well when there is no device.
+// NVML_ERROR_NOT_FOUND, with which the real program also exits if there is no device.
 constexpr int noDevice = 6;
-// The service has a sample that is at most this old, so there is no newer one to be had.
+// The service's sample is at most this old, so querying more often yields nothing newer.
 constexpr std::chrono::seconds oldestView{1};
 
 class Notes {
@@ -46,13 +46,13 @@ std::string filterFile() {
     return access(file.c_str(), R_OK) == 0 ? file : std::string();
 }
 
-// What is to be seen, asked for again as the run goes on.
+// The visible devices and processes, refreshed during the run.
 class Sight {
   public:
     Sight(std::string real, Notes& notes) : real_(std::move(real)), notes_(notes) {}
 
-    /// The first look, unless this process is in no environment: false then. Throws genv::Error and
-    /// AnothersEnvironment.
+    /// Queries them for the first time. Returns false if this process is in no environment. Throws
+    /// genv::Error and AnothersEnvironment.
     bool open(const Whereabouts& where) {
         const auto environment = ownEnvironment(client_, where);
         if (!environment)
@@ -97,7 +97,7 @@ class Sight {
         view_ = readView(client_, environment_);
         if (hasInstances(view_) && (listing_.empty() || view_.size() != listedFor_)) {
             listing_ = parseListing(outputOf(real_, {"-L"}));
-            // Under isolation it fails at the first GPU that this user may not open.
+            // Under isolation, the command fails at the first GPU that this user may not open.
             if (listing_.empty())
                 listing_ = parseListing(outputOf(real_, {"-L"}, filterFile()));
             listedFor_ = view_.size();
@@ -131,7 +131,7 @@ void warnOfExcess(const Sight& sight) {
     }
 }
 
-// Runs the real one for what is to be seen.
+// Runs the real program for the visible devices.
 int show(Sight& sight, Arguments arguments, Notes& notes) {
     std::vector<std::string> uuids;
     if (arguments.id) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// pmon and dmon: a line for each GPU or process and sample, under a header that starts with # and
-// names the columns. A GPU on which only others work is shown as one on which nothing does, once a
-// sample, so that a waiting person sees that it goes on.
+// Corrects pmon and dmon. Each sample has one line for each GPU or process, under a header that
+// starts with # and names the columns. If only other users' processes run on a GPU, it is shown as
+// idle, once for each sample, so that the user sees that the program continues.
 #include "shims/nvidia_smi/correction.hpp"
 #include "shims/nvidia_smi/text.hpp"
 
@@ -42,7 +42,8 @@ class MonitorCorrector : public Corrector {
             out += takeRow(std::string(line), row, *gpu);
     }
 
-    // The first of its two lines; the second one has the units and starts with "# Idx".
+    // Parses the first of the two header lines. The second one has the units and starts with "#
+    // Idx".
     void readHeader(std::string_view body) {
         const std::vector<Word> columns = words(body.substr(1));
         const auto find = [&](std::string_view name) {
@@ -81,8 +82,8 @@ class MonitorCorrector : public Corrector {
                                                                  : std::string();
     }
 
-    // Among the rows of a GPU that are left out, a sample begins with the first one, and again when
-    // a pid comes back.
+    // Returns whether a hidden row of a GPU starts a new sample. This is true for the first hidden
+    // row, and whenever a PID occurs again.
     bool isNextSample(std::uint32_t gpu, std::uint64_t pid) {
         std::set<std::uint64_t>& sample = leftOut_[gpu];
         const bool isNew = sample.insert(pid).second;
@@ -92,7 +93,8 @@ class MonitorCorrector : public Corrector {
         return true;
     }
 
-    // With "-" in place of the pid and all that follows it; the last column is left-aligned.
+    // Returns the row with "-" in place of the PID and of all columns after it. The last column is
+    // left-aligned.
     [[nodiscard]] std::string idleRow(const std::string& line, const std::vector<Word>& row) const {
         const std::string_view body = withoutEnd(line);
         std::string blank(body.size(), ' ');
@@ -103,7 +105,7 @@ class MonitorCorrector : public Corrector {
     }
 
     bool hasHeader_ = false;
-    bool wasLeftOut_ = false; // the last row
+    bool wasLeftOut_ = false; // the last row was hidden
     std::size_t columns_ = 0;
     std::size_t gpuColumn_ = 0;
     std::size_t pidColumn_ = 0;

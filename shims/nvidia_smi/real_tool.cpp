@@ -43,7 +43,7 @@ Pipe makePipe() {
     return {client::Descriptor(ends[0]), client::Descriptor(ends[1])};
 }
 
-// Reads once; false at the end.
+// Reads once. Returns false at the end.
 bool readSome(client::Descriptor& from, std::string& to) {
     std::array<char, chunkSize> chunk{};
     const ssize_t size = read(from.get(), chunk.data(), chunk.size());
@@ -58,7 +58,7 @@ bool readSome(client::Descriptor& from, std::string& to) {
     std::string name = "nvidia-smi";
     std::vector<char*> words{name.data()};
     for (const std::string& argument : arguments)
-        words.push_back(const_cast<char*>(argument.c_str())); // execv() changes none
+        words.push_back(const_cast<char*>(argument.c_str())); // execv() does not modify them
     words.push_back(nullptr);
     execv(program.c_str(), words.data());
     fmt::print(stderr, "genv: {}: {}\n", printable(program), std::strerror(errno));
@@ -71,7 +71,8 @@ void reap(pid_t child, int& status) {
     }
 }
 
-// The signals that people and programs send to a command. SIGSTOP and SIGKILL can't be had.
+// Returns the signals that users and programs send to a command. SIGSTOP and SIGKILL cannot be
+// caught.
 sigset_t forwardedSignals() {
     sigset_t set{};
     sigemptyset(&set);
@@ -81,7 +82,8 @@ sigset_t forwardedSignals() {
     return set;
 }
 
-// In a child, for the program that it becomes. The filter reports to the descriptor, if any.
+// Sets the filter in a child, for the program that it becomes. The filter reports to the descriptor
+// `report`, if any.
 void setFilter(const std::string& filter, int report) {
     const char* given = std::getenv("LD_AUDIT");
     const std::string others = given == nullptr ? "" : given;
@@ -117,7 +119,7 @@ class Run {
         sigprocmask(SIG_SETMASK, &oldMask_, nullptr);
     }
 
-    // Its wait status.
+    // Returns the wait status.
     int finish() {
         LineStream* stream = nullptr;
         std::optional<LineStream> lines;
@@ -203,7 +205,8 @@ class Run {
         print(corrected);
     }
 
-    // Whoever read the output has gone: the real one hears that from its pipe, as it would have.
+    // Writes to standard output. If its reader is gone, the real program receives SIGPIPE from its
+    // own pipe, as without the shim.
     void print(std::string_view text) {
         while (!text.empty()) {
             const ssize_t size = write(STDOUT_FILENO, text.data(), text.size());
@@ -229,7 +232,7 @@ class Run {
                 hasEnded_ = hasEnded_ || waitpid(child_, &status_, WNOHANG) == child_;
                 continue;
             }
-            // A terminal sends to the whole group of processes, the kernel for it.
+            // A terminal's signals are sent by the kernel to the whole process group.
             if (info.ssi_code != SI_KERNEL && !hasEnded_)
                 kill(child_, signal);
             if (signal == SIGTSTP)
@@ -255,7 +258,7 @@ class Run {
     bool isDrained_ = false;
 };
 
-// Ends this process as the real one ended, without a core file of its own.
+// Ends this process in the same way as the real program, without a core file of its own.
 [[noreturn]] void dieOf(int signal) {
     prctl(PR_SET_DUMPABLE, 0);
     std::signal(signal, SIG_DFL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Running the real nvidia-smi: to learn from it where things are, and for the person, with its
-// output corrected on the way, its signals and its exit status its own.
+// Runs the real nvidia-smi, either to query it or for the user. In the latter case its output is
+// corrected, and its signals and exit status are passed on unchanged.
 #pragma once
 
 #include "shims/nvidia_smi/correction.hpp"
@@ -11,22 +11,23 @@
 
 namespace genv::shims::nvidia_smi {
 
-/// What it prints, at most 4 MiB; empty where it fails. Its messages are thrown away. With a filter
-/// it sees the GPUs that the filter shows.
+/// Returns the program's output, at most 4 MiB; empty if it fails. Discards its error messages.
+/// With a filter, the program sees only the GPUs that the filter shows.
 std::string outputOf(const std::string& program, const std::vector<std::string>& arguments,
                      const std::string& filter = {});
 
-/// What the filter told about a run.
+/// The filter's report about a run.
 struct FilterReport {
-    bool hasView = false;        ///< it worked
-    bool hasExportTable = false; ///< the program asked for a table that no filter sees
-    bool hasNoService = false;   ///< it could not ask the service, and has said so
+    bool hasView = false;        ///< the filter worked
+    bool hasExportTable = false; ///< the program requested a table that bypasses the filter
+    bool hasNoService = false;   ///< the filter could not query the service, and has reported it
 };
 
-/// Runs it with the filter of this folder in front of NVML where there is one. With a corrector,
-/// standard output goes through that; without, the program has it as it is. Signals that somebody
-/// sends to this process go on to it; those of a terminal have reached it already. Returns its exit
-/// status; where a signal ended it, ends this process by the same one after `onEnd`.
+/// Runs the program, with the filter in front of NVML if there is one. With a corrector, standard
+/// output passes through it; without one, the program inherits standard output. Forwards signals
+/// that are sent to this process, except those of a terminal, which the program has already
+/// received. Returns the program's exit status. If a signal ended the program, calls `onEnd` and
+/// ends this process with the same signal.
 int runReal(const std::string& program, const std::vector<std::string>& arguments,
             const std::string& filter, Corrector* corrector,
             const std::function<void(const FilterReport&)>& onEnd);

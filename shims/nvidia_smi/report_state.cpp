@@ -27,7 +27,7 @@ void ReportCorrector::endGpu() {
 
 const SeenGpu* ReportCorrector::gpu() {
     if (uuid_.empty() && isInGpu_) {
-        // --id has selected what is visible, so a single GPU can be no other.
+        // --id has selected the visible GPUs, so if there is only one, it must be this one.
         if (seen().gpus().size() == 1)
             uuid_ = seen().gpus().front().uuid;
         else

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which GPU, and within it which MIG instance, a report (-q, as text or XML) is telling of.
+// Tracks the current GPU, and the current MIG instance in it, within a report (-q, as text or XML).
 #pragma once
 
 #include "shims/nvidia_smi/correction.hpp"
 
 namespace genv::shims::nvidia_smi {
 
-/// The base of both correctors of reports.
+/// The base class of both correctors of reports.
 class ReportCorrector : public Corrector {
   public:
     using Corrector::Corrector;
 
   protected:
-    /// The report of a GPU begins; it is named by its PCI address.
+    /// Starts the report of a GPU, which is named by its PCI address.
     void beginGpu(std::string_view busId);
-    /// Its UUID stands there. False where it is not to be seen.
+    /// Handles the UUID of the current GPU. Returns false if the GPU must be hidden.
     bool hearUuid(std::string_view uuid);
     void endGpu();
     [[nodiscard]] bool isInGpu() const { return isInGpu_; }
 
-    /// The GPU, as soon as it can be known; null with a note where it cannot.
+    /// Returns the current GPU once it is known, or null, with a note, if it cannot be determined.
     const SeenGpu* gpu();
 
     void beginInstance(std::optional<std::uint64_t> number);
     void endInstance() { instance_.reset(); }
     [[nodiscard]] bool isInInstance() const { return instance_.has_value(); }
 
-    /// What is to stand in place of a number of MiB of the GPU's or instance's memory.
+    /// Returns the replacement of a number of MiB for the memory of the current GPU or instance.
     std::optional<Figure> memoryReplacement(std::string_view what, std::uint64_t printedMib);
 
   private:

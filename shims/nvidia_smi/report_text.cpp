@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// -q as text: sections by indentation, "Key      : value" in them. What is removed is a process
-// with all its lines and a MIG instance with its section; a heading that is left without any
-// process says None, as nvidia-smi does.
+// Corrects -q as text: sections marked by indentation, with lines "Key      : value". Hides
+// processes with all of their lines, and MIG instances with their sections. A heading without any
+// remaining process shows None, as in nvidia-smi.
 #include "shims/nvidia_smi/report_state.hpp"
 #include "shims/nvidia_smi/text.hpp"
 
@@ -18,13 +18,13 @@ constexpr std::size_t entryIndentation = 8;
 
 struct Line {
     std::size_t indentation;
-    std::string_view key;   // all of it where there is no value
-    std::string_view value; // within the line
+    std::string_view key;   // the whole text if there is no value
+    std::string_view value; // a part of the line
     bool hasValue;
-    std::size_t colon; // where the value's colon stands
+    std::size_t colon; // position of the colon before the value
 
-    // Whether a section begins here, or ends: not so with what a name with line feeds made, unless
-    // it imitates one.
+    // Returns whether a section starts or ends here. The lines of a name with line feeds do not
+    // count, unless they imitate a section.
     [[nodiscard]] bool isSection() const {
         return key.empty() || startsWith(key, "==") ||
                (indentation == sectionIndentation && key.size() > 1 && key.front() >= 'A' &&
@@ -84,13 +84,13 @@ class TextCorrector : public ReportCorrector {
         dropping_ = Dropping::Nothing;
         isInMemory_ = false;
         beginGpu(line.key.substr(4));
-        // A selection of sections has no UUID that would tell later.
+        // A selection of sections lacks the UUID that would identify the GPU later.
         if (hasDisplay_ && seen().gpus().size() > 1 && gpu() == nullptr)
             note("the report holds a GPU that could not be found among the attached ones");
         out += text;
     }
 
-    // -- processes: ids of instances (since R450), then the pid, then deeper lines
+    // -- processes: instance ids (since R450), then the PID, then more deeply indented lines
 
     bool takeProcessLine(const Line& line, std::string_view text, std::string& out) {
         if (line.indentation != entryIndentation || !line.hasValue)
@@ -124,7 +124,7 @@ class TextCorrector : public ReportCorrector {
             dropping_ = Dropping::Nothing;
     }
 
-    // A heading of processes waits for the first one that may be shown.
+    // Holds back a heading of processes until the first visible process.
     bool holdHeading(const Line& line, std::string_view text) {
         if (line.indentation != sectionIndentation || line.hasValue ||
             (line.key != "Processes" && line.key != "Accounted Processes"))
@@ -144,7 +144,7 @@ class TextCorrector : public ReportCorrector {
         beforePid_.clear();
     }
 
-    // -- MIG instances: which one it is stands in the line after the heading
+    // -- MIG instances: the line after the heading identifies the instance
 
     bool takeInstanceLine(const Line& line, std::string_view text, std::string& out) {
         if (line.indentation == sectionIndentation && !line.hasValue && line.key == "MIG Device") {
@@ -222,10 +222,10 @@ class TextCorrector : public ReportCorrector {
 
     bool hasDisplay_;
     Dropping dropping_ = Dropping::Nothing;
-    std::optional<std::string> heading_; // empty once it has been printed
+    std::optional<std::string> heading_; // empty once printed
     std::string beforePid_;
     std::string instanceHeading_;
-    std::size_t colon_ = 0; // where the colons of this report stand
+    std::size_t colon_ = 0; // position of the colons in this report
     bool isInMemory_ = false;
     std::size_t memoryIndentation_ = 0;
 };

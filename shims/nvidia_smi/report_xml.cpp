@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// -q -x: one document, or with -l one after another. A process and the head of a MIG instance are
-// held until it is known whose they are. What is not well-formed ends the output: names of
-// processes could make it look like anything.
+// Corrects -q -x: one document or, with -l, several in sequence. A process and the beginning of a
+// MIG instance are held back until their owner is known. Malformed input ends the output, because
+// names of processes could make it appear as anything.
 #include "shims/nvidia_smi/report_state.hpp"
 #include "shims/nvidia_smi/text.hpp"
 #include "shims/nvidia_smi/xml_reader.hpp"
@@ -14,7 +14,8 @@ namespace genv::shims::nvidia_smi {
 
 namespace {
 
-// More than any process' element is; a name that holds no end of it cannot fill the memory.
+// Larger than the element of any process. It prevents a name without a closing tag from filling the
+// memory.
 constexpr std::size_t longestElement = 1U << 20U;
 
 class XmlCorrector : public ReportCorrector {
@@ -22,9 +23,9 @@ class XmlCorrector : public ReportCorrector {
     using ReportCorrector::ReportCorrector;
 
   private:
-    // An element of which it is not known yet whether it may be shown.
+    // An element of which it is not yet known whether it is visible.
     struct Undecided {
-        std::size_t begin; // of its indentation in held_
+        std::size_t begin; // start of its indentation in held_
         std::size_t depth;
         bool isProcess;
     };
@@ -32,7 +33,7 @@ class XmlCorrector : public ReportCorrector {
     void correct(std::string_view line, std::string& out) override {
         if (isCutOff_)
             return;
-        // Empty lines between documents, and what the tool says in place of one.
+        // Empty lines between documents, and messages in place of a document.
         if (!reader_.isInDocument() && line.find('<') == std::string_view::npos) {
             out += line;
             return;
@@ -117,7 +118,7 @@ class XmlCorrector : public ReportCorrector {
         if (undecided_ && undecided_->isProcess)
             takePartOfProcess(event.name, value);
         else if (undecided_)
-            takeInstance(parseNumber(value)); // its index has ended, or it without one
+            takeInstance(parseNumber(value)); // its index has ended, or the instance has none
         else
             takeElement(event.name, value);
         if (event.name == "mig_device")
@@ -127,7 +128,8 @@ class XmlCorrector : public ReportCorrector {
             held_ += event.text;
     }
 
-    // A name can make one process of several, so all of them have to be the environment's.
+    // A name can make one process appear as several, so all of their PIDs must belong to the
+    // environment.
     void takePartOfProcess(std::string_view name, std::string_view value) {
         if (name == "pid") {
             const auto pid = parseNumber(value);
@@ -154,7 +156,7 @@ class XmlCorrector : public ReportCorrector {
         beginInstance(number);
     }
 
-    // What is still to come of it is left out as well.
+    // Hides the undecided element, including the part that has not been read yet.
     void leaveOut() {
         held_.erase(undecided_->begin);
         leftOutDepth_ = undecided_->depth;
@@ -195,12 +197,12 @@ class XmlCorrector : public ReportCorrector {
     XmlReader reader_;
     bool isCutOff_ = false;
     std::size_t depth_ = 0;
-    std::string held_;                      // what was read and is neither shown nor left out yet
+    std::string held_;                      // read, but neither shown nor hidden yet
     std::optional<std::size_t> valueBegin_; // in held_, until an element starts or ends in it
     std::optional<Undecided> undecided_;
-    std::optional<bool> isVisible_; // the process, by the pids so far
-    std::size_t leftOutDepth_ = 0;  // of the element that is left out
-    bool isLineLeftOut_ = false;    // its line's end follows
+    std::optional<bool> isVisible_; // whether the process is visible, from its PIDs so far
+    std::size_t leftOutDepth_ = 0;  // depth of the hidden element
+    bool isLineLeftOut_ = false;    // the rest of its line follows
     bool isInMemory_ = false;
 };
 

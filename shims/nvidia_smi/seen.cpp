@@ -21,7 +21,7 @@ void add(Memory& sum, const Memory& other) {
         sum.usedBytes.reset();
 }
 
-// The number after a word, as in "GPU 0: " and "Device  0: ".
+// Returns the number after a word, as in "GPU 0: " and "Device  0: ".
 std::optional<std::uint32_t> numberAfter(std::string_view line, std::string_view word) {
     const std::size_t at = line.find(word);
     if (at == std::string_view::npos)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a person is to see, as nvidia-smi's output is ordered: GPUs, and within a GPU in MIG mode
-// its instances. An attached instance makes its GPU visible, with the sum of what its attached
-// instances have; where an instance lies is what the real nvidia-smi itself lists with -L.
+// The visible devices, ordered as in nvidia-smi's output: GPUs and, within a GPU in MIG mode, its
+// instances. An attached instance makes its GPU visible, with the sums over its attached instances.
+// The real nvidia-smi's own list (-L) gives the position of each instance.
 #pragma once
 
 #include "shims/view.hpp"
@@ -16,19 +16,19 @@
 namespace genv::shims::nvidia_smi {
 
 struct Memory {
-    std::uint64_t totalBytes = 0;           ///< what the environment may use
-    std::optional<std::uint64_t> usedBytes; ///< what it uses; unset: the driver does not know
-    bool isWhole = true; ///< of a device; false for a share, and for attached instances of a GPU
+    std::uint64_t totalBytes = 0;           ///< memory that the environment may use
+    std::optional<std::uint64_t> usedBytes; ///< memory that it uses; unset: unknown
+    bool isWhole = true; ///< a whole device; false for a share, and for a GPU's attached instances
 };
 
 struct SeenInstance {
-    std::uint32_t number = 0; ///< among the instances of its GPU, as nvidia-smi counts them
+    std::uint32_t number = 0; ///< among the instances of its GPU, as counted by nvidia-smi
     std::string uuid;
     Memory memory;
 };
 
 struct SeenGpu {
-    std::uint32_t index = 0; ///< the machine's
+    std::uint32_t index = 0; ///< machine-wide
     std::string uuid;
     Memory memory;
     std::set<std::uint32_t> pids; ///< of the environment's processes
@@ -37,7 +37,7 @@ struct SeenGpu {
     [[nodiscard]] const SeenInstance* instance(std::uint64_t number) const;
 };
 
-/// A GPU and its MIG instances as `nvidia-smi -L` lists them.
+/// A GPU and its MIG instances in the list of `nvidia-smi -L`.
 struct ListedGpu {
     struct Instance {
         std::uint32_t number = 0;
@@ -48,24 +48,25 @@ struct ListedGpu {
     std::vector<Instance> instances;
 };
 
-/// Reads what `nvidia-smi -L` prints.
+/// Parses the output of `nvidia-smi -L`.
 std::vector<ListedGpu> parseListing(std::string_view text);
-/// The UUID at the end of a line of it; empty where there is none.
+/// Returns the UUID at the end of a line of that output; empty if there is none.
 std::string_view uuidOfListingLine(std::string_view line);
 
 class Seen {
   public:
     Seen() = default;
-    /// `listing` is needed where the view has MIG instances; those that it lacks are not seen.
+    /// Creates the visible devices. `listing` is required if the view has MIG instances; instances
+    /// that are missing in it are not visible.
     Seen(const View& view, const std::vector<ListedGpu>& listing);
 
-    /// By index.
+    /// Returns the GPUs by index.
     [[nodiscard]] const std::vector<SeenGpu>& gpus() const { return gpus_; }
     [[nodiscard]] const SeenGpu* byIndex(std::uint64_t index) const;
     [[nodiscard]] const SeenGpu* byUuid(std::string_view uuid) const;
-    /// Whether this is a visible instance.
+    /// Returns whether this is a visible instance.
     [[nodiscard]] bool hasInstance(std::string_view uuid) const;
-    /// Whether the process is one of the environment's, on any of these GPUs.
+    /// Returns whether the process belongs to the environment and runs on any of these GPUs.
     [[nodiscard]] bool hasProcess(std::uint64_t pid) const;
 
   private:

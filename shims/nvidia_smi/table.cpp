@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The table that nvidia-smi prints without a mode, and -L. Tables of all drivers since R390 have
-// the same parts, in other widths: GPUs, of which the first line of three (two before R450) starts
-// with the index and holds the PCI address and the second one holds the memory; MIG instances,
-// whose first line starts with GPU, GI, CI and number; processes, which start with the GPU, from
-// R450 on GI and CI, then the pid and the type.
+// Corrects the table that nvidia-smi prints without a mode, and -L. The tables of all drivers since
+// R390 have the same parts, with different widths:
+// * GPUs. The first of three lines (two before R450) starts with the index and contains the PCI
+//   address. The second line contains the memory.
+// * MIG instances. The first line starts with GPU, GI, CI and number.
+// * Processes. A line starts with the GPU, GI and CI (since R450), the PID and the type.
 #include "shims/nvidia_smi/correction.hpp"
 #include "shims/nvidia_smi/text.hpp"
 
@@ -23,7 +24,8 @@ struct ProcessRow {
     std::uint64_t pid;
 };
 
-// "|    0   N/A  N/A      1234      C   python   10MiB |", before R450 without the two ids.
+// Parses "|    0   N/A  N/A      1234      C   python   10MiB |". Before R450, the two ids are
+// missing.
 std::optional<ProcessRow> parseProcessRow(std::string_view line) {
     static constexpr std::array<std::string_view, 5> types{"C", "G", "C+G", "M+C", "M+C+G"};
     if (!startsWith(line, "|"))
@@ -42,14 +44,14 @@ std::optional<ProcessRow> parseProcessRow(std::string_view line) {
     return ProcessRow{*gpu, *pid};
 }
 
-// "65:00.0" at the end of a PCI address.
+// Returns whether a word ends like a PCI address, such as "65:00.0".
 bool isBusId(std::string_view word) {
     const std::size_t length = word.size();
     return length >= 12 && word[length - 2] == '.' && word[length - 5] == ':' &&
            word[length - 8] == ':' && std::isxdigit(static_cast<unsigned char>(word[0])) != 0;
 }
 
-// The index at the beginning of a GPU's first line.
+// Returns the index at the start of a GPU's first line.
 std::optional<std::uint64_t> parseGpuRow(std::string_view line) {
     if (!startsWith(line, "|"))
         return std::nullopt;
@@ -65,7 +67,7 @@ struct InstanceRow {
     std::uint64_t number;
 };
 
-// "|  0    7   0   0  |": GPU, GI, CI, number.
+// Parses "|  0    7   0   0  |": GPU, GI, CI, number.
 std::optional<InstanceRow> parseInstanceRow(std::string_view line) {
     if (!startsWith(line, "|"))
         return std::nullopt;
@@ -94,8 +96,8 @@ class TableCorrector : public Corrector {
 
     void correct(std::string_view line, std::string& out) override {
         const std::string_view body = withoutEnd(line);
-        // A process is one wherever it stands: its name may have made lines that look like
-        // anything.
+        // Check for a process row first, wherever it is, because a process's name may produce lines
+        // that look like anything.
         if (const auto row = parseProcessRow(body)) {
             takeProcess(*row, line, out);
             return;
@@ -164,7 +166,7 @@ class TableCorrector : public Corrector {
                 isDropping_ = instance == nullptr;
             }
         }
-        // What stands between the tables is no row of any.
+        // Lines between the tables belong to no row.
         if (trimmed(body).empty())
             isDropping_ = false;
         if (isDropping_)
@@ -181,7 +183,8 @@ class TableCorrector : public Corrector {
         memory_.reset();
     }
 
-    // With the memory of the GPU or instance in place of what stands there as "10MiB / 16384MiB".
+    // Replaces the memory, which is printed as "10MiB / 16384MiB", by that of the current GPU or
+    // instance.
     std::string withMemory(std::string_view line, std::string_view body) {
         std::string corrected(line);
         const std::size_t slash = body.find("MiB / ");
@@ -197,7 +200,7 @@ class TableCorrector : public Corrector {
                                ? std::nullopt
                                : parseNumber(trimmed(body.substr(second, end - second)));
         if (!used || !total || !gpu_ || !memory_) {
-            // An instance's second line is its BAR1 memory, a GPU has no second one.
+            // The second line of an instance has its BAR1 memory. A GPU has no second memory line.
             hasUnknown_ = hasUnknown_ || part_ != Part::Instances || !gpu_;
             return corrected;
         }
@@ -212,8 +215,8 @@ class TableCorrector : public Corrector {
         return corrected;
     }
 
-    // A border closes the rows before it: with rows that were left out it goes, too, unless
-    // something else than the next row follows.
+    // Handles a border, which closes the rows before it. If these rows were hidden, the border is
+    // hidden as well, unless it is followed by something other than the next row.
     void takeBorder(std::string_view line, std::string& out) {
         if (!isPastHeader_) {
             emit(line, out);
@@ -255,8 +258,8 @@ class TableCorrector : public Corrector {
     }
 
     Part part_ = Part::Before;
-    std::optional<SeenGpu> gpu_;   // of the row that is being read
-    std::optional<Memory> memory_; // its memory, until that has been read
+    std::optional<SeenGpu> gpu_;   // of the current row
+    std::optional<Memory> memory_; // of the current row, until it has been used
     std::string heldBorder_;
     bool isPastHeader_ = false;
     bool isDropping_ = false;

@@ -12,7 +12,8 @@ namespace genv::shims::nvidia_smi {
 
 namespace {
 
-// More than any tag or comment has, and than any report nests: expat keeps what has not ended.
+// Larger than any tag, comment or depth in a report. Needed because expat buffers unfinished
+// tokens.
 constexpr std::size_t longestToken = 1U << 20U;
 constexpr std::size_t deepestElement = 100;
 
@@ -25,8 +26,8 @@ bool isMarkup(char character) {
            (isControl && character != '\t' && character != '\n' && character != '\r');
 }
 
-// Where the current event begins, and its length. Newer versions of expat count in 64 bits and mark
-// the functions that older ones have as deprecated.
+// Returns the start of the current event. Newer versions of expat use 64-bit positions and declare
+// the older functions as deprecated.
 template <typename Parser>
 std::size_t positionIn(Parser parser) {
     if constexpr (requires { XML_GetCurrentByteIndex64(parser); })
@@ -45,7 +46,7 @@ std::size_t sizeIn(Parser parser) {
 
 } // namespace
 
-// They are called out of C, through which no exception may pass.
+// C code calls these functions, so no exception may escape.
 struct XmlReader::Handlers {
     static XmlReader& reader(void* data) { return *static_cast<XmlReader*>(data); }
 
@@ -112,7 +113,7 @@ void XmlReader::begin() {
     isInName_ = false;
 }
 
-// The parser gets as many bytes as there are, so that its positions are those of what was read.
+// Keeps the number of bytes unchanged, so that the parser's positions match the input.
 std::string XmlReader::withoutMarkupInNames(std::string_view line) {
     std::string text(line);
     for (std::size_t at = 0;;) {
@@ -148,7 +149,7 @@ void XmlReader::parse(std::string_view text, bool isLast) {
         refuse("a tag or comment of it does not end");
 }
 
-// The bytes before those of expat's event are of something that has no handler.
+// Bytes before the current event belong to constructs without a handler.
 void XmlReader::add(XmlEvent event) {
     const auto position = positionIn(parser_.get());
     const auto size = sizeIn(parser_.get());

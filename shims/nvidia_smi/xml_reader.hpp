@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reading XML by expat as it comes, without losing how it was written.
+// Parses XML incrementally with expat, and keeps its original spelling.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@ struct XML_ParserStruct;
 
 namespace genv::shims::nvidia_smi {
 
-/// A tag, or a piece of what stands between tags.
+/// A tag, or a piece of text between tags.
 struct XmlEvent {
     enum class Kind { Start, End, Text };
 
     Kind kind = Kind::Text;
-    std::string text; ///< as it was written; empty for the end of an element that is one tag
+    std::string text; ///< original spelling; empty for the end of an element with a single tag
     std::string name; ///< of the element that starts or ends
-    std::string id;   ///< the attribute of that name where an element starts
+    std::string id;   ///< the id attribute of an element that starts
 };
 
-/// Reads documents that follow one another, and loads nothing that a document refers to. The name
-/// of a process is whatever its user chose, and nvidia-smi may print it as it is: it is read as
-/// text up to the tag that ends it, and bytes are taken as ISO 8859-1, since it need not be UTF-8.
+/// Parses consecutive documents, without loading anything that a document refers to. A user chooses
+/// the names of processes, and nvidia-smi may print them unescaped. Therefore a name is read as
+/// text up to its closing tag, and bytes are decoded as ISO 8859-1, because they need not be UTF-8.
 class XmlReader {
   public:
     XmlReader();
@@ -31,16 +31,17 @@ class XmlReader {
     XmlReader& operator=(const XmlReader&) = delete;
     ~XmlReader();
 
-    /// What this line completes; the texts of all events together are what was read. A line outside
-    /// of a document begins one, and the line in which the outermost element ends ends it.
+    /// Returns the events that this line completes. The texts of all events together are the input.
+    /// A line outside a document starts one, and a document ends with the line in which its
+    /// outermost element ends.
     std::vector<XmlEvent> read(std::string_view line);
 
     [[nodiscard]] bool isInDocument() const { return parser_ != nullptr; }
-    /// Why nothing can be read any more; empty while all was well-formed.
+    /// Returns the reason why parsing has failed; empty if all input was well-formed.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
   private:
-    // What expat calls.
+    // The callbacks of expat.
     struct Handlers;
     struct Free {
         void operator()(XML_ParserStruct* parser) const;
@@ -52,13 +53,13 @@ class XmlReader {
     void add(XmlEvent event);
     void refuse(const char* reason);
 
-    std::unique_ptr<XML_ParserStruct, Free> parser_; // of the document that is being read
-    std::string pending_;                            // read, and not in events before this line
-    std::size_t pendingBegin_ = 0;                   // where that lies in the document
-    std::size_t taken_ = 0;                          // how much of it is in events
+    std::unique_ptr<XML_ParserStruct, Free> parser_; // of the current document
+    std::string pending_;                            // read before this line, but in no event
+    std::size_t pendingBegin_ = 0;                   // its position in the document
+    std::size_t taken_ = 0;                          // number of its bytes that are in events
     std::size_t depth_ = 0;
     bool hasEnded_ = false;
-    bool isInName_ = false; // of a process
+    bool isInName_ = false; // within a process name
     std::vector<XmlEvent> events_;
     std::string failure_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the dynamic linker calls, rtld-audit(7): see gate.hpp. All of it runs in the middle of the
-// linker's work, before the program's libraries are ready, so it only looks and notes.
+// The functions that the dynamic linker calls, see rtld-audit(7) and gate.hpp. They run in the
+// middle of the linker's work, before the program's libraries are ready, so they only inspect and
+// record.
 #include "shims/nvml/gate.hpp"
 #include "shims/nvml/job_group.hpp"
 #include "shims/nvml/linked_library.hpp"
@@ -9,15 +10,15 @@
 
 #include <cstdint>
 
-// Where the program's arguments and variables begin: the linker's own, and the only way to them
-// without a libc.
+// The address of the program's arguments and variables. This symbol is the linker's own, and the
+// only way to find them without a libc.
 extern "C" void* __libc_stack_end; // NOLINT(bugprone-reserved-identifier)
 
 namespace {
 
 using namespace genv::shims;
 
-// A variable as the program was started with it, or null.
+// Returns the initial value of a variable of the program, or null.
 const char* initialVariable(const char* name) {
     const auto* words = static_cast<char**>(__libc_stack_end);
     const auto arguments = *reinterpret_cast<const std::intptr_t*>(words);
@@ -63,15 +64,16 @@ const char* fileName(const char* path) {
 
 #define GENV_AUDIT extern "C" __attribute__((visibility("default")))
 
-/// 0 makes the linker drop this library again, as if it had not been named.
+/// Returns 0 to make the linker unload this library, as if it had not been named.
 GENV_AUDIT unsigned la_version(unsigned version) {
     if (!isWanted())
         return 0;
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/// The cookie of NVML's library is its link map, that of all others null. The others are flagged
-/// too: a call is asked about only where the library it comes from and the one it goes to both are.
+/// Uses the link map as the cookie of NVML's library, and null as that of all others. The other
+/// libraries are flagged as well, because the linker only reports a call if both the calling and
+/// the called library are flagged.
 GENV_AUDIT unsigned la_objopen(link_map* library, Lmid_t space, std::uintptr_t* cookie) {
     *cookie = 0;
     const char* name = fileName(library->l_name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which devices there are. The places of handles, 0 to count - 1, are those among the environment's
-// devices; nvmlDeviceGetIndex() is not filtered and stays the machine's number, which genv, the
-// person and CUDA_VISIBLE_DEVICES use. A device of somebody else's is one that does not exist.
+// Filters the set of devices. The positions of handles, 0 to count - 1, count only the
+// environment's devices. nvmlDeviceGetIndex() is not filtered and returns the machine-wide index,
+// which genv, the user and CUDA_VISIBLE_DEVICES use. A device that is not attached appears as
+// nonexistent.
 #include "shims/nvml/filter.hpp"
 #include "shims/nvml/view_cache.hpp"
 #include "shims/nvml/visible_handles.hpp"
@@ -19,7 +20,7 @@ template <Symbol symbol>
 Return count(unsigned* result) {
     return guarded([&] {
         unsigned all = 0;
-        // Asked all the same: it says whether NVML was started.
+        // Call the driver in any case, because the result shows whether NVML was started.
         const Return answer = callReal<symbol>(result != nullptr ? &all : nullptr);
         if (answer != Return::Success || result == nullptr)
             return answer;
@@ -36,7 +37,7 @@ Return handleByIndex(unsigned index, Device* result) {
         if (!view)
             return callReal<symbol>(index, result);
         if (index >= countVisibleGpus(*view)) {
-            // Asked for what it says where NVML was not started.
+            // Call the driver for its error if NVML was not started.
             unsigned all = 0;
             const Return answer = callReal<countSymbol>(&all);
             return answer == Return::Success ? Return::InvalidArgument : answer;
@@ -48,8 +49,8 @@ Return handleByIndex(unsigned index, Device* result) {
     });
 }
 
-// A handle that was found by something that only one device has, or by its place on a GPU. Under
-// isolation the driver answers NoPermission for a device that this user does not hold.
+// Filters a handle that was found by a unique property of a device or by its position on a GPU.
+// Under isolation, the driver returns NoPermission for a device that this user does not hold.
 template <Symbol symbol, typename... Keys>
 Return visibleHandle(Device* result, Keys... keys) {
     return guarded([&] {
@@ -67,7 +68,7 @@ Return visibleHandle(Device* result, Keys... keys) {
     });
 }
 
-// A list of handles: with a count of 0 the program asks how many there are.
+// Filters a list of handles. With a count of 0, the program only queries the number.
 template <Symbol symbol, typename... Keys>
 Return visibleHandles(unsigned* count, Device* handles, Keys... keys) {
     return guarded([&] {
@@ -133,7 +134,7 @@ Return nvmlDeviceGetHandleByPciBusId_v2(const char* busId, Device* result) {
     return visibleHandle<Symbol::nvmlDeviceGetHandleByPciBusId_v2>(result, busId);
 }
 
-// Somebody else's instance leaves a gap, as indices of instances have them.
+// An instance that is not attached leaves a gap, which is normal for instance indices.
 Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* result) {
     return visibleHandle<Symbol::nvmlDeviceGetMigDeviceHandleByIndex>(result, device, index);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVML's functions that the filter has to do with, as tables of names and parameters: what stands
-// in both of the filter's libraries is made of these, so that a function added here and nowhere
-// else fails to link. No function that is missing here is touched.
+// The NVML functions that concern the filter, as tables of names and parameters. Both libraries of
+// the filter are built from these tables, so a function added only here fails to link. A function
+// that is missing here is never touched.
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"
 
 #include <cstddef>
 
-// Those that a program gets the filter's own function for. The lists of processes are untyped:
-// their entries differ by version and by driver.
+// Functions that the filter replaces. The lists of processes are untyped, because their entries
+// differ by version and by driver.
 #define GENV_NVML_FILTERED(X)                                                                      \
     X(nvmlDeviceGetCount, unsigned*)                                                               \
     X(nvmlDeviceGetCount_v2, unsigned*)                                                            \
@@ -44,7 +44,7 @@
     X(nvmlDeviceGetFBCSessions, nvml::Device, unsigned*, nvml::FbcSession*)                        \
     X(nvmlInternalGetExportTable, const void**, const void*)
 
-// Those that the filter only calls.
+// Functions that the filter only calls.
 #define GENV_NVML_USED(X)                                                                          \
     X(nvmlDeviceGetUUID, nvml::Device, char*, unsigned)                                            \
     X(nvmlDeviceGetIndex, nvml::Device, unsigned*)                                                 \
@@ -54,7 +54,7 @@ namespace genv::shims {
 
 namespace nvml = service::nvml;
 
-/// The place of a function in the tables: the filtered ones come first.
+/// The position of a function in the tables. The filtered functions come first.
 enum class Symbol : std::size_t {
 #define GENV_X(name, ...) name,
     GENV_NVML_FILTERED(GENV_X) GENV_NVML_USED(GENV_X)

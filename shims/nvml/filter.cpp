@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genv-nvml-view.so exports; see gate.hpp.
+// The exports of genv-nvml-view.so; see gate.hpp.
 #include "shims/nvml/filter.hpp"
 
 #include "shims/nvml/gate.hpp"

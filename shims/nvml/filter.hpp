@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The filter's functions, under the names and with the parameters of those that they stand for.
-// Each asks the driver and corrects what it says; where the service does not say what the
-// environment has, the driver's answer is passed as it is.
+// The filter's functions, with the names and parameters of the functions that they replace. Each
+// calls the driver and corrects its answer. If the service does not report the contents of the
+// environment, the driver's answer is passed unchanged.
 //
-// None may throw into a program that need not be C++. None is noexcept either: a thread that is
-// cancelled while it waits for the driver is unwound through them.
+// None of these functions may throw, because the program need not be C++. None is noexcept either,
+// because a thread that is cancelled while it waits for the driver is unwound through them.
 #pragma once
 
 #include "shims/nvml/real_nvml.hpp"
@@ -17,7 +17,7 @@ namespace genv::shims::filter {
 GENV_NVML_FILTERED(GENV_X)
 #undef GENV_X
 
-/// Runs what may run out of memory.
+/// Runs an action that may run out of memory.
 template <typename Action>
 nvml::Return guarded(Action action) {
     try {

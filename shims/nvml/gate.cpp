@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The functions that the program gets: each goes to the filter's function in genv-nvml-view.so, and
-// to the driver's where that cannot be loaded. Nothing here is locked: what is found is the same
-// whoever finds it.
+// The functions that the program calls. Each forwards to the filter's function in genv-nvml-view.so
+// or, if that cannot be loaded, to the driver's. No locks are needed, because every thread finds
+// the same addresses.
 #include "shims/nvml/gate.hpp"
 
 #include "shims/nvml/linked_library.hpp"
@@ -27,7 +27,7 @@ void* filterFunctions[filteredCount];
 enum State : int { NotTried, Loaded, Failed };
 std::atomic<int> state;
 
-// A function of the program's libc.
+// Returns a function of the program's libc.
 template <typename Function>
 Function* ofLibc(const char* name) {
     const link_map* libc = libcMap.load();
@@ -47,8 +47,8 @@ void* findReal(Symbol symbol) {
 
 constexpr GateServices services{findReal};
 
-// dlopen() loads what this library asks for into this library's namespace, and looks for it in this
-// library's folder.
+// dlopen() loads the library into the namespace of the calling library, and searches that library's
+// folder.
 bool fillFunctions() {
     const auto open = ofLibc<void*(const char*, int)>("dlopen");
     if (open == nullptr)
@@ -56,7 +56,7 @@ bool fillFunctions() {
     void* library = open("$ORIGIN/genv-nvml-view.so", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
         return false;
-    // In glibc a handle is the link map.
+    // In glibc, a handle is the link map.
     const auto fill = reinterpret_cast<FillFunctions*>(
         findSymbol(*static_cast<const link_map*>(library), "genvNvmlFilter"));
     if (fill == nullptr)

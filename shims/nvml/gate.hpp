@@ -1,56 +1,59 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The NVML filter: in a process of an environment, NVML tells of that environment's devices, memory
-// and processes, whatever program or language asks.
+// The NVML filter: in a process of an environment, NVML reports only that environment's devices,
+// memory and processes, whatever the program or language.
 //
-// It is an auditing library of glibc's dynamic linker, rtld-audit(7), named in LD_AUDIT. The linker
-// asks it about every symbol that is bound to libnvidia-ml.so, by dlsym() as by a program that is
-// linked with it; for the functions in entry_points.hpp it gives its own, and every other one,
-// those it has never heard of included, stays the driver's. So no version of NVML is too new for
-// it.
+// The filter is an auditing library of glibc's dynamic linker, see rtld-audit(7), named in
+// LD_AUDIT. The linker asks it about every symbol that is bound to libnvidia-ml.so, either by
+// dlsym() or because the program is linked with the library. For the functions in entry_points.hpp
+// the filter returns its own. All other functions, including unknown ones, stay the driver's. The
+// filter therefore works with every future version of NVML.
 //
-// There are two libraries, since every process of a shell may carry the first:
-//   libgenv-nvml-filter.so  what LD_AUDIT names: audit.cpp and gate.cpp. It needs nothing but the
-//       dynamic linker, which has it in a namespace of its own; with a libc it would bring a second
-//       one into every process. What it must have of a libc it takes from the program's.
-//   genv-nvml-view.so  all that the filter does, with libgenv to ask the service. It is loaded when
-//       NVML is called for the first time, from the folder of the first and into its namespace: the
-//       program's own libraries, symbols, errno and variables are not touched by it.
+// There are two libraries, because every process of a shell may load the first one:
+//   libgenv-nvml-filter.so  The library in LD_AUDIT, built from audit.cpp and gate.cpp. It needs
+//       only the dynamic linker, which loads it into a separate namespace. If it needed a libc,
+//       every process would load a second one. It takes the few libc functions that it needs from
+//       the program's libc.
+//   genv-nvml-view.so  The rest of the filter, with libgenv to query the service. It is loaded on
+//       the first call of NVML, from the folder of the first library and into its namespace. The
+//       program's own libraries, symbols, errno and variables are not affected.
 //
-// What cannot be filtered so:
-// * A setuid program, a statically linked one, one linked with musl: the linker that asks is not
-//   there, or ignores LD_AUDIT. They see the machine as it is.
-// * A pointer to a function that a program linked with NVML has in its data, or calls through
-//   -fno-plt: the linker asks about jumps and dlsym() only.
-// * NVML's export table, nvmlInternalGetExportTable(), which nvidia-smi reaches inner functions by.
-//   It is passed through; that it was asked for can be reported, see report.hpp.
+// The filter does not cover:
+// * Programs that are setuid, statically linked or linked with musl: their linker does not exist or
+//   ignores LD_AUDIT. They see the whole machine.
+// * Function pointers in the data of a program that is linked with NVML, and calls compiled with
+//   -fno-plt: the linker reports only jumps and dlsym().
+// * NVML's export table, nvmlInternalGetExportTable(), through which nvidia-smi calls internal
+//   functions. It is passed through. The request for it can be reported, see report.hpp.
 // * The driver itself (ioctl) and CUDA, which has CUDA_VISIBLE_DEVICES.
-// * A container: it has neither the library nor the bus. What the engine gives it is all there is.
-// * A program that loads two different NVML libraries: the first is filtered.
-// It is no protection against anybody: GENV_BYPASS=1 is a word away. It makes tools agree.
+// * Containers, which have neither the library nor the bus. They see only what the engine
+//   gives them.
+// * A second NVML library in the same program: only the first is filtered.
+//
+// The filter is no protection, because GENV_BYPASS=1 disables it. It makes tools consistent.
 #pragma once
 
 #include "shims/nvml/entry_points.hpp"
 
 namespace genv::shims {
 
-/// What the first library does for the second.
+/// The functions that the first library provides to the second.
 struct GateServices {
-    /// The address of the driver's function, or null where this driver's library has none.
+    /// Returns the address of the driver's function, or null if this driver's library lacks it.
     void* (*findReal)(Symbol symbol);
 };
 
-/// What the second library exports, under the name genvNvmlFilter: enters its functions into a
-/// table of filteredCount. `services` must live as long as the process.
+/// The type of the function genvNvmlFilter, which the second library exports. It writes its
+/// functions into a table of size filteredCount. `services` must live as long as the process.
 using FillFunctions = void(const GateServices* services, void** functions);
 
-/// The name of a function, for symbols that are looked for.
+/// Returns the name of a function, for looking up its symbol.
 const char* nameOf(Symbol symbol);
 
-/// The filter's own function of this name, or null: as most names of NVML.
+/// Returns the filter's own function with this name, or null, as for most names in NVML.
 void* findFiltered(const char* name);
 
-/// A library of the program that the filter needs something of. They are told by the linker as they
-/// come and go.
+/// Libraries of the program that the filter needs. The linker reports when they are loaded and
+/// unloaded.
 struct ProgramLibraries {
     static void setNvml(const void* linkMap);
     static void forgetNvml(const void* linkMap);

@@ -8,7 +8,7 @@ namespace genv::shims {
 
 namespace {
 
-// The line of each hierarchy is read whole where they are shorter together than this.
+// The file is read completely if the lines of all hierarchies together are not longer than this.
 constexpr long longestText = 4096;
 
 long callKernel(long number, long first, long second, long third) {

@@ -9,7 +9,7 @@ namespace {
 
 using Address = ElfW(Addr);
 
-// The parts of a library that its symbols are found by.
+// The tables by which a library's symbols are found.
 struct Tables {
     const ElfW(Sym) * symbols = nullptr;
     const char* names = nullptr;
@@ -17,8 +17,8 @@ struct Tables {
     const std::uint32_t* plainHash = nullptr;
 };
 
-// The linker writes addresses into the section where that can be written to, and leaves them
-// relative to the library elsewhere.
+// Returns the address of a table. If the section is writable, the linker has stored absolute
+// addresses in it. Otherwise they are relative to the library.
 template <typename Table>
 Table tableAt(const link_map& library, Address address) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ELF has addresses
@@ -54,8 +54,8 @@ void* findByGnuHash(const link_map& library, const Tables& tables, const char* n
     std::uint32_t hash = 5381;
     for (const char* c = name; *c != '\0'; ++c)
         hash = hash * 33 + static_cast<unsigned char>(*c);
-    // Buckets, the first symbol that is hashed, words of the filter (of an address each), its
-    // shift.
+    // The header: number of buckets, first hashed symbol, number of filter words (each the size of
+    // an address), and shift of the filter.
     const std::uint32_t* header = tables.gnuHash;
     const std::uint32_t bucketCount = header[0];
     const std::uint32_t first = header[1];
@@ -70,7 +70,7 @@ void* findByGnuHash(const link_map& library, const Tables& tables, const char* n
             if (void* address = addressOf(library, tables, index, name))
                 return address;
         }
-        if ((candidate & 1U) != 0) // the chain's last
+        if ((candidate & 1U) != 0) // end of the chain
             return nullptr;
     }
 }

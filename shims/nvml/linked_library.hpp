@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Symbols of a library that is loaded, found in its own tables: dlsym() would ask the auditing
-// library about each, and there is no libc to call it in.
+// Finds symbols of a loaded library in its own tables. dlsym() would ask the auditing library about
+// each symbol, and there is no libc to call it in.
 #pragma once
 
 #include <link.h>
 
 namespace genv::shims {
 
-/// The address of a function or variable that the library defines, or null. Of several versions of
-/// a symbol the first is taken.
+/// Returns the address of a function or variable that the library defines, or null. If a symbol has
+/// several versions, returns the first.
 void* findSymbol(const link_map& library, const char* name);
 
-/// Whether two texts are the same.
+/// Returns whether two texts are equal.
 bool isSameText(const char* one, const char* other);
 
 } // namespace genv::shims

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How much memory an environment has on a device, and what is left of it. No number is made up:
+// The memory of an environment on a device, and the amount that is free. No number is invented:
 // * The total is the environment's capacity: its share, or the whole device.
-// * Used is what its processes use. Where the driver does not say that of one of them, a whole
-//   device has the driver's numbers as they are, and a share none at all (NotSupported).
-// * Free is what the capacity leaves, but never more than the driver has: an allocation of it works
-//   unless somebody else is faster. Together with used it is less than the total where the driver
-//   reserves memory or other people's processes are on the device; the second version of NVML's
-//   answer has that as reserved, so that its parts make the whole.
+// * Used is the memory that its processes use. If the driver does not report that for one of them,
+//   a whole device keeps the driver's numbers, and a share has no numbers at all (NotSupported).
+// * Free is the rest of the capacity, but at most the driver's free memory. An allocation of this
+//   size succeeds unless another process is faster. Used and free add up to less than the total if
+//   the driver reserves memory or other users' processes are on the device. The second version of
+//   NVML's structure reports the difference as reserved, so that its parts add up to the total.
 #pragma once
 
 #include "shims/nvml/visible.hpp"
@@ -16,7 +16,7 @@
 
 namespace genv::shims {
 
-/// In bytes.
+/// Amounts in bytes.
 struct MemoryFigures {
     std::uint64_t total = 0;
     std::uint64_t free = 0;
@@ -25,11 +25,11 @@ struct MemoryFigures {
     friend bool operator==(const MemoryFigures&, const MemoryFigures&) = default;
 };
 
-/// What a visible scope's memory is to the environment, given what the driver says of it; nothing
-/// where it is not known.
+/// Returns the memory of a visible scope from the environment's point of view, given the driver's
+/// numbers. Returns nothing if it is unknown.
 std::optional<MemoryFigures> ownMemory(const Scope& scope, const MemoryFigures& driver);
 
-/// What is in neither `free` nor `used`.
+/// Returns the memory that is in neither `free` nor `used`.
 std::uint64_t remainder(const MemoryFigures& memory);
 
 } // namespace genv::shims

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How much memory there is. A handle that the environment does not see, had from before a device
-// was taken from it, gives no numbers (NoPermission).
+// Filters memory information. For a handle that the environment does not see, for example because
+// the device has been detached, returns NoPermission instead of numbers.
 #include "shims/nvml/filter.hpp"
 #include "shims/nvml/memory_figures.hpp"
 #include "shims/nvml/report.hpp"
@@ -14,7 +14,7 @@ namespace {
 using nvml::Device;
 using nvml::Return;
 
-// `correct` gets what the environment has, to enter it into the driver's answer.
+// `correct` writes the environment's numbers into the driver's structure.
 template <Symbol symbol, typename Memory, typename Correct>
 Return memory(Device device, Memory* result, Correct correct) {
     report(Event::Memory);

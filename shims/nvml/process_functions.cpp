@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which processes there are: those of the environment on a device, which the service names. A
-// process that began in the last two seconds may still be missing.
+// Filters lists of processes to those of the environment on a device, which the service reports. A
+// process that started within the last two seconds may still be missing.
 #include "shims/nvml/filter.hpp"
 #include "shims/nvml/process_entries.hpp"
 #include "shims/nvml/report.hpp"
@@ -19,20 +19,20 @@ using nvml::Device;
 using nvml::Return;
 
 constexpr unsigned mostEntries = 1U << 16U;
-// Room for entries that are not known yet.
+// Large enough for future versions of entries.
 constexpr std::size_t largestEntry = 128;
 
-// How the entries of a list are.
+// The layout of the entries in a list.
 struct Shape {
     std::size_t pidOffset;
-    std::size_t size; // 0: to be measured
+    std::size_t size; // 0: measure it
 };
 
 constexpr Shape processShape{0, 0};
 static_assert(offsetof(nvml::ProcessV1, pid) == 0 && offsetof(nvml::ProcessV2, pid) == 0 &&
               offsetof(nvml::ProcessDetailV1, pid) == 0);
 
-// A device's whole list as the driver gives it. `list` is called with a count and a buffer.
+// Reads the complete list of a device from the driver. `list` is called with a count and a buffer.
 struct Entries {
     std::vector<unsigned char> bytes;
     std::size_t size = 0;
@@ -61,7 +61,7 @@ Return readAll(List list, const Shape& shape, Entries& entries) {
     }
 }
 
-// The pids of the environment behind a handle.
+// Reads the PIDs of the environment's processes behind a handle.
 Return readPids(const View& view, Device device, std::vector<unsigned>& pids) {
     Scope scope;
     const Return answer = readScope(view, device, scope);
@@ -80,9 +80,9 @@ Return readOwn(const View& view, Device device, const Shape& shape, Entries& ent
     return answer;
 }
 
-// Hands a list to the program as NVML does: the count is the room there is, then what was found;
-// with too little room only that is told. An entry is never larger than what the driver would have
-// written there itself.
+// Returns a list to the program as NVML does. The count is the capacity on input and the number of
+// entries on output. If the capacity is too small, only the number is returned. An entry is never
+// larger than what the driver itself would have written.
 Return handOver(const Entries& entries, unsigned* count, void* list) {
     const auto found =
         entries.size == 0 ? 0U : static_cast<unsigned>(entries.bytes.size() / entries.size);
@@ -113,8 +113,8 @@ Return listed(Device device, unsigned* count, auto* list, const Shape& shape) {
     });
 }
 
-// Samples of processes come in an array of known entries that the program made large enough: what
-// is not to be seen is taken out where it stands.
+// Filters samples of processes in an array of known entries that the program has allocated. Hidden
+// samples are removed in place.
 template <typename Sample>
 Return keepSamples(const View& view, Device device, Sample* samples, unsigned* count) {
     std::vector<unsigned> pids;
@@ -145,7 +145,8 @@ GENV_PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses_v2)
 GENV_PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses_v3)
 #undef GENV_PROCESS_LIST
 
-// The pids only, of processes that have ended included: those the service no longer knows.
+// These are only PIDs, and include processes that have ended, unless the service no longer knows
+// them.
 Return nvmlDeviceGetAccountingPids(Device device, unsigned* count, unsigned* list) {
     return listed<Symbol::nvmlDeviceGetAccountingPids>(device, count, list, {0, sizeof(unsigned)});
 }

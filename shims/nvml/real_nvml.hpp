@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The driver's own functions, which the program may never have bound. One that this driver's
-// library does not have answers FunctionNotFound.
+// The driver's own functions, which the program may never have bound. If this driver's library
+// lacks a function, the result is FunctionNotFound.
 #pragma once
 
 #include "shims/nvml/entry_points.hpp"
@@ -9,7 +9,7 @@
 
 namespace genv::shims {
 
-/// The address of a driver's function, or null.
+/// Returns the address of a driver's function, or null.
 void* realFunction(Symbol symbol);
 
 /// Calls the driver's function.
@@ -20,7 +20,7 @@ nvml::Return callReal(Args... args) {
     return function != nullptr ? function(args...) : nvml::Return::FunctionNotFound;
 }
 
-/// The UUID of a device. The result is the driver's; the text is empty where it is no success.
+/// Reads the UUID of a device. The result is the driver's; the text is empty unless it is Success.
 nvml::Return readUuid(nvml::Device device, std::string& uuid);
 
 } // namespace genv::shims

@@ -31,7 +31,8 @@ bool isPending(int signal) {
     return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
 }
 
-// Writing where nobody reads any more would end the program, which knows nothing of this.
+// Suppresses SIGPIPE. If the reader is gone, writing would otherwise end the program, which does
+// not expect it.
 void writeQuietly(int descriptor, std::string_view text) {
     sigset_t pipe;
     sigset_t before;
@@ -48,7 +49,7 @@ void writeQuietly(int descriptor, std::string_view text) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// -1 where nobody asked.
+// Returns -1 if no report was requested.
 int reportDescriptor() {
     const char* variable = std::getenv("GENV_NVML_FILTER_REPORT");
     if (variable == nullptr)

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the filter tells besides NVML's answers: a line on standard error when it cannot do its
-// work, and, to a shim that started the program, what the program asked for. Each is told once by a
-// process.
+// Reports events besides NVML's results: a line on standard error if the filter cannot work, and,
+// to the shim that started the program, the program's use of NVML. Each process reports each event
+// once.
 #pragma once
 
 namespace genv::shims {
 
-/// What is told to the descriptor whose number is in GENV_NVML_FILTER_REPORT, a line each.
+/// The events. Each is written as a line to the descriptor whose number is in
+/// GENV_NVML_FILTER_REPORT.
 enum class Event {
-    ExportTable, ///< "export-table": the program got a table of NVML's that no filter sees
-    Memory,      ///< "memory": it asked for a device's memory
-    Processes,   ///< "processes": it asked for processes
-    Answered,    ///< "view": the service said what the environment has
-    NoService,   ///< "no-service": it did not, which standard error is told, too
-    Anothers,    ///< "anothers": the environment is another user's; standard error is told, too
+    ExportTable, ///< "export-table": the program got a table that bypasses the filter
+    Memory,      ///< "memory": the program queried a device's memory
+    Processes,   ///< "processes": the program queried processes
+    Answered,    ///< "view": the service reported the environment's contents
+    NoService,   ///< "no-service": it did not; also on standard error
+    Anothers,    ///< "anothers": another user's environment; also on standard error
 };
 
-/// Tells it, unless that was done. Never fails, and no SIGPIPE comes of it.
+/// Reports an event, unless already reported. Never fails, and never causes SIGPIPE.
 void report(Event event);
 
 } // namespace genv::shims

@@ -28,30 +28,31 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
 constexpr seconds freshness{1};
-constexpr const char* patience = "3s"; // as sd-bus reads it
-constexpr seconds longestWait{5};      // for another thread that asks
+constexpr const char* patience = "3s"; // in the format of sd-bus
+constexpr seconds longestWait{5};      // for another thread's query
 constexpr int forbearance = 20;
 
-// One question. All zeros are one that was never asked.
+// One query. All zeros mean that it was never executed.
 struct Answer {
     pthread_mutex_t mutex;
     std::shared_ptr<const View> view;
     Clock::time_point expires;
 };
 
-// What a forked child begins anew.
+// State that a forked child starts anew.
 struct Page {
     std::atomic<bool> isInUse;
     Answer devices;
     Answer view;
 };
 
-std::atomic<int> asking;     // threads that are at it
-std::atomic<bool> mayNotAsk; // since another thread was when this process was forked
-// Set once, and never destroyed: threads may outlive exit().
+std::atomic<int> asking;     // number of threads with a query in progress
+std::atomic<bool> mayNotAsk; // another thread had a query in progress when this process was forked
+// Set once and never destroyed, because threads may outlive exit().
 const Whereabouts* whereabouts;
 
-// A page that the kernel fills with zeros in a child: its locks are free and its answers none.
+// Returns a page that the kernel fills with zeros in a child. All of its locks are then free and
+// its answers empty.
 Page* makePage() {
     void* memory =
         mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -69,7 +70,8 @@ Page* page() {
     return made;
 }
 
-// A thread that is cancelled while it asks would leave the lock behind.
+// Disables cancellation, because a thread that is cancelled during a query would never release the
+// lock.
 class WithoutCancellation {
   public:
     WithoutCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -84,8 +86,8 @@ class WithoutCancellation {
 using Question = View (*)(Client& client, const client::NamedEnvironment& named);
 
 struct Asked {
-    std::shared_ptr<const View> view;              ///< null where the program is to see the machine
-    std::optional<Event> event = Event::NoService; ///< why; unset: it is in no environment
+    std::shared_ptr<const View> view;              ///< null if the program sees the whole machine
+    std::optional<Event> event = Event::NoService; ///< the reason; unset: it is in no environment
 };
 
 Asked ask(Question question) {
@@ -136,8 +138,8 @@ std::shared_ptr<const View> current(Answer Page::*member, Question question) {
     return view;
 }
 
-// sd-bus takes its time-out from a variable. The list of variables is still the program's own,
-// which setenv() would write into.
+// Sets the timeout of sd-bus, which reads it from a variable. The list of variables still belongs
+// to the program, and setenv() would write into it, so use a copy.
 void limitPatience() {
     static std::vector<char*>& variables = *new std::vector<char*>; // never destroyed
     for (char** variable = environ; *variable != nullptr; ++variable)
@@ -158,7 +160,8 @@ std::shared_ptr<const View> currentDevices() {
     return current(&Page::devices, readDevices);
 }
 
-// A service that does not name the devices does not name processes either, and has been waited for.
+// If the service does not report the devices, it does not report processes either, and the timeout
+// has already passed once.
 std::shared_ptr<const View> currentView() {
     if (!currentDevices())
         return nullptr;

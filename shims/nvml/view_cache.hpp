@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service says of the environment, kept for a second. Each question has a connection of
-// its own: none stays open in a program that may fork, or close descriptors that it does not know.
+// Caches the service's report about the environment for one second. Each query uses its own
+// connection: a connection cannot stay open in a program that may fork, or close descriptors that
+// it does not know.
 //
-// A program is never held up for long: the service has 3 seconds for an answer; after one that did
-// not come it is asked again when twenty times as long has passed. In a child that was forked while
-// another thread was asking nothing is asked any more, since that thread held locks.
+// A program is never blocked for long. The service has 3 seconds to answer. After a failed query,
+// the next one starts only after a pause of twenty times its duration. In a child that was forked
+// during a query of another thread, no query is made any more, because that thread held locks.
 #pragma once
 
 #include "shims/view.hpp"
@@ -13,14 +14,14 @@
 
 namespace genv::shims {
 
-/// Once, before the functions below.
+/// Call this once, before the functions below.
 void prepareToAsk();
 
-/// The environment's devices without their processes; null where the service does not say, and the
-/// program is to see the machine.
+/// Returns the environment's devices without their processes. Returns null if the service does not
+/// report them, in which case the program sees the whole machine.
 std::shared_ptr<const View> currentDevices();
 
-/// The same with their processes, for which the service may have to wait for the driver.
+/// Returns the devices with their processes, for which the service may have to wait for the driver.
 std::shared_ptr<const View> currentView();
 
 } // namespace genv::shims

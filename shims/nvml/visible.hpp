@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What NVML has handles of, and which of it an environment sees. Devices are known by UUID: a
-// handle may differ from call to call. A GPU in MIG mode is itself no device of an environment's;
-// it is seen as the parent of attached instances, as CUDA and nvidia-smi know them.
+// Determines which of NVML's devices an environment sees. Devices are identified by UUID, because a
+// handle may differ between calls. A GPU in MIG mode is never a device of an environment itself. It
+// is visible as the parent of attached instances, as in CUDA and nvidia-smi.
 #pragma once
 
 #include "shims/nvml/entry_points.hpp"
@@ -14,31 +14,32 @@
 
 namespace genv::shims {
 
-/// What stands behind a handle of NVML.
+/// The devices behind an NVML handle.
 struct Scope {
-    /// The environment's devices there: one, or for a GPU in MIG mode its attached instances.
+    /// The environment's devices there: one device, or the attached instances on a GPU in MIG mode.
     std::vector<const VisibleDevice*> devices;
-    bool isParent = false; ///< of instances
+    bool isParent = false; ///< the handle is a parent of instances
 
     [[nodiscard]] bool isVisible() const { return !devices.empty(); }
-    /// The environment's processes there, sorted.
+    /// Returns the PIDs of the environment's processes there, sorted.
     [[nodiscard]] std::vector<unsigned> pids() const;
 };
 
-/// The UUID of the GPU that an instance is on, or "".
+/// Returns the UUID of the GPU of an instance, or "".
 using ParentFinder = std::function<std::string(const std::string& instance)>;
 
-/// What the environment has of the device or GPU with this UUID. The result points into the view.
+/// Returns the environment's part of the device or GPU with this UUID. The result points into the
+/// view.
 Scope scopeOf(const View& view, std::string_view uuid, const ParentFinder& parentOf);
 
-/// A GPU as the program can get it by its place among the visible ones.
+/// A GPU that the program can get by its position among the visible GPUs.
 struct VisibleGpu {
-    unsigned index = 0;    ///< the machine's
-    nvml::Return result{}; ///< what NVML says of it; no success leaves the handle null
+    unsigned index = 0;    ///< machine-wide
+    nvml::Return result{}; ///< NVML's result; the handle is null unless it is Success
     nvml::Device handle = nullptr;
 };
 
-/// Visible GPUs in the machine's order, each once.
+/// Returns visible GPUs in the machine's order, each once.
 std::vector<VisibleGpu> inOrder(std::vector<VisibleGpu> gpus);
 
 } // namespace genv::shims

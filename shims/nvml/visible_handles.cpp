@@ -63,7 +63,7 @@ bool isVisible(const View& view, nvml::Device handle) {
     return readScope(view, handle, scope) == Return::Success && scope.isVisible();
 }
 
-// Without instances the environment's devices are the GPUs, and no handle is needed to count them.
+// Without instances, the environment's devices are GPUs, and counting them needs no handles.
 std::size_t countVisibleGpus(const View& view) {
     return hasInstances(view) ? visibleGpus(view).size() : view.size();
 }
