@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The figures as they stand in data/doc/performance.md: between two marks there, so that none of them is typed."""
+"""Writes the figures in data/doc/performance.md between two marks, so that none of them is typed by hand."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ def markdown(header, cells):
 
 
 def worst(target, figures):
-    """Of the figures that a target is about the one that comes closest to missing it; None without any."""
+    """Returns the figure of a target that comes closest to missing it, or None."""
     concerned = [figure for figure in figures if target.concerns(figure)]
     if target.holds.startswith("ratio"):
         concerned = [figure for figure in concerned if figure.ratio is not None]
@@ -42,7 +42,7 @@ def worst(target, figures):
 
 
 def promises(figures, targets):
-    """Each target with the figure that comes closest to missing it."""
+    """Returns each target with the figure that comes closest to missing it."""
     cells = []
     for target in targets:
         figure = worst(target, figures)
@@ -56,7 +56,7 @@ def promises(figures, targets):
 
 
 def by_size(figures, part, units, title):
-    """A matrix of what was measured over the number of environments, and the names that are in it."""
+    """Returns a matrix of the figures by the number of environments, and the names in it."""
     found = lines(figures, part, "environments", units)
     if not found:
         return [], set()
@@ -64,7 +64,7 @@ def by_size(figures, part, units, title):
     common = set.intersection(*(set(line.rest) for line in found))
     cells = []
     for line in found:
-        # One call at a time is the usual way.
+        # One call at a time is the default.
         own = tuple(pair for pair in line.rest if pair not in common and pair != ("in_flight", 1))
         values = dict(line.points)
         cells.append([f"{line.name} ({told(own)})" if own else line.name,
@@ -74,7 +74,7 @@ def by_size(figures, part, units, title):
 
 
 def latest(figure):
-    """The 99th percentile, where a part tells it."""
+    """Returns the 99th percentile, if the part reports it."""
     late = dict(figure.others).get("p99")
     return "" if late is None else value(dataclasses.replace(figure, median=late))
 
@@ -100,7 +100,7 @@ def section(figures, part):
 
 
 def generated(whole, figures, targets, plots):
-    """The text between the marks."""
+    """Returns the text between the marks."""
     machine = whole["machine"]
     text = [f"Measured on {machine['date']} at commit {machine['commit']}: {machine['cpu']}, {machine['cores']} cores, "
             f"Linux {machine['kernel']}, {machine['bus']}. Of " +
@@ -117,7 +117,7 @@ def generated(whole, figures, targets, plots):
 
 
 def replaced(page, text):
-    """The page with this text between its marks."""
+    """Returns the page with this text between its marks."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What was measured, as values: figures out of lines, what must hold of them, and the table that shows both."""
+"""Figures and targets as values: parses lines of figures, compares them with targets, and prints both as a table."""
 
 import dataclasses
 import fnmatch
@@ -11,26 +11,26 @@ WIDTH = 80
 
 
 class Invalid(Exception):
-    """A line that is no figure, or no target."""
+    """A line that is not a valid figure or target."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
     part: str
     name: str
-    under: tuple  # of (what, number): the sizes it was measured with
+    under: tuple  # of (what, number): the conditions of the measurement
     unit: str
     median: float
     reference: str | None = None  # what the ratio is relative to, measured in the same run
     ratio: float | None = None
-    others: tuple = ()  # percentiles and whatever else a part tells
+    others: tuple = ()  # percentiles and other values of a part
 
     @property
     def key(self):
         return self.part, self.name, self.under
 
     def object(self):
-        """As in figures.json, which is as the parts print it."""
+        """Returns the figure as in figures.json, which has the same form as the output of the parts."""
         whole = {"part": self.part, "name": self.name, "with": dict(self.under), "unit": self.unit, "median": self.median}
         whole.update(self.others)
         if self.reference is not None:
@@ -39,7 +39,7 @@ class Figure:
 
 
 def read_figure(line):
-    """The figure of a line, or of an object that was one."""
+    """Parses a figure from a line, or from an object of this form."""
     try:
         whole = dict(json.loads(line)) if isinstance(line, str) else dict(line)
         known = {name: whole.pop(name) for name in ("part", "name", "unit", "median")}
@@ -54,7 +54,7 @@ def read_figure(line):
 
 
 def read_figures(lines):
-    """The figures of lines; one that is told twice would leave open which of the two holds."""
+    """Parses figures from lines. A duplicate is an error, because it would be unclear which of the two is valid."""
     figures = [read_figure(line) for line in lines if not isinstance(line, str) or line.strip()]
     seen = set()
     for figure in figures:
@@ -65,9 +65,9 @@ def read_figures(lines):
 
 
 def merged(former, measured, parts):
-    """What was measured now, with the parts of an earlier run of the same sources that were left out this time.
+    """Returns the measured figures, with the omitted parts from a previous run of the same sources.
 
-    Both are what figures.json has: {"machine": ..., "figures": [...]}."""
+    Both have the form of figures.json: {"machine": ..., "figures": [...]}."""
     same = ("commit", "cpu", "kernel", "quick")
     if former is None or any(former["machine"].get(what) != measured["machine"].get(what) for what in same):
         return measured
@@ -79,7 +79,7 @@ def told(under):
     return " ".join(f"{what}={number:g}" for what, number in under) or "nothing else"
 
 
-# What must hold
+# Targets
 
 MOST = re.compile(r"^(?P<ratio>ratio )?<= (?P<number>[\d.]+)(?: (?P<unit>.+))?$")
 
@@ -87,11 +87,11 @@ MOST = re.compile(r"^(?P<ratio>ratio )?<= (?P<number>[\d.]+)(?: (?P<unit>.+))?$"
 @dataclasses.dataclass(frozen=True)
 class Target:
     part: str
-    name: str  # of one figure, or of several by a pattern with *
-    under: tuple  # the sizes that it is about; a figure may have others besides
-    holds: str  # as it is written
-    slack: float  # for noise: the part of the bound that it may be exceeded by
-    limit: str  # what a figure runs into that cannot get better
+    name: str  # of one figure, or a pattern with * for several
+    under: tuple  # the conditions that must match; a figure may have more
+    holds: str  # the condition as written
+    slack: float  # for noise: the fraction by which the bound may be exceeded
+    limit: str  # the reason why the figure cannot improve
 
     @property
     def title(self):
@@ -102,7 +102,7 @@ class Target:
                 and set(self.under) <= set(figure.under))
 
     def misses(self, figures):
-        """A sentence for each way in which the figures miss it; one that was not measured misses it, too."""
+        """Returns a sentence for each figure that misses the target. A missing figure also misses the target."""
         concerned = [figure for figure in figures if self.concerns(figure)]
         if not concerned:
             return [f"{self.title}: was not measured"]
@@ -110,7 +110,7 @@ class Target:
                 for figure in concerned if not self.met_by(figure)]
 
     def met_by(self, figure):
-        """Whether one figure is within the bound and the slack."""
+        """Returns whether one figure is within the bound plus slack."""
         most = MOST.match(self.holds)
         bound = float(most["number"]) * (1 + self.slack)
         if most["ratio"]:
@@ -119,7 +119,7 @@ class Target:
 
     @property
     def short(self):
-        """For a cell of the table."""
+        """Returns the target for a table cell."""
         most = MOST.match(self.holds)
         return f"<= {float(most['number']):g}" + (f" {most['unit']}" if most["unit"] not in (None, "1") else "")
 
@@ -147,12 +147,12 @@ def read_target(line):
 
 
 def read_targets(text):
-    """The table bench/targets."""
+    """Parses the table bench/targets."""
     return [read_target(line) for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def target_of(figure, targets):
-    """The target that is most closely about a figure, or None."""
+    """Returns the most specific target for a figure, or None."""
     concerned = [target for target in targets if target.concerns(figure)]
     return max(concerned, key=lambda target: (target.name == figure.name, len(target.under)), default=None)
 
@@ -164,14 +164,14 @@ def misses(figures, targets):
 # The table
 
 def number(value):
-    """Three digits that count."""
+    """Formats a number with three significant digits."""
     if value == 0 or value == int(value) and abs(value) < 100000:
         return f"{value:g}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def value(figure):
-    """With the unit that suits a time best."""
+    """Formats a figure. A time gets the most suitable unit."""
     if figure.unit not in ("µs", "ms", "s"):
         return f"{number(figure.median)} {figure.unit}".removesuffix(" 1")
     seconds = figure.median * UNITS[figure.unit]
@@ -188,7 +188,7 @@ def cut(text, width):
 
 
 def table(figures, targets):
-    """For a terminal, by part and size; no line is longer than WIDTH."""
+    """Returns a table for a terminal, by part and size. No line is longer than WIDTH."""
     lines = [row("", "median", "of", "ratio", "must be")]
     groups = {}
     for figure in figures:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// isolation_bench GENV_ISOLATION [--quick]: what the kernel's gate costs. Opens are measured in a
-// control group with the gate and, in turns with that, in one without; the gate judges nobody else.
-// Prints a figure a line, as bench/run wants them.
+// isolation_bench GENV_ISOLATION [--quick]: measures the cost of the kernel gate. Opens are
+// measured alternately in a control group with the gate and in one without it. The gate applies to
+// no other process. Prints one figure per line for bench/run.
 #include "bench/bus/series.hpp"
 #include "bench/core/machine.hpp"
 #include "core/isolation.hpp"
@@ -33,7 +33,7 @@ using bench::Series;
 using tests::alice;
 using tests::GateMachine;
 
-// Whoever is moved to another processor pays for its caches as well.
+// A process that moves to another processor also pays for cold caches.
 void stayOnOneProcessor() {
     cpu_set_t processors;
     CPU_ZERO(&processors);
@@ -47,8 +47,8 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-// Microseconds for one open(2) and the close(2) of what it returned: the best of several batches,
-// which is the one that nothing interrupted.
+// Returns the microseconds for one open(2) and the close(2) of its result. Uses the fastest of
+// several batches, which is the one without interruptions.
 double timeOfOpen(const std::filesystem::path& path, int opens) {
     constexpr int batches = 5;
     double best = 0;
@@ -82,7 +82,7 @@ class OpenCosts {
         for (int pair = 0; pair < pairs_; ++pair) {
             double with = 0;
             double without = 0;
-            for (int turn = 0; turn < 2; ++turn) { // whoever is first may find cold caches
+            for (int turn = 0; turn < 2; ++turn) { // the first may find cold caches
                 if ((turn + pair) % 2 == 0)
                     with = measure(gated_, gated_.pathOf(node));
                 else
@@ -150,10 +150,10 @@ class NoLog : public core::Log {
     void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
 };
 
-// The comparison of the kernel's grants with the ledger when the service starts, of which some are
-// missing in the kernel and as many are stale.
+// Measures the comparison of the kernel's grants with the ledger at the start of the service. Some
+// grants are missing in the kernel, and the same number are stale.
 void printStart(service::KernelGates& gates, core::Pid attachments, bool quick) {
-    constexpr core::DeviceIndex devices = 1024; // so that each attachment is a grant of its own
+    constexpr core::DeviceIndex devices = 1024; // so that each attachment is a separate grant
     bench::Machine machine({attachments, devices});
     for (core::DeviceSample& sample : machine.seen.devices)
         sample.nodes = {{tests::gpuMajor, sample.facts.index}};
@@ -194,7 +194,7 @@ void printStart(service::KernelGates& gates, core::Pid attachments, bool quick) 
                attachments, changed, changed, series.median(), series.percentile(0.99));
 }
 
-// The whole program, as an upgrade runs it.
+// Measures the whole program, as an upgrade runs it.
 void printReplacement(const GateMachine& machine, const std::string& program, std::size_t held,
                       bool quick) {
     const std::string command =

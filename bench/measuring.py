@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the parts of the bench in Python share: how a process is timed, and how a figure is told."""
+"""Code that the Python parts of the benchmark share: timing processes and printing figures."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ NOWHERE = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
 
 @dataclasses.dataclass
 class Series:
-    """How long one thing took again and again, and the processor time of it; in seconds."""
+    """The times of one repeated operation, and its processor times, in seconds."""
 
     times: list = dataclasses.field(default_factory=list)
     processor: list = dataclasses.field(default_factory=list)
@@ -39,21 +39,21 @@ def tell(part, name, under, unit, median, reference=None, ratio=None, **others):
 
 
 def tell_times(part, name, under, series, reference=None, reference_series=None):
-    """Prints how long something took, in milliseconds, beside what was measured in turns with it."""
+    """Prints the time of an operation in milliseconds, relative to a reference measured in alternation with it."""
     ratio = series.median / reference_series.median if reference else None
     tell(part, name, under, "ms", series.median * 1000, reference, ratio,
          p90=series.percentile(0.9) * 1000, p99=series.percentile(0.99) * 1000)
 
 
 def tell_processor_time(part, name, under, series, reference, reference_series):
-    """Prints the time that the processor spent on something, in the program and for it in the kernel."""
+    """Prints the processor time of an operation, in the program and in the kernel."""
     median = statistics.median(series.processor)
     tell(part, f"{name}, processor", under, "ms", median * 1000, reference,
          median / statistics.median(reference_series.processor))
 
 
 def run_timed(series, arguments, environment=None):
-    """Runs a program, which must succeed, and adds how long that took."""
+    """Runs a program, which must succeed, and adds its time."""
     began = time.perf_counter()
     pid = os.posix_spawn(arguments[0], arguments, os.environ if environment is None else environment,
                          file_actions=NOWHERE)

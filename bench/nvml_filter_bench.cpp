@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// nvml_filter_bench FILTER: what the NVML filter costs inside an environment, by running itself
-// with and without it in LD_AUDIT: the first call, each later one, and the start of a process. The
-// library is the one that LD_LIBRARY_PATH leads to; what counts is the difference. Prints a figure
-// a line, as bench/run wants them.
+// nvml_filter_bench FILTER: measures the cost of the NVML filter inside an environment, by running
+// itself with and without the filter in LD_AUDIT. Measures the first call, later calls and the
+// start of a process. LD_LIBRARY_PATH determines the NVML library; only the difference matters.
+// Prints one figure per line for bench/run.
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-// The median of batches, per call.
+// Returns the median of batches, per call.
 double timeOf(const std::function<void()>& call) {
     constexpr int batches = 200;
     constexpr int perBatch = 50;
@@ -51,7 +51,7 @@ Function* find(void* library, const char* name) {
     return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// Prints "NANOSECONDS NAME" lines for whoever started this.
+// Prints lines "NANOSECONDS NAME" for the parent process.
 int measure() {
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
     if (library == nullptr)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Keeps what is measured, the bus and the service on one processor, where one waits for the other anyway. Else how long
-something takes depends on which of them the kernel happens to let share one, and two series may meet different luck."""
+"""Keeps the measured program, the bus and the service on one processor, because they wait for each other anyway.
+Otherwise the time depends on which of them the kernel places on the same processor, and two series may differ by
+chance."""
 
 import contextlib
 import os
@@ -13,7 +14,7 @@ def pin(pid, processors):
         for thread in os.listdir(f"/proc/{pid}/task"):
             os.sched_setaffinity(int(thread), processors)
     except (FileNotFoundError, ProcessLookupError):
-        pass  # what ends meanwhile need not be pinned
+        pass  # a process that ends meanwhile need not be pinned
 
 
 def daemons():
@@ -24,7 +25,7 @@ def daemons():
 
 @contextlib.contextmanager
 def one_processor(service):
-    """Within it everything shares a processor, also what is started there."""
+    """Keeps all processes on one processor within the with statement, including new ones."""
     processes = [os.getpid(), service.process.pid, *daemons()]
     before = os.sched_getaffinity(0)
     for pid in processes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Cost against size, as SVG, by gnuplot."""
+"""Plots cost against size as SVG, with gnuplot."""
 
 import dataclasses
 import subprocess
@@ -15,8 +15,8 @@ COLOURS = ("#1b6ca8", "#d1495b", "#3b8132", "#8a4fbf", "#c77700", "#00818a", "#7
 @dataclasses.dataclass(frozen=True)
 class Line:
     name: str
-    rest: tuple  # the sizes that are the same for all points
-    points: tuple  # of (size, µs, or another unit than of time)
+    rest: tuple  # the conditions that all points share
+    points: tuple  # of (size, µs or the figure's own unit)
 
     @property
     def label(self):
@@ -25,12 +25,15 @@ class Line:
 
 
 def telling(rest):
-    """Orders other sizes by how much they tell: the largest, but with one call at a time."""
+    """Returns a sort key that prefers conditions of interest: the largest sizes, but one call at a time."""
     return [-number if what == "in_flight" else number for what, number in rest]
 
 
 def lines(figures, part, axis, units=TIMES):
-    """For each name of a part the costs over one kind of size; the other sizes are those with most points, or that tell most."""
+    """Returns the costs of each figure of a part over one kind of size.
+
+    The other conditions are those with the most points. If several have the same number, prefers those of most
+    interest."""
     families = {}
     for figure in figures:
         under = dict(figure.under)
@@ -38,7 +41,7 @@ def lines(figures, part, axis, units=TIMES):
             continue
         size = under.pop(axis)
         rest = tuple(sorted(under.items()))
-        if size > 0:  # which a logarithmic axis has no place for
+        if size > 0:  # a logarithmic axis has no zero
             families.setdefault(figure.name, {}).setdefault(rest, []).append(
                 (size, figure.median * (UNITS[figure.unit] / UNITS["µs"] if units == TIMES else 1)))
     found = []
@@ -50,7 +53,7 @@ def lines(figures, part, axis, units=TIMES):
 
 
 def script(found, axis, title):
-    """What gnuplot is told; it writes to its standard output."""
+    """Returns the gnuplot script. gnuplot writes to its standard output."""
     text = [f'set terminal svg size 900,{max(420, 60 + 22 * len(found))} font "sans-serif,12" background "#ffffff"',
             f'set title "{title}"', "set logscale xy", f'set xlabel "{axis}"',
             'set ylabel "µs"', 'set format y "%g"', 'set grid lc rgb "#dddddd"', "set key outside right top Left reverse",
@@ -71,7 +74,7 @@ def licensed(svg):
 
 
 def draw(figures, folder):
-    """Draws each part over each kind of size that it was measured with, and returns the files' names."""
+    """Draws each part over each kind of size that it was measured with. Returns the names of the files."""
     names = []
     axes = {(figure.part, axis) for figure in figures for axis, _ in figure.under}
     for part, axis in sorted(axes):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The service as built, with simulated GPUs, for what is measured inside tests/private_bus/private-bus."""
+"""Runs the service from a build, with simulated GPUs, for benchmarks inside tests/private_bus/private-bus."""
 
 import json
 import os
@@ -11,7 +11,7 @@ NAME, PATH = "dev.genv.Manager", "/dev/genv/Manager"
 
 
 class Service:
-    """genvd with so many GPUs, until the end of a with statement; its log is in the bus's folder."""
+    """genvd with this number of GPUs, until the end of a with statement. Its log is in the bus's folder."""
 
     def __init__(self, build, devices):
         self.build, self.devices = build, devices
@@ -32,14 +32,14 @@ class Service:
             process.wait()
 
     def add_environment(self, id, gpus):
-        """An environment of root's, kept alive by a process that does nothing."""
+        """Adds an environment of root, kept alive by an idle process."""
         self.keepers.append(subprocess.Popen(["tail", "-f", "/dev/null"]))
         self.call(PATH, NAME, "Activate", "a{sv}", "3", "id", "s", id, "pid", "u", str(self.keepers[-1].pid),
                   "gpus", "u", str(gpus))
 
     @staticmethod
     def calling(path, interface, member, *arguments):
-        """The command that makes a call."""
+        """Returns the command that makes a call."""
         return ["/usr/bin/busctl", "--system", "call", NAME, path, interface, member, *arguments]
 
     @classmethod
@@ -48,14 +48,14 @@ class Service:
 
     @staticmethod
     def owner():
-        """The unique name of the service's connection."""
+        """Returns the unique name of the service's connection."""
         reply = subprocess.run(["busctl", "--system", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus",
                                 "org.freedesktop.DBus", "GetNameOwner", "s", NAME],
                                check=True, capture_output=True, text=True).stdout
         return reply.split('"')[1]
 
     def write_driver(self, path):
-        """Describes its GPUs to the driver library of the tests, with a few processes each."""
+        """Describes the GPUs for the driver library of the tests, with a few processes each."""
         listing = subprocess.run([self.genvctl, "devices", "--json"], check=True, capture_output=True, text=True)
         devices = [{"uuid": device["uuid"], "name": device["model"], "pci": f"00000000:0{device['index'] + 1}:00.0",
                     "memory": {"total": device["total_memory"], "used": 8, "reserved": 0},

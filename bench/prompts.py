@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Interactive shells on terminals, and how long it takes from the key to the next prompt."""
+"""Runs interactive shells on terminals, and measures the time from a key press to the next prompt."""
 
 import os
 import pty
@@ -24,7 +24,7 @@ SET_UP = {"bash": 'eval "$({genvctl} shell --init)"', "zsh": 'eval "$({genvctl} 
 
 
 class Prompt:
-    """A shell of alice's, waiting at its prompt."""
+    """A shell of alice, waiting at its prompt."""
 
     def __init__(self, kind, genvctl=None):
         self.kind = kind
@@ -38,7 +38,7 @@ class Prompt:
             self.enter(SET_UP[kind].format(genvctl=genvctl))
 
     def enter(self, line=""):
-        """Types a line and returns how long it took until the prompt was there again."""
+        """Types a line and returns the time until the next prompt."""
         began = time.perf_counter()
         os.write(self.terminal, line.encode() + b"\n")
         text = b""
@@ -47,14 +47,14 @@ class Prompt:
                 raise SystemExit(f"{self.kind}: no prompt after {line!r}: {text!r}")
             text += os.read(self.terminal, 65536)
         took = time.perf_counter() - began
-        # A shell may draw its prompt again, and what comes late is not to be taken for the next one.
+        # A shell may redraw its prompt. Late output must not be mistaken for the next prompt.
         while select.select([self.terminal], [], [], 0.003)[0]:
             text += os.read(self.terminal, 65536)
         self.text = text.decode(errors="replace")
         return took
 
     def output_of(self, command):
-        """What a command prints, read by way of a file: between prompts a shell writes what it likes."""
+        """Returns the output of a command through a file, because a shell may write anything between prompts."""
         with tempfile.NamedTemporaryFile("r", dir=BUS_FOLDER, encoding="utf-8") as file:
             os.chmod(file.name, 0o666)
             self.enter(f"{command} >{file.name}")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a program does when it is run, as counts, which no noise touches: libraries, relocations, system calls, and calls on
-the bus."""
+"""Counts the work of a program's run, without noise: libraries, relocations, system calls and calls on the bus."""
 
 import json
 import os
@@ -11,14 +10,14 @@ import tempfile
 
 
 def libraries(arguments):
-    """How many shared libraries it is linked with, directly or not."""
+    """Returns the number of shared libraries that it is linked with, directly or indirectly."""
     listing = subprocess.run(arguments[:1], env={"LD_TRACE_LOADED_OBJECTS": "1"}, check=True, capture_output=True,
                              text=True).stdout
     return sum("=>" in line for line in listing.splitlines())
 
 
 def relocations(arguments, environment=None):
-    """How many relocations the dynamic linker did for it that needed a symbol looked up."""
+    """Returns the number of relocations with a symbol lookup in the dynamic linker."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        env=dict(os.environ if environment is None else environment, LD_DEBUG="statistics",
@@ -27,12 +26,12 @@ def relocations(arguments, environment=None):
         for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 text += file.read()
-    # Those before main() are told first.
+    # The relocations before main() are printed first.
     return int(re.search(r"number of relocations: (\d+)", text)[1])
 
 
 def trace(arguments, environment=None):
-    """Its system calls, a line each, with those of its threads and children."""
+    """Returns its system calls, one per line, including those of its threads and children."""
     with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as file:
         subprocess.run(["strace", "-f", "-qq", "-o", file.name, *arguments], check=True, stdout=subprocess.DEVNULL,
                        env=environment)
@@ -40,7 +39,7 @@ def trace(arguments, environment=None):
 
 
 class Tracer:
-    """The same for a process that runs already, until stop()."""
+    """Traces a running process in the same way, until stop()."""
 
     def __init__(self, pid):
         self.file = tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace")
@@ -69,7 +68,7 @@ def processes_in(calls):
 
 
 class BusWatch:
-    """Everything that is said on the bus, to count the calls of a command."""
+    """Watches all messages on the bus, to count the calls of a command."""
 
     END = "genv.bench.End"
 
@@ -77,10 +76,10 @@ class BusWatch:
         self.owner = service.owner()
         self.monitor = subprocess.Popen(["busctl", "--system", "monitor", "--json=short"], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        self.monitor.stderr.readline()  # says that it listens
+        self.monitor.stderr.readline()  # it prints a line when it listens
 
     def calls_of(self, run):
-        """The members that were called while something ran, without the greeting of the bus and what others called."""
+        """Returns the members that were called while `run` ran, without the Hello call and calls of other clients."""
         run()
         subprocess.run(["busctl", "--system", "call", "org.freedesktop.DBus", "/", self.END, "End"], check=False,
                        capture_output=True)
@@ -90,7 +89,7 @@ class BusWatch:
             if message.get("interface") == self.END:
                 sender = message["sender"]
                 return [member for who, member in members if who not in (self.owner, sender)]
-            # What no reply is expected of, nobody waits for.
+            # Skip calls without a reply, because no process waits for them.
             if message["type"] == "method_call" and not message["flags"] & 1 and message.get("member") != "Hello":
                 members.append((message["sender"], message["member"]))
         raise SystemExit("the monitor of the bus has ended")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Calls of ordinary users, which polkit is asked about: beside a Ping of the user's and a bare
-// question by root about the same action and the same user.
+// Measures calls of ordinary users, for which the service queries polkit. Compares them with a Ping
+// of the same user, and with a direct query of polkit by root for the same action and user.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/references.hpp"
@@ -19,10 +19,11 @@ namespace {
 
 constexpr const char* authority = "org.freedesktop.PolicyKit1";
 
-// What polkit's rules and its prompt are told of a call, too; with them polkit looks more up.
+// The details of a call that polkit's rules and its prompt receive. With details, polkit looks up
+// more.
 using Details = std::map<std::string, std::string>;
 
-// Root asks polkit whether a client may.
+// A query of polkit by root whether a client may perform an action.
 Operation question(tests::Client& root, const tests::Client& client, policy::Action action,
                    const Details& details = {}) {
     const auto message = [&root, name = client.uniqueName(), id = std::string(policy::idOf(action)),
@@ -47,7 +48,7 @@ Operation question(tests::Client& root, const tests::Client& client, policy::Act
     return {"CheckAuthorization", {{&root, message}}};
 }
 
-// More at once are refused.
+// The maximum number of pending checks; the service refuses more.
 constexpr unsigned mostAtOnce = core::caps::pendingChecksPerUser;
 
 class Authorization {

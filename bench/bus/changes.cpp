@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Changes as root: what the service itself takes for one, its state file and signals included.
+// Measures changes as root: the cost of the service itself, including its state file and signals.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/references.hpp"
@@ -12,7 +12,7 @@ std::string ownIdOf(unsigned lane) {
     return "own-" + std::to_string(lane);
 }
 
-/// Environments beside those of the scene, one for each lane, whose changes are measured.
+/// Adds environments to those of the scene, one for each lane. Their changes are measured.
 class Changes {
   public:
     Changes(const Plan& plan, Scene& scene) : plan_(plan), scene_(scene) {
@@ -55,7 +55,7 @@ class Changes {
         return {"Activate + Deactivate", {{&root, activate}, {&root, deactivate}}};
     }
 
-    // Of the same device again and again, since a device that is free may be none's.
+    // Uses the same device repeatedly, because there may be no free device.
     [[nodiscard]] Operation attachment() const {
         tests::Client& root = scene_.root();
         const unsigned devices = scene_.devices();

@@ -32,7 +32,7 @@ namespace {
             if (child == 0)
                 live(reports);
             if (child < 0)
-                ::_exit(1); // and all its children with it
+                ::_exit(1); // the children end with it
         }
     }
     ::_exit(0);
@@ -47,7 +47,8 @@ Crowd::Crowd() {
         throw std::runtime_error("pipe");
     leader_ = ::fork();
     if (leader_ == 0) {
-        // Also what other crowds keep open here, lest they wait for this one's end.
+        // Close the descriptors of other crowds as well, so that those crowds do not wait for this
+        // one.
         const auto fromLeast = std::min(orders[0], reports[1]);
         const auto toMost = std::max(orders[0], reports[1]);
         ::close_range(3, static_cast<unsigned>(fromLeast) - 1, 0);

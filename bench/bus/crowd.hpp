@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Many cheap processes that wait until they are ended, all children of one leader. They end with
-// this object, and also when the program ends in whatever way.
+// Many cheap processes that wait to be killed, all children of one leader. They end when this
+// object is destroyed, and also when the program ends in any other way.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -18,18 +18,18 @@ class Crowd {
     Crowd();
     Crowd(const Crowd&) = delete;
     Crowd& operator=(const Crowd&) = delete;
-    /// Returns when the last process has ended.
+    /// Returns after the last process has ended.
     ~Crowd();
 
     [[nodiscard]] core::Pid leader() const { return static_cast<core::Pid>(leader_); }
-    /// Starts further children and returns when all run.
+    /// Starts more children, and returns when all of them run.
     void add(std::size_t count);
     [[nodiscard]] const std::vector<core::Pid>& children() const { return children_; }
 
   private:
     pid_t leader_ = -1;
-    core::Descriptor orders_;  ///< to the leader: how many more
-    core::Descriptor reports_; ///< from each child: its pid; at its end once all are gone
+    core::Descriptor orders_;  ///< to the leader: the number of additional children
+    core::Descriptor reports_; ///< from each child: its PID; end of file after all have ended
     std::vector<core::Pid> children_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A cycle of the rules: how long one takes in all, how much of that on which thread, and how long
-// others wait meanwhile. A hundred environments share one device, and the processes on it are
-// divided among them; there is nothing to find, as nearly always. The helper asks a driver, if a
-// fake one, since the simulated devices search all of /proc for their processes.
+// Measures a cycle of the rules: its duration, the processor time of each thread, and the delay for
+// other clients meanwhile. A hundred environments share one device, and the processes on it are
+// divided among them. The rules find nothing, which is the usual case. The helper queries a fake
+// driver, because simulated devices would search all of /proc for their processes.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/references.hpp"
@@ -23,17 +23,17 @@ namespace {
 constexpr unsigned environmentCount = 100;
 constexpr unsigned mostCycles = 50;
 
-// The driver, with one device.
+// A fake driver with one device.
 class FakeDriver {
   public:
-    // From the service's next start on.
+    // Takes effect at the service's next start.
     void serve(tests::Service& service) const {
         std::ofstream(tests::Service::configurationFolder() / "genvd.conf", std::ios::app)
             << "[GPU]\nBackend=nvml\n";
         service.set("LD_LIBRARY_PATH", GENV_TEST_FAKE_NVML_FOLDER);
         service.set("GENV_FAKE_NVML", file_);
     }
-    // From now on these processes use the device.
+    // Reports these processes as users of the device from now on.
     void show(const std::vector<core::Pid>& pids) const {
         std::vector<std::string> processes;
         for (const core::Pid pid : pids)
@@ -73,7 +73,7 @@ class Cycles {
         const auto after = threadsOf(scene_.service.pid());
         printTimes("Enforce", with(), series.at(1), "Peer.Ping", series.at(0));
         for (const auto& [thread, use] : between(before, after)) {
-            const auto each = use.processor / (series.at(1).count() + 1); // one warmed up
+            const auto each = use.processor / (series.at(1).count() + 1); // plus the warm-up cycle
             if (each > std::chrono::microseconds{10})
                 print({"processor time of Enforce in " + use.name, with(), "µs",
                        std::chrono::duration<double, std::micro>(each).count()});
@@ -86,7 +86,7 @@ class Cycles {
 
   private:
     void addEnvironment() {
-        // Its root process is what starts the processes on the device.
+        // Its root process starts the processes on the device.
         crowds_.push_back(std::make_unique<Crowd>());
         const std::string id =
             scene_.root()
@@ -103,7 +103,8 @@ class Cycles {
                       "Enforce", "a{sv}", 1, std::string("dry-run"), std::string("b"), 1);
     }
 
-    // What tells of every process. A sample serves for up to a second, so most of these take none.
+    // Measures calls that report every process. A sample is reused for up to a second, so most of
+    // these calls take none.
     void measureLists() {
         const auto list = [this](const char* member) {
             return callOf(member, scene_.root(), tests::managerPath, tests::managerInterface,
@@ -116,7 +117,7 @@ class Cycles {
         printTimes("DescribeProcesses", with(), series.at(2), "ListProcesses", series.at(1));
     }
 
-    // Somebody else's calls while cycles go on.
+    // Measures calls of another client while cycles run.
     void measurePingMeanwhile() {
         tests::Client other(tests::root);
         Series pings;

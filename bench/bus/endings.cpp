@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How long the devices of an environment stay its own after its last process has exited. Nothing of
-// it uses them, so that this is a sample of the driver, which has to say so, and the end itself.
+// Measures how long the devices of an environment stay attached after its last process has exited.
+// No process uses them, so this is the time for a sample of the driver, which must confirm that,
+// and for ending the environment.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "tests/bus/support/processes.hpp"
@@ -17,7 +18,8 @@ namespace {
 constexpr unsigned deviceCount = 8;
 constexpr unsigned mostEnds = 50;
 
-// From the signal that ends the process to the one that says that the environment is gone.
+// Returns the time from the signal that kills the process to the signal that the environment has
+// ended.
 std::chrono::nanoseconds endOne(Scene& scene) {
     tests::UserProcess process(tests::root);
     const tests::Answer answer =

@@ -11,7 +11,7 @@ namespace genv::bench {
 
 namespace {
 
-// More digits would pretend to know more than was measured.
+// More digits would suggest a precision that the measurement does not have.
 double rounded(double value) {
     if (value == 0 || !std::isfinite(value))
         return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was measured, as bench/run reads it: one JSON object a line on standard output.
+// Prints figures in the format that bench/run reads: one JSON object per line on standard output.
 #pragma once
 
 #include "bench/bus/series.hpp"
@@ -10,7 +10,7 @@
 
 namespace genv::bench {
 
-/// Under which circumstances a figure was taken; with its name they say which one it is.
+/// The conditions of a measurement. Together with the name, they identify a figure.
 using With = std::map<std::string, double>;
 
 struct Figure {
@@ -27,11 +27,12 @@ struct Figure {
 
 void print(const Figure& figure);
 
-/// How long something took, beside what was measured in turns with it.
+/// Prints the times of an operation, relative to a reference that was measured in alternation with
+/// it.
 void printTimes(const std::string& name, const With& with, const Series& times,
                 const std::string& reference, const Series& referenceTimes);
 
-/// A median compared with one that was taken elsewhere in the same run.
+/// Prints the ratio of a median to another one from the same run.
 void printRatio(const std::string& name, const With& with, const std::string& reference,
                 double ratio);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What reads, in services from empty to the largest that is meant: each call beside a Ping in turns
-// with it; what has an answer of a fixed size also beside the empty service, and lists beside the
-// next smaller ones.
+// Measures read operations with services of all sizes, from empty to the largest supported one.
+// Each call is compared with a Ping, measured in alternation. Calls with replies of a fixed size
+// are also compared with the empty service, and lists with the next smaller list.
 //
-// Two services cannot run at once, so they are compared by what the bus itself takes to answer,
-// which is measured in turns with them.
+// Two services cannot run at once. They are therefore compared relative to a call of the bus
+// itself, which is measured in alternation with each.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/reads.hpp"
@@ -17,10 +17,10 @@ namespace genv::bench {
 
 namespace {
 
-// Longer lists are not asked for many times at once: the answers would fill the bus.
+// Longer lists are not requested many times at once, because the replies would fill the bus.
 constexpr double mostRowsForMany = 1024;
 
-/// The times of one size by the bus's, by name.
+/// The times of one size relative to those of the bus, by name.
 using Times = std::map<std::string, double>;
 
 struct Size {
@@ -112,7 +112,7 @@ void measureReads(const Plan& plan) {
     Growth growth(plan);
     for (const unsigned devices : plan.devices()) {
         Scene scene(plan, devices);
-        scene.growTo(1); // whose properties can be read
+        scene.growTo(1); // provides an environment whose properties can be read
         growth.measure(scene);
         if (devices != plan.devices().back())
             continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How often each thread of the service wakes up while nobody asks for anything: with its cycles,
-// and between them, where it should not at all.
+// Measures how often each thread of the service wakes up without any requests: with regular cycles,
+// and between cycles, where it should not wake up at all.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/threads.hpp"
@@ -16,7 +16,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr unsigned quietEnvironments = 100;
-// Until what the environments' beginning left to do is done.
+// The time until the work caused by new environments is finished.
 constexpr seconds untilQuiet{2};
 
 void measure(const Plan& plan, const std::string& interval, seconds every, seconds window) {

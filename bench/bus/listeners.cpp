@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How long a change takes until everybody who listens has heard of it, beside a bare signal of the
-// bench's own to the same listeners; and what it costs the service.
+// Measures how long a change takes to reach all listeners, compared with a bare signal from the
+// benchmark to the same listeners, and the cost for the service.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/threads.hpp"
@@ -15,7 +15,7 @@ namespace genv::bench {
 
 namespace {
 
-// Of whom each may have 256 connections, those of the bench and the service included.
+// Each user may have 256 connections, including those of the benchmark and of the service.
 constexpr std::array<core::Uid, 5> users{0, tests::alice, tests::bob, tests::carol, 65534};
 constexpr const char* match = "type='signal',interface='dev.genv.Manager',member='Attached'";
 
@@ -34,7 +34,7 @@ class Listeners {
         Series bare;
         Series change;
         std::chrono::nanoseconds processor{0};
-        for (unsigned i = 0; i <= rounds; ++i) { // the first is not counted
+        for (unsigned i = 0; i <= rounds; ++i) { // the first round is not counted
             const auto bareTime = hear([this] { sendBare(); });
             detach();
             const auto before = processorTimeOf(scene_.service.pid());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // bus_bench: measures the service over a bus, with simulated devices. Runs as root within
-// tests/private_bus/private-bus, and prints one JSON object a line for each figure; bench/run shows
-// them. Everything is compared with something that was measured in turns with it, for only
-// such a ratio means anything on another machine.
+// tests/private_bus/private-bus. Prints one JSON object per line for each figure; bench/run
+// displays them. Each measurement is compared with a reference that was measured in alternation
+// with it, because only such a ratio is meaningful on another machine.
 #include "bench/bus/parts.hpp"
 
 #include <CLI/CLI.hpp>

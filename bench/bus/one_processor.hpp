@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps the bench, the bus and the service on one processor while calls are made one at a time, so
-// that nothing runs at once anyway. Else how long a call takes depends on which of them the kernel
-// happens to let share one, by a factor of three, and two series may meet different luck.
+// Keeps the benchmark, the bus and the service on one processor while calls are made one at a time,
+// when nothing runs in parallel anyway. Otherwise the duration of a call varies by a factor of
+// three, depending on which of them the kernel places on the same processor, and two series may
+// differ by chance.
 #pragma once
 
 #include <sched.h>
@@ -13,7 +14,7 @@ namespace genv::bench {
 
 class OneProcessor {
   public:
-    /// These processes and the own one are pinned, with all their threads.
+    /// Pins these processes and the calling process, with all of their threads.
     explicit OneProcessor(std::vector<pid_t> processes);
     OneProcessor(const OneProcessor&) = delete;
     OneProcessor& operator=(const OneProcessor&) = delete;
@@ -24,7 +25,7 @@ class OneProcessor {
     cpu_set_t before_{};
 };
 
-/// The bus and polkitd.
+/// Returns the PIDs of the bus and of polkitd.
 std::vector<pid_t> daemons();
 
 } // namespace genv::bench

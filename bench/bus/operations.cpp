@@ -12,9 +12,10 @@ namespace genv::bench {
 
 namespace {
 
-// In a batch of calls in flight: long enough that beginning and end of it matter little.
+// The number of calls per lane in a batch. It is large enough that the start and end of a batch
+// matter little.
 constexpr unsigned callsPerLane = 4;
-// However slow it is.
+// The minimum, even for slow operations.
 constexpr unsigned leastRounds = 3;
 
 void expect(const Operation& operation, bool isLast, const char* error, const char* text) {
@@ -63,7 +64,7 @@ class Run {
             return;
         lane.turn.number = begun_++;
         lane.step = 0;
-        // Making the message is no part of the call.
+        // Creating the message is not part of the call.
         const tests::Message message = operation_.steps.front().message(lane.turn);
         lane.began = Clock::now();
         send(lane, message);
@@ -76,7 +77,7 @@ class Run {
             throw std::runtime_error(operation_.name + ": " + std::strerror(-result));
     }
 
-    // Called by sd-bus, through which nothing may be thrown.
+    // sd-bus calls this, so no exception may escape.
     static int onAnswer(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
         Lane& lane = *static_cast<Lane*>(data);
         try {
@@ -149,7 +150,7 @@ void runMany(const Operation& operation, unsigned count, unsigned inFlight, Seri
 std::vector<Series> measureInTurns(const std::vector<Operation>& operations, const Amount& amount) {
     const unsigned batch = amount.inFlight == 1 ? 1 : amount.inFlight * callsPerLane;
     const unsigned rounds = std::max(leastRounds, amount.calls / batch);
-    for (const Operation& operation : operations) // warms caches up; not counted
+    for (const Operation& operation : operations) // warm the caches up; not counted
         runMany(operation, amount.inFlight, amount.inFlight);
     std::vector<Series> series(operations.size());
     const auto end = Clock::now() + amount.most * operations.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Operations on the bus, each one call or several after one another, made one at a time or many at
-// once, and timed.
+// Operations on the bus: a single call or several in sequence. They are executed one at a time or
+// many at once, and timed.
 #pragma once
 
 #include "bench/bus/series.hpp"
@@ -12,8 +12,8 @@
 
 namespace genv::bench {
 
-/// Which run of an operation this is. Runs of one lane follow one another; those of different lanes
-/// are under way at once.
+/// Identifies a run of an operation. Runs in the same lane are sequential; different lanes run
+/// concurrently.
 struct Turn {
     unsigned lane = 0;
     unsigned number = 0;
@@ -27,10 +27,10 @@ struct Step {
 struct Operation {
     std::string name;
     std::vector<Step> steps;
-    std::string expectedError{}; ///< how its last step ends; "" for an answer
+    std::string expectedError{}; ///< the expected error of the last step; "" for success
 };
 
-/// How sd_bus_message_append(3) takes a value.
+/// Converts a value for sd_bus_message_append(3).
 inline const char* raw(const std::string& text) {
     return text.c_str();
 }
@@ -39,7 +39,7 @@ Number raw(Number number) {
     return number;
 }
 
-/// An operation that is a single call, the same each time; text is given as std::string.
+/// Returns an operation that consists of one constant call. Pass text as std::string.
 template <typename... Arguments>
 Operation callOf(const std::string& name, tests::Client& client, const std::string& path,
                  const std::string& interface, const std::string& member,
@@ -50,26 +50,25 @@ Operation callOf(const std::string& name, tests::Client& client, const std::stri
                     }}}};
 }
 
-/// Two or more operations after one another.
+/// Returns a sequence of two or more operations.
 Operation joined(const std::string& name, const std::vector<Operation>& operations);
 
-/// Runs an operation `count` times, `inFlight` at once; each one's time goes to `times`, where
-/// there is one. An answer that is not as expected ends the program.
+/// Runs an operation `count` times, `inFlight` at once. Adds the time of each run to `times` if it
+/// is not null. An unexpected reply ends the program.
 void runMany(const Operation& operation, unsigned count, unsigned inFlight,
              Series* times = nullptr);
 
-/// How many calls are in flight where not each waits for the one before.
+/// The number of concurrent calls in measurements with concurrency.
 inline constexpr unsigned many = 64;
 
 struct Amount {
-    unsigned calls = 1000; ///< of each operation
+    unsigned calls = 1000; ///< per operation
     unsigned inFlight = 1;
-    std::chrono::milliseconds most{
-        1000}; ///< of each operation; what is slow is measured less often
+    std::chrono::milliseconds most{1000}; ///< per operation; slow ones get fewer calls
 };
 
-/// Runs operations in turns, a few calls each, so that whatever else the machine does meets all
-/// alike.
+/// Measures operations in alternation, a few calls of each, so that other activity of the machine
+/// affects all of them equally.
 std::vector<Series> measureInTurns(const std::vector<Operation>& operations, const Amount& amount);
 
 } // namespace genv::bench

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The parts of the bench, each of which starts services of its own and prints its figures.
+// The parts of the benchmark. Each starts its own services and prints its figures.
 #pragma once
 
 #include "bench/bus/scene.hpp"
 
 namespace genv::bench {
 
-/// What reads, in services of several sizes; and how that grows with the size.
+/// Measures read operations with services of several sizes, and their growth with the size.
 void measureReads(const Plan& plan);
-/// What changes something, as root, which nobody is asked about.
+/// Measures changes as root, which need no authorization.
 void measureChanges(const Plan& plan);
-/// What polkit is asked about.
+/// Measures calls that polkit must authorize.
 void measureAuthorization(const Plan& plan);
-/// A cycle of the rules, by the number of compute processes.
+/// Measures a cycle of the rules, by the number of compute processes.
 void measureEnforcement(const Plan& plan);
-/// How soon the devices of an environment are free that has ended.
+/// Measures how soon the devices of an ended environment are free.
 void measureEndings(const Plan& plan);
-/// A start with state, and the memory that the state takes.
+/// Measures a start with existing state, and the memory for that state.
 void measureStart(const Plan& plan);
-/// How often the service wakes up when nobody asks for anything.
+/// Measures how often the service wakes up without requests.
 void measureIdleness(const Plan& plan);
-/// How long a change takes until everybody has heard of it.
+/// Measures how long a change takes to reach all listeners.
 void measureListeners(const Plan& plan);
 
 } // namespace genv::bench

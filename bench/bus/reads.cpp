@@ -18,13 +18,14 @@ using tests::managerPath;
 
 const std::string properties = "org.freedesktop.DBus.Properties";
 
-// What a method requires that only reads: nothing, or no more than that one asks about oneself.
+// Returns whether a method only reads: it requires nothing, or only that users query data about
+// themselves.
 bool isRead(const policy::MethodRow& row) {
     return row.requirement == policy::Requirement::Free ||
            row.requirement == policy::Requirement::ReadHistory;
 }
 
-// A method that is new in the XML must not be forgotten here.
+// Ensures that each new read method in the XML is measured.
 void requireEveryRead(const std::vector<Read>& reads) {
     for (const dbus::MethodName& method : dbus::methods) {
         const bool isThere = std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
@@ -36,7 +37,7 @@ void requireEveryRead(const std::vector<Read>& reads) {
     }
 }
 
-// Where there is no journal, how fast that is said is measured.
+// Without a journal, the call fails, and the time of this error is measured.
 std::string errorOfHistory() {
     return std::filesystem::exists("/run/log/journal") ? ""
                                                        : "org.freedesktop.DBus.Error.NotSupported";
@@ -70,7 +71,7 @@ std::vector<Read> readsIn(Scene& scene) {
         {manager("ListAttachments"), Holds::Environments},
         {manager("ListProcesses"), Holds::Fixed},
         {manager("DescribeProcesses"), Holds::Fixed},
-        // Whoever has all of them asks for what came since.
+        // Clients that have all readings request only the newer ones.
         {manager("ListReadings", "t", std::numeric_limits<std::uint64_t>::max()), Holds::Fixed},
         {manager("GetEnvironment", "s", id), Holds::Fixed},
         {manager("GetDevice", "u", 0U), Holds::Fixed},

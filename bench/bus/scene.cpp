@@ -30,7 +30,8 @@ Scene::Scene(const Plan& plan, unsigned devices, const std::string& interval)
 std::chrono::nanoseconds Scene::start() {
     if (service.isRunning())
         service.end(SIGKILL);
-    // Not whether the name is owned, since the bus may yet have to learn that the former is gone.
+    // Listen for the signal instead of querying the owner, because the bus may not have noticed yet
+    // that the previous service has ended.
     tests::Client client(tests::root);
     bool owned = false;
     const auto slot = client.listen("type='signal',sender='org.freedesktop.DBus',"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A running service with so many environments and devices.
+// A running service with a given number of environments and devices.
 #pragma once
 
 #include "bench/bus/crowd.hpp"
@@ -14,7 +14,7 @@
 
 namespace genv::bench {
 
-/// What is measured, and how much of it.
+/// The scope of a benchmark run.
 struct Plan {
     std::string genvd;
     unsigned calls = 500;
@@ -32,41 +32,42 @@ struct Plan {
     [[nodiscard]] std::vector<unsigned> listeners() const {
         return quick ? std::vector<unsigned>{1, 10} : std::vector<unsigned>{1, 100, 1000};
     }
-    /// How long one call is measured at most, one size with another.
+    /// Returns the maximum time for measuring one call in one size.
     [[nodiscard]] std::chrono::milliseconds mostPerCall() const {
         return std::chrono::milliseconds{quick ? 50 : 250};
     }
 };
 
-/// How often the service looks at the GPUs by itself: hardly ever, unless that is what is measured.
+/// The service's interval for observing the GPUs: practically never, unless that is measured.
 inline constexpr const char* seldom = "1h";
 
 class Scene {
   public:
     Scene(const Plan& plan, unsigned devices, const std::string& interval = seldom);
 
-    /// Environments of root's, each with a process of its own and one of the devices, which it
-    /// shares with others once there are more environments than devices.
+    /// Adds environments of root. Each has its own process and one device, which it shares with
+    /// others if there are more environments than devices.
     void growTo(unsigned environments);
     [[nodiscard]] unsigned environments() const { return environments_; }
     [[nodiscard]] unsigned devices() const { return devices_; }
-    /// The id of an environment, from 0 on.
+    /// Returns the id of an environment, counted from 0.
     [[nodiscard]] static std::string idOf(unsigned environment);
     [[nodiscard]] core::Pid processOf(unsigned environment) const {
         return crowd_.children().at(environment);
     }
 
-    /// Kills the service, if it runs, and starts it; how long that took until it owned its name.
+    /// Kills the service if it runs, and starts it. Returns the time until it owned its name.
     std::chrono::nanoseconds start();
 
-    /// As measureInTurns(), everybody on one processor where one call follows another.
+    /// Works like measureInTurns(), but keeps all processes on one processor if calls are
+    /// sequential.
     [[nodiscard]] std::vector<Series> measure(const std::vector<Operation>& operations,
                                               const Amount& amount) const;
 
-    /// A further process, for an environment of the caller's own making.
+    /// Returns another process, for an environment that the caller creates.
     core::Pid addProcess();
 
-    /// How much memory the service holds, in bytes.
+    /// Returns the resident memory of the service, in bytes.
     [[nodiscard]] double residentMemory() const;
 
     tests::Service service;

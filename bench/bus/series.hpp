@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How long one thing took, again and again.
+// The times of one repeated operation.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,11 @@ using Clock = std::chrono::steady_clock;
 class Series {
   public:
     void add(std::chrono::nanoseconds time) { times_.push_back(time); }
-    /// How long its part of the measurement took, in which several may have run side by side.
+    /// Adds the elapsed time of a part of the measurement, in which several operations may have run
+    /// concurrently.
     void addElapsed(std::chrono::nanoseconds time) { elapsed_ += time; }
     [[nodiscard]] std::size_t count() const { return times_.size(); }
-    /// In microseconds.
+    /// Returns a percentile in microseconds.
     [[nodiscard]] double percentile(double part) const;
     [[nodiscard]] double median() const { return percentile(0.5); }
     [[nodiscard]] double most() const { return percentile(1); }

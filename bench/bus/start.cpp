@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A service that was killed with environments alive and starts again, until it answers with all of
-// them; and the memory that they take.
+// Measures the restart of a service that was killed while environments existed, until it answers
+// with all of them. Also measures their memory.
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/reads.hpp"
@@ -44,7 +44,7 @@ class Starts {
     void measureMemory() {
         const double memory = scene_.residentMemory();
         print({"memory", with(), "MiB", memory / mebibyte});
-        if (emptyMemory_) // of a few, less than what it holds for a moment
+        if (emptyMemory_) // temporary memory can outweigh a few environments
             print({"memory per environment", with(), "bytes",
                    std::max(0.0, memory - *emptyMemory_) / (scene_.environments() - 1)});
         else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the threads of a process have done, as the kernel counts it.
+// The activity of a process's threads, as counted by the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -17,14 +17,14 @@ struct ThreadUse {
     std::chrono::nanoseconds processor{0};
 };
 
-/// By thread id; the first thread's is the process's.
+/// By thread id. The first thread has the id of the process.
 using ThreadUses = std::map<pid_t, ThreadUse>;
 ThreadUses threadsOf(pid_t process);
 
-/// What was done between two looks, of the threads that there were at both.
+/// Returns the difference between two readings, for threads that are in both.
 ThreadUses between(const ThreadUses& before, const ThreadUses& after);
 
-/// The processor time of all threads of a process.
+/// Returns the processor time of all threads of a process.
 std::chrono::nanoseconds processorTimeOf(pid_t process);
 
 } // namespace genv::bench

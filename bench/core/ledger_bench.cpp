@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Changes of the ledger: one more environment beside all that are there, its document written to
-// nowhere and its events told to nobody.
+// Measures changes of the ledger: one environment is added to the existing ones. Documents are
+// discarded, and events have no listeners.
 #include "bench/core/machine.hpp"
 
 namespace genv::bench {
@@ -34,7 +34,7 @@ void measureDeactivate(benchmark::State& state, Machine& machine) {
         [] {});
 }
 
-// The last process of an environment that holds a device.
+// Measures the end of the last process of an environment that holds a device.
 void measureProcessEnd(benchmark::State& state, Machine& machine) {
     timeAlone(
         state,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The machine that everything in this folder is measured on: a ledger with so many environments on
-// so many devices, one attachment and one compute process each, and what was observed of it.
+// The machine for all benchmarks in this folder: a ledger with a number of environments on a number
+// of devices, with one attachment and one compute process each, and the matching observation.
 #pragma once
 
 #include "core/idleness.hpp"
@@ -23,7 +23,7 @@
 
 namespace genv::bench {
 
-/// How large a machine is.
+/// The size of a machine.
 struct Size {
     core::Pid environments = 0;
     core::DeviceIndex devices = 0;
@@ -37,7 +37,7 @@ class StoppedClock : public core::Clock {
     }
 };
 
-/// Takes every document and keeps none: what a file costs is measured by itself.
+/// Discards all documents. The cost of files is measured separately.
 class NoStore : public core::Store {
   public:
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override { return id; }
@@ -49,8 +49,8 @@ class NoStore : public core::Store {
     void setAside(const std::string& /*name*/, const std::string& /*why*/) override {}
 };
 
-/// Environment `i` has a share of device `i` modulo their number, and a process on it; twenty
-/// environments are one user's.
+/// Environment `i` has a share of device `i` modulo the number of devices, and a process on it.
+/// Each user has twenty environments.
 struct Machine {
     explicit Machine(Size wanted)
         : size(wanted), userCount(std::max<core::Uid>(wanted.environments / 20, 1)) {
@@ -113,7 +113,8 @@ struct Machine {
     }
 };
 
-/// A machine that is made when the first benchmark wants it. Each leaves it as it was.
+/// A machine that is created for the first benchmark that uses it. Each benchmark restores its
+/// state.
 class LazyMachine {
   public:
     explicit LazyMachine(Size size) : size_(size) {}
@@ -131,7 +132,7 @@ class LazyMachine {
 
 using SharedMachine = std::shared_ptr<LazyMachine>;
 
-/// Adds a benchmark of a machine under a name that says its size.
+/// Adds a benchmark that uses a machine. Its name contains the size.
 template <typename Measure>
 benchmark::internal::Benchmark* addBenchmark(const char* name, const SharedMachine& machine,
                                              Measure measure) {
@@ -141,7 +142,7 @@ benchmark::internal::Benchmark* addBenchmark(const char* name, const SharedMachi
         ->Args({machine->size().environments, machine->size().devices});
 }
 
-/// Measures only the middle one of three steps.
+/// Measures only the second of three steps.
 template <typename Before, typename Timed, typename After>
 void timeAlone(benchmark::State& state, Before before, Timed timed, After after) {
     for (auto _ : state) {
@@ -154,13 +155,13 @@ void timeAlone(benchmark::State& state, Before before, Timed timed, After after)
     }
 }
 
-// The subjects, each in a file of its own.
+// The topics, each in its own file.
 void addLedgerBenchmarks(const SharedMachine& machine);
 void addPlacementBenchmarks(const SharedMachine& machine);
 void addReadingsBenchmarks(const SharedMachine& machine);
 void addRulesBenchmarks(const SharedMachine& machine);
 void addSnapshotBenchmarks(const SharedMachine& machine);
-/// The store knows no devices, so the number of environments is all of its size.
+/// The store has no devices, so its size is the number of environments.
 void addStoreBenchmarks(core::Pid environments);
 
 } // namespace genv::bench

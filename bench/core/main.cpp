@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// core_bench [--quick] [GOOGLE-BENCHMARK-OPTION]...: what the core costs without a bus, on machines
-// from a desk's to a data centre's. Prints a figure a line, as bench/run wants them: the median of
-// the repetitions, each of which is a mean.
+// core_bench [--quick] [GOOGLE-BENCHMARK-OPTION]...: measures the core without a bus, on machines
+// from the size of a workstation to that of a data centre. Prints one figure per line for
+// bench/run: the median of the repetitions, each of which is a mean.
 #include "bench/core/machine.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,8 +16,8 @@ namespace {
 
 using namespace genv;
 
-/// Why a run failed; nothing for one that did not. Google Benchmark 1.8 calls a failure a way to be
-/// skipped, 1.7 does not.
+/// Returns the reason why a run failed, or nothing if it succeeded. Google Benchmark 1.8 treats a
+/// failure as a kind of skipping; 1.7 does not.
 template <typename Run>
 std::optional<std::string> failureOf(const Run& run) {
     if constexpr (requires { run.skip_message; })
@@ -56,7 +56,7 @@ class FigureReporter : public benchmark::BenchmarkReporter {
         std::fflush(stdout);
     }
 
-    // "environments:100/devices:8" as an object.
+    // Converts "environments:100/devices:8" to an object.
     static nlohmann::ordered_json sizesOf(const std::string& text) {
         nlohmann::ordered_json sizes = nlohmann::ordered_json::object();
         std::istringstream parts(text);
@@ -79,7 +79,8 @@ bool takeQuick(int& count, char** arguments) {
     return found;
 }
 
-// A size after the other, so that only one machine at a time is in the processor's caches.
+// Adds the sizes one after another, so that only one machine at a time is in the processor's
+// caches.
 void addBenchmarks(bool quick) {
     const std::vector<core::Pid> environments =
         quick ? std::vector<core::Pid>{10, 10'000} : std::vector<core::Pid>{10, 100, 1000, 10'000};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Placement: which device a request gets among all, and that it gets none. Nothing is changed.
+// Measures placement: selecting devices among all, and refusing a request. Changes nothing.
 #include "bench/core/machine.hpp"
 #include "core/error.hpp"
 
@@ -15,7 +15,7 @@ void measurePlacement(benchmark::State& state, const Machine& machine) {
     }
 }
 
-// All of the devices, of which others hold some.
+// Requests all devices, although others hold some of them.
 void measureRefusal(benchmark::State& state, const Machine& machine) {
     const core::AttachRequest request{core::CountWanted{machine.size.devices}, std::nullopt,
                                       std::nullopt, false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An hour of readings: a sample more, and a page as ListReadings answers it.
+// Measures an hour of readings: adding a sample, and returning a page as ListReadings does.
 #include "bench/core/machine.hpp"
 #include "core/reading_ring.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t rowsOfAPage = 8192;
 
-/// The devices of a machine as the next sample sees them.
+/// The devices of a machine as in the next sample.
 class Samples {
   public:
     explicit Samples(const Machine& machine) {

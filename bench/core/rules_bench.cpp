@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How long one evaluation of all rules takes: a cycle must not hold up the loop. Once with nothing
-// to find, as nearly always, and once with everybody over a limit.
+// Measures one evaluation of all rules, because a cycle must not delay the loop. Measured once with
+// nothing to find, which is the usual case, and once with every user above a limit.
 #include "bench/core/machine.hpp"
 #include "core/rules/rule.hpp"
 
@@ -50,7 +50,7 @@ void measureAll(benchmark::State& state, const Machine& machine) {
     measureRules(state, machine, true);
 }
 
-// What a cycle does before its rules: seeing which attachments are idle.
+// Measures the step of a cycle before its rules: finding idle attachments.
 void measureIdleness(benchmark::State& state, const Machine& machine) {
     core::Idleness idleness = machine.idleness;
     for ([[maybe_unused]] auto _ : state)

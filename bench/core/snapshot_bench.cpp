@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The snapshot of everything, as Snapshot answers it.
+// Measures the snapshot of everything that Snapshot returns.
 #include "bench/core/machine.hpp"
 #include "core/snapshot.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The state documents on a tmpfs, where they are on a real machine: one of them written, and all of
-// them read and understood.
+// Measures the state documents on a tmpfs, as on a real machine: writing one document, and reading
+// and parsing all of them.
 #include "bench/core/machine.hpp"
 #include "core/ports/log.hpp"
 #include "core/state_schema.hpp"
@@ -18,7 +18,7 @@ class NoLog : public core::Log {
     void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
 };
 
-/// A store with the documents of a machine, gone with this.
+/// A store with the documents of a machine. The destructor removes it.
 class FilledStore {
   public:
     explicit FilledStore(core::Pid environments) : folder_(newFolder()) {
@@ -36,7 +36,7 @@ class FilledStore {
     }
 
     service::FileStore& store() { return store_; }
-    /// Id and text of each.
+    /// Returns the id and text of each document.
     [[nodiscard]] const std::vector<std::pair<core::EnvironmentId, std::string>>&
     documents() const {
         return documents_;
