@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What `./dev check` looks at: the sources that differ from the last commit, or else those that it changed.
+"""Selects the sources for `./dev check`: those that differ from the last commit, or else those that it changed.
 
-Prints a line for each: "file PATH" for C++ sources, "folder FOLDER" for folders of tests whose unit tests concern them,
-relative to tests/.
+Prints one line for each: "file PATH" for C++ sources, and "folder FOLDER" for folders of tests with unit tests of
+these sources, relative to tests/.
 """
 
 import pathlib
@@ -13,9 +13,10 @@ SOURCES = {".cpp", ".hpp", ".c", ".h"}
 
 
 def test_folder_of(path: pathlib.PurePath, tests: pathlib.Path) -> pathlib.PurePath | None:
-    """The folder of tests for a source: of its own name, or of the nearest folder above it that has tests.
+    """Returns the folder of tests for a source: the one with its name, or with that of the nearest parent folder
+    with tests.
 
-    A folder of client/ is tested in one of that name where there is one: client/remote in tests/remote.
+    A folder in client/ has its tests in the folder of the same name if that exists: client/remote in tests/remote.
     """
     if path.parts[0] == "tests":
         path = pathlib.PurePath(*path.parts[1:])
@@ -33,7 +34,7 @@ def git(root: pathlib.Path, *arguments: str) -> list[pathlib.PurePath]:
 
 
 def changed(root: pathlib.Path) -> list[pathlib.PurePath]:
-    """The C++ sources that differ from the last commit; where none does, those that the last commit changed."""
+    """Returns the C++ sources that differ from the last commit. If there are none, returns those that it changed."""
     now = git(root, "diff", "--name-only", "--diff-filter=d", "HEAD")
     now += git(root, "ls-files", "--others", "--exclude-standard")
     for paths in (now, git(root, "show", "--pretty=", "--name-only", "--diff-filter=d", "HEAD")):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads what gcovr counted (its JSON report) and decides whether enough of the rooms in `HELD` ran.
+"""Reads gcovr's JSON report and decides whether enough of the rooms in `HELD` was executed.
 
-Prints a table by room, of lines and of branches, and the files of those rooms that are below the limit by themselves.
+Prints a table of lines and branches by room, and the files of these rooms that are below the limit individually.
 """
 
 import collections
@@ -17,7 +17,7 @@ LIMIT = 90.0
 
 @dataclasses.dataclass
 class Count:
-    """How many of something ran, of how many."""
+    """The number of executed items and their total number."""
 
     ran: int = 0
     of: int = 0
@@ -39,7 +39,7 @@ class Count:
 
 
 class Figures:
-    """Lines and branches of a file or a room."""
+    """The executed lines and branches of a file or a room."""
 
     def __init__(self):
         self.lines = Count()
@@ -59,7 +59,7 @@ class Figures:
 
 
 def read(report):
-    """The figures of each file and of each room, by name."""
+    """Returns the figures of each file and each room, by name."""
     files = collections.defaultdict(Figures)
     rooms = collections.defaultdict(Figures)
     for file in report["files"]:
@@ -72,7 +72,7 @@ def read(report):
 
 
 def judge(report):
-    """Prints the table and returns whether every room that is held to the limit is above it."""
+    """Prints the table. Returns whether every room with a limit is above it."""
     files, rooms = read(report)
     print(f"{'':40} {'lines':>24}   {'branches':>24}")
     for name, figures in sorted(rooms.items()):
@@ -82,7 +82,7 @@ def judge(report):
         print(f"\nfiles of {', '.join(HELD)} that are not over {LIMIT:.0f} % by themselves:")
         for name, figures in weak:
             print(f"{name:40} {figures}")
-    # A room of which nothing was counted was not looked at, which is no success.
+    # A room without any measured line was not tested, which is a failure.
     missed = [room for room in HELD if room not in rooms or not rooms[room].lines.of or not rooms[room].enough]
     for room in missed:
         print(f"{room} is not over {LIMIT:.0f} %")

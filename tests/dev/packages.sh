@@ -1,22 +1,26 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Which packages ./dev needs, and how it installs those that are missing. The caller has `say` and `die`.
+# The packages that ./dev needs, and the installation of missing ones. The caller defines `say` and
+# `die`.
 
 tree=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
 requirements=$tree/data/packaging/requirements
 osRelease=/etc/os-release
-# Written out where something is too old or missing.
+# The releases to name in errors about old or missing packages.
 supported="Debian 12 or 13"
 
-# requirementsOf COLUMN: the packages in a column of the table: 2 Debian's, 3 Fedora's, 4 Arch's.
+# requirementsOf COLUMN: prints the packages in a column of the table: 2 for Debian, 3 for Fedora, 4
+# for Arch.
 requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "$requirements" | sort -u | paste -sd ' '; }
 
-# The tests and benchmarks are part of the build, so their libraries are needed to build.
+# Tests and benchmarks are part of the build, so a build needs their libraries.
 #
-# Names joined by | are alternatives, of which the first that the distribution has is taken; one that ends with | may be
-# missing, and the command that wants it says what it leaves out. What differs:
-#   Debian 12: Clang 14    Debian 13: Clang 19, and no clang-format 14, in whose format the sources are; nor does it write
-#                          the instructions of the gate's program as Clang 14 does
+# Names joined by | are alternatives; the first one in the distribution is used. If the list ends
+# with |, the package is optional, and the command that needs it reports what it skips. The
+# distributions differ in:
+#   Debian 12: Clang 14
+#   Debian 13: Clang 19, but no clang-format 14, which defines the format of the sources. Clang 19
+#              also compiles the gate's program to other instructions.
 declare -A packages=(
     [build]=$(requirementsOf 2)
     [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux git
@@ -43,7 +47,8 @@ systemName() {
     [[ -r $osRelease ]] && (. "$osRelease" && printf '%s' "${PRETTY_NAME-${NAME-}}")
 }
 
-# needApt: ends ./dev where there is no apt, and names what genv is built with as this distribution calls it.
+# needApt: ends ./dev if there is no apt, and prints the names of the required packages in this
+# distribution.
 needApt() {
     local name family='' packages
     ! { command -v dpkg-query && command -v apt-get && command -v apt-cache; } >/dev/null || return 0
@@ -60,14 +65,16 @@ needApt() {
 
 isInstalled() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
-# candidate PACKAGE: the version that apt would install; fails where it knows none.
+# candidate PACKAGE: prints the version that apt would install. Fails if apt does not know the
+# package.
 candidate() {
     local version
     version=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p')
     [[ -n $version && $version != '(none)' ]] && printf '%s\n' "$version"
 }
 
-# choose ALTERNATIVES...: sets `chosen` to those to install, and `unknown` to those of which apt knows none.
+# choose ALTERNATIVES...: sets `chosen` to the packages to install, and `unknown` to those without
+# any alternative in apt.
 choose() {
     local alternatives package names
     chosen=() unknown=()
@@ -83,7 +90,8 @@ choose() {
     done
 }
 
-# refuseUnknown: ends ./dev with a sentence on what this distribution lacks, in `unknown`, or has too old.
+# refuseUnknown: ends ./dev with a message if this distribution lacks packages, listed in `unknown`,
+# or has one that is too old.
 refuseUnknown() {
     local version names
     if ((${#unknown[@]})); then
@@ -99,14 +107,16 @@ refuseUnknown() {
     fi
 }
 
-# Installing dbus-broker makes it the system bus of the next boot. The tests only want the program.
+# Installing dbus-broker makes it the system bus from the next boot on. The tests need only the
+# program.
 keepSystemBus() {
     systemctl disable dbus-broker.service
     systemctl --global disable dbus-broker.service
 } >/dev/null 2>&1
 
-# keepServiceOff SERVICE: installing Prometheus, Slurm or an SSH server starts it, now and at each boot, an SSH server for all
-# the network. The tests start their own.
+# keepServiceOff SERVICE: stops and disables a service. Installing Prometheus, Slurm or an SSH
+# server starts it, now and at each boot, and an SSH server listens on all networks. The tests start
+# their own.
 keepServiceOff() {
     if [[ -d /run/systemd/system ]]; then
         systemctl disable --now "$1.service"
@@ -115,7 +125,7 @@ keepServiceOff() {
     fi
 } >/dev/null 2>&1
 
-# Cockpit's socket alone is enabled when it is installed.
+# Installing Cockpit enables only its socket.
 keepCockpitOff() {
     if [[ -d /run/systemd/system ]]; then
         systemctl disable --now cockpit.socket
@@ -124,7 +134,7 @@ keepCockpitOff() {
     fi
 } >/dev/null 2>&1
 
-# keepOff PACKAGE...: undoes what these packages start when they are installed.
+# keepOff PACKAGE...: stops and disables the services that these packages start on installation.
 keepOff() {
     if [[ " $* " == *" dbus-broker "* ]] && ! keepSystemBus; then
         printf 'dev: note: dbus-broker may have become the system bus of the next boot\n' >&2
@@ -146,7 +156,8 @@ keepOff() {
     done
 }
 
-# missingOf GROUP...: sets `missing` to the packages of these groups of which no alternative is installed.
+# missingOf GROUP...: sets `missing` to the packages of these groups without an installed
+# alternative.
 missingOf() {
     local group alternatives package names
     missing=()
@@ -161,13 +172,13 @@ missingOf() {
     done
 }
 
-# ensure GROUP...: installs what is missing of these groups.
+# ensure GROUP...: installs the missing packages of these groups.
 ensure() {
     local missing chosen unknown updated=''
     needApt
     missingOf "$@"
     ((${#missing[@]})) || return 0
-    # The lists may be missing, or name versions that the mirror no longer has.
+    # The lists may be missing, or contain versions that the mirror no longer has.
     if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then
         ((EUID == 0)) || die "apt has no lists of packages yet, and these are missing: ${missing[*]%%|*}
 Run: sudo $tree/dev deps $*"

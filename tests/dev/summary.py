@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Sums up what ctest left in build folders (tests.json, results.xml, ctest-status) and decides whether it was good.
+"""Summarizes the results of ctest in build folders (tests.json, results.xml, ctest-status) and decides on success.
 
-A test that did not run is no success: it fails the whole unless it is one that cannot run on this machine (`may_skip`).
-A GoogleTest program counts with its cases, and a case that skipped itself counts as skipped even in a program that passed.
+A test that did not run is a failure, unless it cannot run on this machine (`may_skip`). The cases of a GoogleTest
+program count individually. A case that skipped itself counts as skipped even if its program passed.
 """
 
 import functools
@@ -20,27 +20,29 @@ CASES = re.compile(r"^\[==========\] (\d+) tests? from ", re.M)
 SKIPPED_CASE = re.compile(r"^\[ RUN      \] (\S+)\n(?:(?!\[ ).*\n)*?\[  SKIPPED \] \1", re.M)
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.M)
 PLAIN_REASON = re.compile(r"skipped: (.+)$", re.M)
-# How much of a failed test's output is shown again, because a long log is read from its end.
+# How much of a failed test's output to repeat at the end, because a long log is read from its end.
 LAST_LINES = 30
 
 
 @functools.cache
 def can_boot():
-    """Whether this is a machine that lets root boot another one in a container; that one is not root is no excuse."""
+    """Returns whether root can boot a machine in a container here. Returns True without root, which is no excuse to
+    skip."""
     probe = pathlib.Path(__file__).resolve().parent.parent / "machine" / "can-boot"
     return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @functools.cache
 def can_mount_fuse():
-    """Whether an ordinary user can mount a file system of their own here, as can_boot()."""
+    """Returns whether an ordinary user can mount a file system in a namespace here. True without root, as in
+    can_boot()."""
     probe = pathlib.Path(__file__).resolve().parent.parent / "hostile" / "can-mount-fuse"
     return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @functools.cache
 def can_load():
-    """Whether root can attach a BPF program to a control group here, as can_boot()."""
+    """Returns whether root can attach a BPF program to a control group here. True without root, as in can_boot()."""
     probe = pathlib.Path(__file__).resolve().parent.parent / "service" / "isolation" / "can-load"
     return os.geteuid() != 0 or subprocess.run([probe], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
@@ -74,7 +76,7 @@ def reason_in(output, default):
 
 
 def skips(name, case, output):
-    """What was skipped in one entry of results.xml, as (name, reason)."""
+    """Returns the skipped cases in one entry of results.xml, as (name, reason)."""
     node = case.find("skipped")
     if node is not None:
         return [(name, reason_in(output, "no reason given: " + node.get("message", "")))]
@@ -84,7 +86,7 @@ def skips(name, case, output):
 
 
 def summarize(folder):
-    """Prints one folder's summary and returns whether it was good."""
+    """Prints the summary of one folder. Returns whether it was successful."""
     results = folder / "results.xml"
     status = folder / "ctest-status"
     if not results.exists() or not status.exists():

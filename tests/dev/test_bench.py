@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tests of what bench/run decides by itself: which figures count, which miss their target, and what is shown of them."""
+"""Tests the decisions of bench/run: which figures count, which miss their target, and what is shown of them."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""./dev check looks at what changed, and tests it."""
+"""Tests that ./dev check selects the changed sources and their tests."""
 
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tests of packages.sh and on: what ./dev installs on which distribution, and what it says where it cannot."""
+"""Tests packages.sh and on: the packages that ./dev installs on each distribution, and its messages if it cannot."""
 
 import os
 import pathlib
@@ -41,7 +41,7 @@ class Packages(unittest.TestCase):
         (self.folder / name).chmod(0o755)
 
     def has_apt(self, versions):
-        """An apt that knows these packages, and of which none is installed."""
+        """Creates an apt that knows these packages, none of which is installed."""
         cases = "".join(f"{name}) echo '  Candidate: {version}' ;;\n" for name, version in versions.items())
         self.program("apt-cache", f'case $2 in\n{cases}esac\n')
         self.program("apt-get", "exit 1\n")
@@ -53,7 +53,7 @@ class Packages(unittest.TestCase):
                               capture_output=True, text=True, env={"PATH": str(self.folder)})
 
     def sentence(self, system, script):
-        """Returns the one line with which it refuses."""
+        """Returns the single line of the refusal."""
         result = self.run_with(system, script)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
@@ -125,7 +125,7 @@ class On(unittest.TestCase):
     def test_needs_root(self):
         drop = [] if os.geteuid() else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         with tempfile.TemporaryDirectory() as folder:
-            # Nobody but root may be able to read this tree, such as below /root.
+            # This tree may be readable only by root, for example below /root.
             os.chmod(folder, 0o755)
             shutil.copy(TREE / "dev", folder)
             for part in ("tests/dev", "data/packaging"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tests of requirements.cmake: what a configuration without ./dev says of a missing or an old library."""
+"""Tests requirements.cmake: the messages of a configuration without ./dev about missing or old libraries."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ class Requirements(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def refusal(self, *arguments, **environment):
-        """The sentences with which it ends."""
+        """Returns the sentences of the error."""
         result = subprocess.run(["cmake", "-S", TREE, "-B", self.folder / "build", *arguments], check=False, text=True,
                                 capture_output=True, env={**os.environ, **environment})
         self.assertNotEqual(result.returncode, 0, result.stdout)

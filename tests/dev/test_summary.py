@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tests of summary.py: what it must not let pass."""
+"""Tests which results summary.py must reject."""
 
 import contextlib
 import io
