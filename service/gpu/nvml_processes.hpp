@@ -32,9 +32,8 @@ using NvmlProcessVersions = std::vector<std::pair<const NvmlProcessFunction*, st
 nvml::Return listProcesses(const NvmlProcessVersions& versions, nvml::Device device,
                            std::vector<NvmlProcess>& processes);
 
-/// The percentage of a GPU's time that each process recently used, as read by
-/// nvmlDeviceGetProcessUtilization(). NVML omits processes that used none, and reports nothing if
-/// it does not know.
+/// How much of a GPU's time each process took lately, in percent. NVML lists no process that took
+/// none.
 using NvmlUtilizations = std::map<core::Pid, std::uint32_t>;
 
 /// Reads the newest sample of each process since `since`, in microseconds since the epoch. Succeeds
