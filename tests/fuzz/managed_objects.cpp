@@ -2,6 +2,7 @@
 // What a service answers, which may be another machine's: objects with any properties, to the
 // library's values or its one exception.
 #include "client/libgenv/conversions.hpp"
+#include "client/libgenv/machine_conversions.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <array>
@@ -9,11 +10,12 @@
 namespace genv::fuzz::managed_objects {
 
 constexpr std::array names{
-    "Id",        "Uid",       "User",       "Name",        "Created",         "Gpus",
-    "GpuMemory", "Processes", "Kernels",    "Devices",     "Expires",         "Index",
-    "Lingering", "UUID",      "Model",      "TotalMemory", "AvailableMemory", "Attachments",
-    "LockedBy",  "Health",    "UsedMemory", "Utilization", "Temperature",     "PowerUsage",
-    "SampledAt"};
+    "Id",        "Uid",           "User",       "Name",        "Created",         "Gpus",
+    "GpuMemory", "Processes",     "Kernels",    "Devices",     "Expires",         "Index",
+    "Lingering", "UUID",          "Model",      "TotalMemory", "AvailableMemory", "Attachments",
+    "LockedBy",  "Health",        "UsedMemory", "Utilization", "Temperature",     "PowerUsage",
+    "SampledAt", "PCIAddress",    "PowerLimit", "ReservedFor", "Attached",        "Parent",
+    "Job",       "DriverVersion", "Isolation"};
 
 using Attachments = std::vector<sdbus::Struct<std::string, std::uint64_t, std::uint64_t>>;
 
@@ -92,6 +94,8 @@ GENV_FUZZ_TARGET(managed_objects) {
     });
     tryReading([&] { client::toOverview(objects); });
     tryReading([&] { client::toEnvironments(objects); });
+    tryReading([&] { client::toMachine(objects, last); });
+    tryReading([&] { client::toProcessDescriptions(std::vector<client::Dictionary>{last}); });
     tryReading([&] { client::toLockHolders(objects); });
     tryReading([&] { client::toReservations(objects); });
     tryReading([&] { client::toEnvironment(last); });
