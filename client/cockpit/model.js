@@ -124,7 +124,8 @@ export function machineOf({store, processes, queue, history, uid}) {
 export function totals(machine) {
     const count = (/** @type {Device["state"][]} */ ...states) =>
         machine.devices.filter(device => states.includes(device.state)).length;
-    return {gpus: machine.devices.length, free: count("free"), outside: count("outside"), waiting: machine.queue.length};
+    const free = machine.devices.filter(device => device.state === "free" && device.health === "ok").length;
+    return {gpus: machine.devices.length, free, outside: count("outside"), waiting: machine.queue.length};
 }
 
 /** Returns the models of the devices, without duplicates.

@@ -179,7 +179,7 @@ class Contents(unittest.TestCase):
                 self.assertTrue((module.parent / name).is_file(), f"{module}: {name}")
         # Nothing of the tests or of an editor.
         self.assertEqual({file.suffix for file in page.rglob("*") if file.is_file()}, {".js", ".css", ".html", ".json"})
-        self.assertLess(sum(file.stat().st_size for file in page.rglob("*") if file.is_file()), 150_000)
+        self.assertLess(sum(file.stat().st_size for file in page.rglob("*") if file.is_file()), 200_000)
 
     def test_the_library_has_its_name_and_its_symbols(self):
         library = next(self.roots["libgenv1"].glob("usr/lib/*/libgenv.so.1"))

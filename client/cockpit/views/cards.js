@@ -115,7 +115,7 @@ function card(device, context) {
     const id = `gpu-${device.index}`;
     const health = healthText(device);
     const memory = device.total === null || device.used === null ? _("unknown") : format(_("$0 of $1"), bytes(device.used), bytes(device.total));
-    return h("li", {key: device.uuid, class: `card ${device.state}`, "aria-labelledby": id},
+    return h("li", {key: device.uuid, class: `card ${health ? "fault" : device.state}`, "aria-labelledby": id},
         h("header", {}, h("h2", {id}, format(_("GPU $0"), device.index)),
             h("span", {class: `badge ${health ? "bad" : device.state}`}, health && device.state !== "lost" ? _("Fault") : STATES[device.state]())),
         h("p", {class: "model", title: device.uuid}, device.model, device.pci && h("small", {}, ` ${device.pci}`)),

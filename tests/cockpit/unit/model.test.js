@@ -32,6 +32,10 @@ test("a device is somebody's, one's own, used from outside, Slurm's, lost or fre
     assert.deepEqual(found.mine.map(each => each.id), ["c"]);
 });
 
+test("a GPU with a fault is not counted as free", () => {
+    assert.equal(totals(machine([device(0), device(1, {Health: "stale"}), device(2, {Health: "xid-79"})])).free, 1);
+});
+
 test("a process of an environment within the holder is no outsider", () => {
     const found = machine([device(0, {Attachments: [["a", 0, 1]]}), environment("a", 1001, "alice"), environment("b", 1001, "alice", {Parent: "a"})],
         {processes: [process(7, 1001, "alice", "b", 0), process(8, 1001, "alice", "", 0)]});
