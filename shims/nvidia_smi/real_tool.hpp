@@ -26,8 +26,8 @@ struct FilterReport {
 /// Runs the program, with the filter in front of NVML if there is one. With a corrector, standard
 /// output passes through it; without one, the program inherits standard output. Forwards signals
 /// that are sent to this process, except those of a terminal, which the program has already
-/// received. Returns the program's exit status. If a signal ended the program, calls `onEnd` and
-/// ends this process with the same signal.
+/// received. Calls `onEnd`, and returns the program's exit status. If a signal ended the program,
+/// ends this process with the same signal instead of returning.
 int runReal(const std::string& program, const std::vector<std::string>& arguments,
             const std::string& filter, Corrector* corrector,
             const std::function<void(const FilterReport&)>& onEnd);
