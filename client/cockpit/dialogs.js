@@ -71,7 +71,9 @@ function drawMessages() {
 /** @param {string} text @param {boolean} [bad] an error, which stays until it is closed */
 export function announce(text, bad = false) {
     const key = ++told;
-    messages.push({key, text, bad});
+    // What was done lately is enough; what failed stays.
+    const done = messages.filter(message => !message.bad).slice(-1);
+    messages = [...messages.filter(message => message.bad || done.includes(message)), {key, text, bad}];
     const forget = drawMessages();
     if (!bad)
         globalThis.setTimeout(() => forget(key), MESSAGE_TIME);

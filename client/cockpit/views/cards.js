@@ -5,7 +5,7 @@ import {paths, summary, thinned} from "../graph.js";
 import {_, format, plural} from "../i18n.js";
 import {HOUR} from "../readings.js";
 import {h} from "../vdom.js";
-import {bar, button, row, table} from "./parts.js";
+import {bar, button} from "./parts.js";
 
 /** @typedef {import("../model.js").Device} Device */
 /** @typedef {{now: number, mayDetach: boolean, mayTerminate: boolean, actions: import("../actions.js").Actions,
@@ -78,22 +78,24 @@ function graph(device, now) {
         h("path", {class: "base", d: `M0,${HEIGHT}H${WIDTH}`}));
 }
 
+/** @param {import("../model.js").Process} process @param {Context} context */
+function processView(process, {machine, mayTerminate, actions}) {
+    const environment = machine.environments.find(each => each.id === process.environment);
+    const details = [process.user, environment ? environment.name || environment.id : _("outside genv"), bytes(process.memory),
+        process.utilization !== null && `${process.utilization} %`, format(_("PID $0"), process.pid)];
+    return h("li", {key: process.pid},
+        h("p", {}, h("b", {}, process.name), " ", h("small", {}, details.filter(Boolean).join(" · "))),
+        (process.mine || mayTerminate) && button(_("End"), () => actions.terminate(process),
+            format(_("End process $0 of $1"), process.pid, process.user), "link bad"));
+}
+
 /** @param {Device} device @param {Context} context */
-function processes(device, {machine, mayTerminate, actions}) {
+function processes(device, context) {
     if (device.processes.length === 0)
         return null;
-    const columns = [_("PID"), _("User"), _("Program"), _("Memory"), ""];
-    const rows = device.processes.map(process => {
-        const environment = machine.environments.find(each => each.id === process.environment);
-        const where = environment ? environment.name || environment.id : _("outside");
-        const end = (process.mine || mayTerminate) && button(_("End"), () => actions.terminate(process),
-            format(_("End process $0 of $1"), process.pid, process.user), "link bad");
-        const use = process.utilization === null ? "" : ` · ${process.utilization} %`;
-        return row(process.pid, columns, [process.pid, process.user, [process.name, " ", h("small", {}, `(${where})`)],
-            bytes(process.memory) + use, end]);
-    });
-    return h("details", {key: "processes"}, h("summary", {}, plural("$0 process", "$0 processes", rows.length)),
-        table(format(_("Processes on GPU $0"), device.index), columns, rows));
+    return h("details", {key: "processes"}, h("summary", {}, plural("$0 process", "$0 processes", device.processes.length)),
+        h("ul", {class: "processes", role: "list", "aria-label": format(_("Processes on GPU $0"), device.index)},
+            ...device.processes.map(process => processView(process, context))));
 }
 
 /** @param {Device} device @param {number} now */
