@@ -54,10 +54,11 @@ TEST(Completion, OffersCommandsThatBeginSo) {
 }
 
 TEST(Completion, OffersTheOptionsOfTheCommandAndOfThoseAboveIt) {
-    EXPECT_EQ(candidates({"devices", "detach", "--"}),
-              (Words{"--help", "--eid", "--index", "--quiet", "--no-header", "--format",
-                     "--timestamp", "--no-cleanup", "--reset", "--json", "--full", "--no-legend",
-                     "--no-pager", "--host", "--cluster", "--no-ask-password", "--version"}));
+    EXPECT_EQ(
+        candidates({"devices", "detach", "--"}),
+        (Words{"--help", "--eid", "--index", "--quiet", "--no-header", "--format", "--timestamp",
+               "--wide", "--no-cleanup", "--reset", "--json", "--full", "--no-legend", "--no-pager",
+               "--host", "--cluster", "--no-ask-password", "--version"}));
     EXPECT_EQ(candidates({"run", "--g"}), (Words{"--gpus", "--gpu-memory"}));
     EXPECT_EQ(candidates({"--shell"}), Words{}) << "hidden";
     EXPECT_EQ(candidates({"enforce", "--no-env"}), (Words{"--no-env-devices", "--no-env-memory"}));

@@ -134,10 +134,10 @@ TEST_F(MachineTables, HaveNoReadingsOfAStaleDevice) {
 
 TEST_F(MachineTables, SumMemoryOnlyWhereAllOfItIsKnown) {
     processes = {{1573, 1001, "7", {{0, gibibyte}}}, {1574, 1001, "7", {{0, gibibyte / 2}}}};
-    EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h        1.5 GiB"))
+    EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h         1.5 GiB"))
         << environmentLines(200)[1];
     processes->push_back({1575, 1001, "7", {{0, {}}}});
-    EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h        -"));
+    EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h         -"));
 }
 
 TEST_F(MachineTables, AreTheReferencesForPrograms) {
