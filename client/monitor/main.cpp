@@ -159,7 +159,7 @@ std::chrono::milliseconds patienceOf(std::chrono::seconds interval) {
 void serveHosts(const Options& options, int stop) {
     if (geteuid() == 0)
         throw std::runtime_error(
-            "what answers the network is not to be root, and the user nobody has no key for other "
+            "a network service must not run as root, and the user nobody has no key for other "
             "hosts; start it as a user whose key they accept (in a unit: User=)");
     const auto call = std::chrono::microseconds(options.timeout) * callTenths / 10;
     setenv("SYSTEMD_BUS_TIMEOUT", fmt::format("{}us", call.count()).c_str(), 1);

@@ -155,12 +155,12 @@ Options parseOptions(int count, char** arguments) {
     } catch (const CLI::ExtrasError&) {
         const std::string extra = app.remaining().front();
         throw UsageError(
-            fmt::format("{} \"{}\"; \"genv-monitor --help\" tells what it takes",
+            fmt::format("{} \"{}\"; \"genv-monitor --help\" lists its options",
                         extra.starts_with('-') ? "unknown option" : "it takes no arguments:",
                         core::escaped(extra)));
     } catch (const CLI::ParseError& error) {
         throw UsageError(
-            fmt::format("{}; \"genv-monitor --help\" tells what it takes", error.what()));
+            fmt::format("{}; \"genv-monitor --help\" lists its options", error.what()));
     }
     if (options.configFolder.empty() && !options.isAboutItself)
         options.configFolder = defaultFolder();

@@ -64,7 +64,7 @@ std::string hintFor(const Error& error) {
     if (name == "dev.genv.Error.QuotaExceeded")
         return "\"genvctl limits\" shows your limits.";
     if (name == "dev.genv.Error.DeviceUnavailable" || name == "dev.genv.Error.NotEnoughDevices")
-        return "\"genv attach --wait\" waits for your turn.";
+        return "\"genv attach --wait\" waits in the queue.";
     if (name == "dev.genv.Error.NoSuchEnvironment")
         return "\"genv activate\" starts another.";
     if (name == "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired" ||

@@ -131,7 +131,7 @@ int runOnDesktop() {
     } catch (const std::exception& error) {
         std::fprintf(stderr,
                      "genv-notify: %s\nIt shows notifications in a desktop session; \"genv-notify "
-                     "--terminal\" tells them here.\n",
+                     "--terminal\" shows them here.\n",
                      core::escaped(error.what(), 256).c_str());
         return EXIT_FAILURE;
     }

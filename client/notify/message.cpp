@@ -269,7 +269,7 @@ Part sayMemory(const Group& group) {
             "x-genv.memory",
             used > share ? "GPU memory is over its share" : "GPU memory is nearly used up",
             core::sayMemory(details.device().index, used, share),
-            used > share ? "Use less: what is over the share may be ended."
+            used > share ? "Use less memory: processes above the share may be ended."
                          : "What goes over the share may be ended.",
             std::nullopt};
 }
@@ -496,7 +496,7 @@ Message summarise(const std::vector<Message>& messages, std::size_t missing) {
     const std::size_t others = messages.size() + missing - summary.sentences.size();
     if (others > 0)
         summary.sentences.push_back(fmt::format("And {} more.", others));
-    summary.hint = "\"genvctl devices\" shows who has what now.";
+    summary.hint = "\"genvctl devices\" shows the current holders.";
     return summary;
 }
 

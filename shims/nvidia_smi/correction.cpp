@@ -54,7 +54,7 @@ std::optional<Figure> Corrector::replacement(std::string_view what, std::uint64_
     if (what != "used" && what != "free" && what != "reserved")
         return std::nullopt;
     if (!memory.usedBytes) {
-        note(fmt::format("the driver does not tell how much memory each process uses on GPU {}: "
+        note(fmt::format("the driver does not report how much memory each process uses on GPU {}: "
                          "{}",
                          gpu.index,
                          memory.isWhole ? "used and free are the whole device's"

@@ -140,7 +140,7 @@ int show(Sight& sight, Arguments arguments, Notes& notes) {
         if (!choice.refused.empty()) {
             fmt::print(stderr,
                        "genv: GPU {} is not attached to environment {}\n"
-                       "Attached: {}. \"genvctl devices\" shows who has the others.\n",
+                       "Attached: {}. \"genvctl devices\" shows the holders of the others.\n",
                        printable(choice.refused), printable(sight.environment()),
                        indicesOf(sight.view()));
             return noDevice;

@@ -43,7 +43,7 @@ class XmlCorrector : public ReportCorrector {
         if (!reader_.failure().empty())
             return cutOff(reader_.failure());
         if (undecided_ && held_.size() > longestElement) {
-            note(fmt::format("a {} with more text than any has was left out",
+            note(fmt::format("a {} with too much text was omitted",
                              undecided_->isProcess ? "process" : "MIG instance"));
             leaveOut();
         }

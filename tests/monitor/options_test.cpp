@@ -57,11 +57,11 @@ TEST(MonitorOptions, AreRefusedWithWhatWouldBeRight) {
     EXPECT_EQ(refusal({"--host", "a", "--host", "a"}),
               "--host: there are two hosts \"a\"; name one of them");
     EXPECT_EQ(refusal({"--no-such"}),
-              "unknown option \"--no-such\"; \"genv-monitor --help\" tells what it takes");
+              "unknown option \"--no-such\"; \"genv-monitor --help\" lists its options");
     EXPECT_EQ(refusal({"word"}),
-              "it takes no arguments: \"word\"; \"genv-monitor --help\" tells what it takes");
+              "it takes no arguments: \"word\"; \"genv-monitor --help\" lists its options");
     EXPECT_EQ(refusal({"--port"}),
-              "--port: 1 required PORT missing; \"genv-monitor --help\" tells what it takes");
+              "--port: 1 required PORT missing; \"genv-monitor --help\" lists its options");
     EXPECT_NE(refusal({"--quiet=3"}), "accepted");
 }
 

@@ -134,13 +134,13 @@ void failToUnderstand(const UnknownShape& error) {
     throw Failure(
         ExitStatus::Failed,
         fmt::format("Slurm's answer is in a form that genv does not know: {}", error.what()),
-        "genv knows Slurm 22.05 to 24.11; \"sinfo --version\" tells yours. \"sinfo\" and "
+        "genv knows Slurm 22.05 to 24.11; \"sinfo --version\" shows yours. \"sinfo\" and "
         "\"squeue\" themselves show nodes and jobs.");
 }
 
 void failByComplaint(const SlurmComplaint& error) {
     throw Failure(ExitStatus::NoService, fmt::format("Slurm does not answer: {}", error.what()),
-                  "\"scontrol ping\" tells whether slurmctld answers; \"--cluster none\" is about "
+                  "\"scontrol ping\" shows whether slurmctld answers; \"--cluster none\" is about "
                   "this machine.");
 }
 

@@ -135,7 +135,7 @@ constexpr std::array optionRows{
     OptionRow{"",
               "--reset",
               {Use::Refused, "it would end everybody's jobs",
-               "\"scancel\" ends those that it is told to end."}},
+               "\"scancel\" ends the jobs that you name."}},
 };
 
 struct HintRow {
@@ -145,12 +145,12 @@ struct HintRow {
 
 constexpr std::array hintRows{
     HintRow{"history", "\"sacct\" shows the jobs of the past."},
-    HintRow{"report", "\"sreport\" sums up what users had."},
+    HintRow{"report", "\"sreport\" sums up the use of each user."},
     HintRow{"limits",
             "\"sacctmgr show assoc\" and \"scontrol show partition\" show Slurm's limits."},
     HintRow{"enforce", "Slurm enforces limits of its own."},
     HintRow{"terminate", "\"genvctl deactivate --id slurm-JOBID\" ends a job."},
-    HintRow{"events", "\"squeue --iterate=5\" shows what becomes of jobs."},
+    HintRow{"events", "\"squeue --iterate=5\" shows the jobs as they change."},
     HintRow{"monitor", "Run it on each node, or \"genvctl remote monitor\" for all of them."},
     HintRow{"usage", "\"genvctl devices --json\" has the GPUs of the cluster."},
     HintRow{"lock", "Use it in a job."},

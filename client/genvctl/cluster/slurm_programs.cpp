@@ -22,7 +22,7 @@ constexpr std::chrono::seconds timeout{60};
 // The output for ten thousand jobs has 100 MiB.
 constexpr std::size_t maxOutput = std::size_t{1} << 30;
 constexpr const char* slurmHint =
-    "\"scontrol ping\" tells whether slurmctld answers; \"--cluster none\" is about this machine.";
+    "\"scontrol ping\" shows whether slurmctld answers; \"--cluster none\" is about this machine.";
 
 [[noreturn]] void throwErrno(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);

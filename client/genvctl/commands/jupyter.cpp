@@ -105,7 +105,7 @@ void warnOfPatience(const OwnEnvironmentOptions& environment) {
         options.timeout().value_or(std::chrono::seconds::max()) >= jupytersPatience)
         warn(fmt::format("Jupyter gives up on a kernel that waits longer than {}s",
                          jupytersPatience.count()),
-             "Wait less, such as --wait=50s, or give Jupyter more patience: genvctl(1) tells how.");
+             "Wait for less time, such as --wait=50s, or raise Jupyter's timeout: see genvctl(1).");
 }
 
 void warnOfProgram(const Json& document, std::size_t at) {

@@ -27,22 +27,22 @@ constexpr std::array meanings{
     Meaning{names::noSuchDevice, ExitStatus::Failed, "\"genvctl devices\" lists the devices."},
     Meaning{names::noSuchProcess, ExitStatus::Failed, ""},
     Meaning{names::notAttached, ExitStatus::Failed,
-            "\"genvctl devices\" shows who holds which device."},
-    Meaning{names::noSuchWait, ExitStatus::Failed, "\"genvctl queue\" shows who waits."},
+            "\"genvctl devices\" shows the holder of each device."},
+    Meaning{names::noSuchWait, ExitStatus::Failed, "\"genvctl queue\" shows the waiting requests."},
     Meaning{names::alreadyExists, ExitStatus::Failed, ""},
     Meaning{names::quotaExceeded, ExitStatus::QuotaExceeded,
-            "\"genvctl limits\" shows your limits and what you use of them."},
+            "\"genvctl limits\" shows your limits and your use."},
     Meaning{names::limitsExceeded, ExitStatus::Failed, ""},
     Meaning{names::busy, ExitStatus::Failed, "Try again in a moment."},
     Meaning{names::timeout, ExitStatus::Failed,
-            "Try again; \"systemctl status genvd\" may tell more."},
+            "Try again; \"systemctl status genvd\" may show more."},
     Meaning{names::invalidArgs, ExitStatus::Usage, ""},
     Meaning{names::accessDenied, ExitStatus::NotAuthorised,
             "Ask an administrator, or do it as root."},
     Meaning{names::interactiveAuthorizationRequired, ExitStatus::NotAuthorised,
             "Do it on a terminal, where you can be asked, or as root."},
     Meaning{names::deviceUnavailable, ExitStatus::NoDevice,
-            "\"--wait\" waits for your turn; \"genvctl devices\" shows who holds which device."},
+            "\"--wait\" waits in the queue; \"genvctl devices\" shows the holder of each device."},
     Meaning{names::notEnoughDevices, ExitStatus::NoDevice,
             "\"genvctl devices\" lists the devices."},
 };
@@ -55,7 +55,7 @@ Failure toFailure(const Error& error) {
                 std::string("The service genvd is not available: ") + error.what(),
                 error.name() == wrongConfiguration
                     ? "As root, correct the file, then run \"systemctl restart genvd\"."
-                    : "As root, \"systemctl status genvd\" tells why; \"systemctl start genvd\" "
+                    : "As root, \"systemctl status genvd\" shows why; \"systemctl start genvd\" "
                       "starts it."};
     for (const Meaning& meaning : meanings) {
         if (error.name() == meaning.name)

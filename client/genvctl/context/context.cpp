@@ -78,7 +78,7 @@ std::uint32_t Context::uidOf(const std::string& user) {
             return entry.uid;
     }
     throw Failure(ExitStatus::Usage,
-                  fmt::format("{} has no environment there that would tell the uid of \"{}\"",
+                  fmt::format("the uid of \"{1}\" is unknown: the user has no environment on {0}",
                               *options.host, user),
                   "Name the user by uid.");
 }

@@ -49,7 +49,7 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
         if (longest->count() < 1)
             throw Failure(ExitStatus::Failed,
                           fmt::format("Environment {} may not last any longer (MaxLifetime)", id),
-                          "\"genvctl limits\" shows what you may have.");
+                          "\"genvctl limits\" shows your limits.");
     }
     return change.setLifetime(longest);
 }

@@ -303,7 +303,7 @@ void removeKernelspec(const fs::path& folder) {
     std::error_code error;
     if (fs::is_symlink(folder, error) || !isDerivedIn(folder))
         throw Failure(ExitStatus::Failed,
-                      fmt::format("{} is no kernelspec that genvctl wrote", folder.native()),
+                      fmt::format("{} is not a kernelspec of genvctl", folder.native()),
                       "Remove it with \"jupyter kernelspec uninstall\".");
     // Removed first: without this file, the folder is not a kernelspec.
     fs::remove(folder / fileName, error);
@@ -312,7 +312,7 @@ void removeKernelspec(const fs::path& folder) {
     for (const fs::path& logo : logosIn(folder))
         fs::remove(logo, error);
     if (!fs::remove(folder, error))
-        failed(folder, "is no kernelspec any more, but cannot be removed", error);
+        failed(folder, "is not a kernelspec any more, but cannot be removed", error);
 }
 
 std::optional<std::string> kernelIdAmong(const std::vector<std::string>& words) {

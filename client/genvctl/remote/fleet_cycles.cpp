@@ -157,8 +157,8 @@ void FleetCycles::tellOfUnknownProcesses(const Answers& answers) {
         }
         tell(unjudged_, answers.which[i],
              {Trouble::Failed,
-              fmt::format("{} without a known environment {} not judged: the genv 1 there tells "
-                          "only root where others' processes belong",
+              fmt::format("{} without a known environment {} not judged: the genv 1 there shows "
+                          "the environments of other users' processes to root only",
                           unknown == 1 ? "a process" : fmt::format("{} processes", unknown),
                           unknown == 1 ? "is" : "are"),
               fmt::format("Log in as root (root@{}; \"-l root\" for all hosts).",

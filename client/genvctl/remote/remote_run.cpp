@@ -261,7 +261,7 @@ std::unique_ptr<FarHold> holdOn(const HostOptions& options, const std::vector<re
     const RemoteRequest request = readRequest(run.wanted);
     const Candidates found = candidates(options, hosts, *strategy, request.devices);
     if (found.ever.empty())
-        throw noRoom("No host has so many such GPUs, whoever holds them now.");
+        throw noRoom("No host has that many matching GPUs in total.");
     Asking asking(options, request);
     auto hold = asking.askInTurn(found.now);
     if (!hold && request.waits)

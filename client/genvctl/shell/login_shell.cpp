@@ -108,7 +108,7 @@ void LoginShell::run(Client& client) const {
         runKnown(*shell, path, activationCode(*shell, program, *this), files.value_or(""));
     if (shell)
         warn("genv's files for login shells are not installed; the shell has the variables only",
-             "Install genv completely; \"genvctl shell --help\" tells how to set a shell up.");
+             "Install genv completely; \"genvctl shell --help\" explains how to set up a shell.");
     setOwnVariables(client, environment, nvmlFilter);
     execute({path, "-l"});
 }

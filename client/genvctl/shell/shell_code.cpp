@@ -113,7 +113,7 @@ void ShellCode::send(Shell shell, int descriptor) const {
             continue;
         if (written <= 0)
             throw Failure(ExitStatus::Failed,
-                          fmt::format("The shell could not be told: {}", std::strerror(errno)));
+                          fmt::format("cannot inform the shell: {}", std::strerror(errno)));
         rest.remove_prefix(static_cast<std::size_t>(written));
     }
 }

@@ -93,7 +93,7 @@ HostFailure Session::explain(const Error& error) {
     // For the connection itself, this error means that the received bytes were not the greeting of
     // a bus.
     if (unavailable && name == names::accessDenied)
-        return {Trouble::NoService, "what answers there is no bus",
+        return {Trouble::NoService, "the other side is not a D-Bus bus",
                 fmt::format("A start-up file of the shell there that prints something gets in the "
                             "way: \"ssh {} true\" is to print nothing.",
                             host_.name)};
