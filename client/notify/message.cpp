@@ -270,7 +270,7 @@ Part sayMemory(const Group& group) {
             used > share ? "GPU memory is over its share" : "GPU memory is nearly used up",
             core::sayMemory(details.device().index, used, share),
             used > share ? "Use less memory: processes above the share may be ended."
-                         : "What goes over the share may be ended.",
+                         : "Processes above the share may be ended.",
             std::nullopt};
 }
 
