@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every method, as its environment's owner, as another user, as root, and as another user whom a
-// polkit rule allows; checked against introspection, so that no method can be forgotten.
+// Calls every method as the environment's owner, as another user, as root, and as another user whom
+// a polkit rule allows. The list of methods is checked against introspection, so no method can be
+// forgotten.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -13,7 +14,7 @@
 namespace genv::tests {
 namespace {
 
-// What a call came to.
+// The outcome of a call.
 enum class Outcome { Allowed, Denied };
 
 struct Expected {
@@ -28,8 +29,8 @@ constexpr Expected owners{Outcome::Allowed, Outcome::Denied, Outcome::Allowed, O
 constexpr Expected administrators{Outcome::Denied, Outcome::Denied, Outcome::Allowed,
                                   Outcome::Allowed};
 
-// What the calls of one round are about: an environment of alice's with device 0 and two processes,
-// a process of hers on a GPU, and a shell of hers that is in no environment.
+// The objects of the calls in one round: an environment of alice's with device 0 and two processes,
+// a process of hers on a GPU, and a shell of hers outside every environment.
 struct Scene {
     std::string id;
     core::Pid second = 0;
@@ -51,7 +52,7 @@ auto toManager(const char* member, const char* signature = "", Arguments... argu
     };
 }
 
-// Her environment waits for both devices, of which another one of hers has one.
+// Her environment waits for both devices. Another environment of hers holds one of them.
 Answer cancelAWait(Client& client, const Scene& scene) {
     Client waiter(alice);
     EXPECT_TRUE(
@@ -95,14 +96,14 @@ const std::vector<Row>& matrix() {
          }},
         {managerInterface, "ListQueue", free, toManager("ListQueue")},
         {managerInterface, "CancelWait", owners, cancelAWait},
-        // There is no journal on this bus, which only those learn who may read it.
+        // There is no journal on this bus. Only callers who may read the journal get this error.
         {managerInterface, "ListEvents", owners,
          toManager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1}, 1, "uid", "u",
                    alice)},
         {managerInterface, "DescribeIsolation", free, toManager("DescribeIsolation")},
         {managerInterface, "ListRefusedOpens", administrators,
          toManager("ListRefusedOpens", "a{sv}", 1, "all", "b", 1)},
-        // Isolation is not configured on this bus, which only those learn who may suspend it.
+        // Isolation is not configured on this bus. Only callers who may suspend it get this error.
         {managerInterface, "SuspendIsolation", administrators,
          toManager("SuspendIsolation", "b", 1)},
         {managerInterface, "Reload", administrators, toManager("Reload")},
@@ -126,7 +127,7 @@ const std::vector<Row>& matrix() {
          [](Client& client, const Scene& scene) {
              return client.environment(scene.id, "RemoveProcess", "u", scene.second);
          }},
-        // There is no such kernel, which only those learn who may add one.
+        // There is no such kernel. Only callers who may add one get this error.
         {environmentInterface, "AddKernel", owners,
          [](Client& client, const Scene& scene) {
              return client.environment(scene.id, "AddKernel", "s", "none");
@@ -166,7 +167,7 @@ class Authorization : public BusTest {
         asRoot->environment(scene.id, "Deactivate");
         const bool denied =
             answer.error == error::accessDenied || answer.error == error::interactive;
-        // Kernels and the journal are looked for after the question, and there is none.
+        // The service looks for kernels and the journal after the authorisation, and finds none.
         if (!denied && answer.error != error::noSuchProcess &&
             answer.error != error::notSupported) {
             EXPECT_EQ(answer.error, "")
@@ -175,7 +176,7 @@ class Authorization : public BusTest {
         return denied ? Outcome::Denied : Outcome::Allowed;
     }
 
-    // A sample under a second old may not have the process yet.
+    // A sample is up to a second old, so it may not contain the process yet.
     void waitForCompute(core::Pid pid) {
         waitUntil(
             [&] {
@@ -191,7 +192,7 @@ TEST_F(Authorization, HoldsForEveryMethodAndEveryKindOfCaller) {
                     "subject.user == 'carol' && action.id.indexOf('dev.genv.manager.') == 0");
     for (const Row& row : matrix()) {
         const std::string name = std::string(row.interface) + "." + row.member;
-        // RemoveKernel refuses a kernel that is not there before it asks anybody.
+        // RemoveKernel refuses an unknown kernel before it asks polkit.
         if (std::string(row.member) == "RemoveKernel")
             continue;
         EXPECT_EQ(outcomeOf(row, *asAlice), row.expected.owner) << name << " by the owner";
@@ -274,7 +275,8 @@ TEST_F(Authorization, GivesUpWhenTheCallerLeavesWhileItIsAsked) {
         const auto pending = leaving.start(environmentPath(id), environmentInterface, "Attach",
                                            "a{sv}", 1, "count", "u", 1U);
         leaving.ping();
-        // Root is not asked, and answered in order: the service has read alice's call by then.
+        // Root's call needs no authorisation, and calls are answered in order: the service has read
+        // alice's call by then.
         asRoot->manager("ListDevices");
     }
     service.waitForLog("refused dev.genv.Environment.Attach");
@@ -293,7 +295,7 @@ TEST_F(Authorization, RefusesWhatChangedWhileItWasAsked) {
     const auto attach = asAlice->start(environmentPath(id), environmentInterface, "Attach", "a{sv}",
                                        1, "count", "u", 1U);
     asAlice->ping();
-    // The environment ends and another one of bob's takes its id.
+    // The environment ends, and another one of bob's takes its id.
     EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok());
     const UserProcess bobs(bob);
     EXPECT_TRUE(asRoot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices that are kept for a waiting request: who may use them meanwhile, and for how long they
-// are kept.
+// Devices that are kept for a waiting request: who may use them meanwhile, and how long they are
+// kept.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -12,7 +12,7 @@
 namespace genv::tests {
 namespace {
 
-// Bob has the first of four GPUs, without a lease. Alice waits for all four.
+// Bob holds the first of four GPUs without a lease. Alice waits for all four.
 class Backfill : public BusTest {
   protected:
     using Ids = std::vector<std::string>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What others see while an environment ends.
+// The view of other users while an environment ends.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -15,8 +15,8 @@ TEST_F(Endings, FailNobodyElsesListOfObjects) {
     const std::string id = activate(*asAlice, kept, 1);
     activate(*asBob, ending, 1);
 
-    // The process has ended and the calls are there when the service looks, more of them than it
-    // answers before it looks at processes.
+    // When the service looks, the process has ended and the calls have arrived: more calls than the
+    // service answers before it looks at processes.
     ASSERT_EQ(::kill(service.pid(), SIGSTOP), 0);
     ending.kill(SIGKILL);
     ending.wait();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rules over the real bus: who may enforce, what ends and what is spared, and what everybody is
-// told.
+// Rules over the real bus: who may enforce, which processes and attachments end, which are exempt,
+// and which signals and notices are sent.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -76,7 +76,7 @@ class Enforcement : public BusTest {
     std::string createdOf(const std::string& id) {
         return asRoot->property(environmentPath(id), environmentInterface, "Created");
     }
-    // A dry run, free for everybody, that names so many users.
+    // A dry run, which every user may make, with this number of user names.
     Answer enforceForUsers(std::uint32_t count) {
         const Message message =
             asAlice->newCall("dev.genv.Manager", managerPath, managerInterface, "Enforce");
@@ -121,7 +121,7 @@ TEST_F(Enforcement, KnowsTheProcessesOfAnEnvironmentByDescentNamespaceAndWord) {
     const UserProcess shell({.uid = alice, .compute = true, .hasChild = true});
     const std::string id = activate(*asAlice, shell, 1);
     UserProcess daemonised(program(alice, id));
-    UserProcess container(program(root, id, createdOf(id))); // as dockerd starts it
+    UserProcess container(program(root, id, createdOf(id))); // started as dockerd starts it
     UserProcess liar(program(bob, id));
     EXPECT_EQ(messagesOf(asRoot->manager("Enforce", "a{sv}", 1, "max-devices-per-user", "u", 0U)),
               (Messages{"User alice is using 1 devices which is 1 more than the maximum allowed",
@@ -145,8 +145,8 @@ TEST_F(Enforcement, SparesRootsProcessWhoseIdIsAnotherEnvironmentsByNow) {
     UserProcess bobs(bob);
     ASSERT_TRUE(start(*asBob, bobs).ok());
     const std::string created = createdOf("work");
-    UserProcess container(program(root, "work", created)); // as the docker shim starts one
-    UserProcess older(program(root, "work"));              // as it did before there was a stamp
+    UserProcess container(program(root, "work", created)); // started as the docker shim starts one
+    UserProcess older(program(root, "work")); // started as before GENV_ENVIRONMENT_CREATED existed
     bobs.kill(SIGKILL);
     waitUntil([&] { return environmentCount() == "0"; }, "bob's environment to end");
 
@@ -179,7 +179,7 @@ TEST_F(Enforcement, ADryRunIsFreeAndDoesNothing) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
     UserProcess inside(program(alice, id));
-    // Of a sample that may be a second old.
+    // The sample may be a second old.
     waitUntil(
         [&] {
             return messagesOf(asBob->manager("Enforce", "a{sv}", 2, "dry-run", "b", 1,
@@ -226,7 +226,7 @@ TEST_F(Enforcement, RepeatsForItsCallerAloneAndOnlyWhileTheyStay) {
         EXPECT_EQ(heard.back().kind, "end");
         EXPECT_EQ(heard.back().message, "Would end environment " + id + " of user alice");
         EXPECT_EQ(environmentCount(), "1") << "a dry run";
-        asBob->ping(); // what was sent to bob before is with him now
+        asBob->ping(); // everything that was sent to bob before has arrived
         EXPECT_EQ(heardByOthers, 0) << "the caller alone is told";
         for (int i = 0; i < 3; ++i)
             EXPECT_TRUE(repeat(caller).ok());
@@ -290,7 +290,7 @@ TEST_F(Enforcement, KillsWhatIgnoresToEnd) {
 }
 
 TEST_F(Enforcement, IsOneAtATimeAndSaysSo) {
-    ::kill(service.pid(), SIGSTOP); // so that it finds both at once
+    ::kill(service.pid(), SIGSTOP); // so that the service finds both at once
     const auto first = asRoot->start(managerPath, managerInterface, "Enforce", "a{sv}", 0);
     const auto second = asRoot->start(managerPath, managerInterface, "Enforce", "a{sv}", 1,
                                       "interval", "t", std::uint64_t{1});
@@ -306,7 +306,7 @@ TEST_F(Enforcement, TerminatesOnesOwnProcessInOnesEnvironmentAndNobodyElses) {
     const std::string id = activate(*asAlice, shell, 1);
     UserProcess own(program(alice, id));
     const UserProcess bobs(program(bob));
-    // A sample under a second old may not have them yet.
+    // A sample is up to a second old, so it may not contain them yet.
     for (const core::Pid pid : {own.pid(), bobs.pid()})
         waitUntil(
             [&] {

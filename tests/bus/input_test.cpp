@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Bad input: refused with the right name and a sentence, changing nothing, written to the log once
-// and escaped.
+// Invalid input is refused with the right error name and a sentence. It changes nothing, and the
+// log has it once, escaped.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -16,7 +16,7 @@ class Input : public BusTest {
   protected:
     Input() : shell(alice), id(activate(*asAlice, shell, 1)) {}
 
-    // A refusal of alice's, with everything as before.
+    // A call of alice's was refused, and the state is as before.
     void refused(const Answer& answer, const char* name, const char* said) {
         EXPECT_EQ(answer.error, name) << said;
         EXPECT_NE(answer.text.find(said), std::string::npos) << answer.text;

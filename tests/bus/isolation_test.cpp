@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel refuses GPUs to users who do not hold them: the whole service with the program that
-// genv-isolation attaches, here to a control group of the test's own. Nobody has a driver here, so
-// whoever is let through meets ENXIO.
+// The kernel refuses GPUs to users who do not hold them. The test runs the whole service with the
+// program that genv-isolation attaches, here to a control group of the test. There is no driver, so
+// a permitted open fails with ENXIO.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/service/isolation/gate_machine.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 using Opening = GateMachine::Opening;
 
-// The properties of the manager and rows of its lists as text.
+// Reads the manager's properties and the rows of its lists as text.
 class Isolation : public BusTest {
   protected:
     Isolation()
@@ -33,13 +33,13 @@ class Isolation : public BusTest {
         ASSERT_TRUE(answer.ok()) << answer.text;
     }
     std::string inForce() { return asAlice->property(managerPath, managerInterface, "Isolation"); }
-    // A text of DescribeIsolation.
+    // Returns a text from DescribeIsolation.
     std::string described(const std::string& key) {
         const Answer answer = asAlice->manager("DescribeIsolation");
         EXPECT_TRUE(answer.ok()) << answer.text;
         return textAt(answer.message.get(), key);
     }
-    // A text of the property Policy.
+    // Returns a text from the property Policy.
     std::string policy(const std::string& key) {
         const Answer answer = asAlice->call(managerPath, "org.freedesktop.DBus.Properties", "Get",
                                             "ss", managerInterface, "Policy");
@@ -100,7 +100,7 @@ TEST_F(Isolation, IsNeverSaidToBeInForceWithoutTheProgram) {
     EXPECT_NE(activate(*asAlice, shell, 1), "") << "GPUs are shared all the same";
 }
 
-/// With the program in place, for the children of this test.
+/// With the program attached, for the children of this test.
 class IsolatedGpus : public Isolation {
   protected:
     IsolatedGpus() = default;
@@ -117,7 +117,7 @@ class IsolatedGpus : public Isolation {
         }
     }
 
-    // The bus of the test has /sys/fs/bpf to itself.
+    // The test's bus has a /sys/fs/bpf of its own.
     void runLoader(const std::string& isolation) {
         std::ofstream(Service::configurationFolder() / "genvd.conf")
             << "[Enforcement]\nInterval=1s\n[Isolation]\n" + isolation;
@@ -204,7 +204,7 @@ TEST_F(IsolatedGpus, HaveTheirModeToldWhenItChanges) {
                 sd_bus_message_exit_container(message);
             }
         });
-    // The mode of the set-up may be told before or after this listens.
+    // The signal about the mode may arrive before or after this starts to listen.
     const auto awaitTold = [&](const std::string& mode) {
         asBob->processUntil([&] { return !told.empty() && told.back() == mode; },
                             ("Isolation to be told as " + mode).c_str());
@@ -244,7 +244,7 @@ TEST_F(IsolatedGpus, AreWatchedOnlyWhereThatIsConfigured) {
 }
 
 TEST_F(IsolatedGpus, TellTheUserWhoWasRefused) {
-    // The first reading of the kernel's counts is told to nobody.
+    // The first reading of the kernel's counters causes no notices.
     ASSERT_TRUE(asRoot->manager("Snapshot").ok());
     std::string kind;
     std::uint32_t uid = 0;
@@ -262,7 +262,7 @@ TEST_F(IsolatedGpus, TellTheUserWhoWasRefused) {
     service.waitForLog("the kernel refused 1 attempt of uid 1002 to open GPU 1");
 }
 
-// An upgrade runs the loader again, and a person may take the gate away by hand.
+// An upgrade runs the loader again, and an administrator may remove the gate by hand.
 TEST_F(IsolatedGpus, AreGuardedAgainWithTheSameGrantsAfterTheGateWasMadeAnew) {
     const UserProcess shell(alice);
     activate(*asAlice, shell, 1);

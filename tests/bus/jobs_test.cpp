@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A Slurm job on the bus: what a prolog and an epilog ask for, and what nobody else gets.
+// A Slurm job on the bus: the requests of a prolog and an epilog, and the devices that are refused
+// to all others.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -10,7 +11,7 @@
 namespace genv::tests {
 namespace {
 
-// GPUs 2 and 3 are Slurm's.
+// GPUs 2 and 3 are reserved for Slurm.
 class Jobs : public BusTest {
   protected:
     Jobs() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "4"}}) { reserve(uuidOf(2) + "," + uuidOf(3)); }
@@ -26,7 +27,7 @@ class Jobs : public BusTest {
     std::string uuidOf(std::uint32_t index) {
         return asRoot->property(devicePath(index), deviceInterface, "UUID");
     }
-    // What the prolog of a job of alice's asks for.
+    // The request of the prolog of a job of alice's.
     Answer prolog(const char* job, const std::string& uuid, bool evict = true) {
         return asRoot->manager("Activate", "a{sv}", 5, "job", "s", job, "uid", "u", alice, "uuids",
                                "as", 1, uuid.c_str(), "evict", "b", evict ? 1 : 0, "ends", "t",
@@ -85,7 +86,7 @@ TEST_F(Jobs, AreTheSameWhenThePrologAsksTwice) {
 
 TEST_F(Jobs, ComeBackOverARestartAndAKill) {
     prolog("12", uuidOf(2));
-    prolog("13", uuidOf(2)); // they share it
+    prolog("13", uuidOf(2)); // the jobs share it
     const std::string created = of("slurm-12", "Created");
     for (const int signal : {SIGTERM, SIGKILL}) {
         service.restart(signal);
@@ -216,7 +217,7 @@ TEST_F(Jobs, AreExtendedByNobodyUnlessARuleAllowsIt) {
                               "action.lookup('environment') == 'slurm-12'");
     EXPECT_EQ(extend(*asAlice, 36000).error, error::quotaExceeded);
     EXPECT_FALSE(extend(*asBob, 3600).ok()) << "it is not his";
-    // Nothing on this bus asks Slurm, which only those learn who may extend it.
+    // Nothing on this bus asks Slurm. Only callers who may extend the job get this error.
     const Answer allowed = extend(*asAlice, 3600);
     EXPECT_EQ(allowed.error, "org.freedesktop.DBus.Error.IOError");
     EXPECT_EQ(allowed.text.find("Slurm job 12 was not extended: "), 0U) << allowed.text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A Jupyter kernel keeps an environment alive as a shell does: found by its connection file, and
-// only among its owner's processes.
+// A Jupyter kernel keeps an environment alive as a shell does. The service finds it by its
+// connection file, and only among its owner's processes.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>

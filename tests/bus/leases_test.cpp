@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Leases: what ends by itself, when it says so, how long one may have it, and what a restart of the
-// service makes of it.
+// Leases: expiry, warnings, the maximum lifetime, and leases across a restart of the service.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -35,7 +34,7 @@ class Leases : public BusTest {
     std::int64_t expires(const std::string& id) {
         return std::stoll(asRoot->property(environmentPath(id), environmentInterface, "Expires"));
     }
-    // Counts the changes of a property that an environment tells of.
+    // Counts the PropertiesChanged signals of an environment that contain a property.
     static Slot onChange(Client& client, const std::string& id, const std::string& property,
                          int& changes) {
         return client.listen("type='signal',interface='org.freedesktop.DBus.Properties',path='" +
@@ -52,9 +51,9 @@ class Leases : public BusTest {
                                  }
                              });
     }
-    // That an environment ends so long after a call that was made after `before`.
+    // Expects that an environment ends this long after a call that was made after `before`.
     void expectLifetime(const std::string& id, std::uint64_t lifetime, std::int64_t before) {
-        constexpr std::int64_t second = 1'000'000; // of the two clocks against each other
+        constexpr std::int64_t second = 1'000'000; // tolerance between the two clocks
         const std::int64_t lasts = static_cast<std::int64_t>(lifetime) * 1'000'000;
         EXPECT_GE(expires(id), before + lasts - second);
         EXPECT_LE(expires(id), now() + lasts + second);
@@ -90,7 +89,7 @@ TEST_F(Leases, AreExtendedAndNeverCutShort) {
     EXPECT_EQ(expires(id), 0);
 }
 
-// With the earlier of the end of the device and that of its environment.
+// The lease in a row is the earlier of the device's end and its environment's end.
 TEST_F(Leases, ArePartOfWhatIsAttached) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);
@@ -136,7 +135,7 @@ TEST_F(Leases, AreNeverGivenByAnExtension) {
         EXPECT_NE(refused.text.find("has no lease"), std::string::npos) << refused.text;
     }
     EXPECT_EQ(expires(id), 0);
-    // Lifting a lease that is not there changes nothing, either.
+    // Lifting a lease that does not exist changes nothing either.
     EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 0, 1, "lifetime").ok());
     EXPECT_EQ(expires(id), 0);
 }

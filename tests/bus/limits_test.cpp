@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Quotas: refused with the limit and its number, lifted for those who may go over them, and what
-// was given so is spared by the rules.
+// Quotas: a refusal names the limit and its number, privileged callers may exceed limits, and the
+// rules spare grants that were approved above a limit.
 #include "tests/bus/support/fixture.hpp"
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whose shell is gone and whose program still computes: it keeps its GPU, nobody else gets that,
-// and everybody can see why.
+// An environment whose shell has exited while its program still computes: it keeps its GPU, nobody
+// else gets that GPU, and everybody can see the reason.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -17,8 +17,8 @@ class Lingering : public BusTest {
                                                                         "2"}})
         : BusTest(std::move(variables)) {}
 
-    // A program that computes on every simulated GPU and says whose it is, as what is started with
-    // nohup does.
+    // A program that computes on every simulated GPU and names its environment, as a program
+    // started with nohup does.
     static std::unique_ptr<UserProcess> compute(core::Uid uid, const std::string& environment,
                                                 bool ignoresSigterm = false) {
         ProcessOptions options{.uid = uid, .compute = true, .ignoresSigterm = ignoresSigterm};
@@ -66,7 +66,7 @@ TEST_F(Lingering, KeepsTheGpusThatAProgramStillUsesFromEverybodyElse) {
 }
 
 TEST_F(Lingering, HasItsGpusFreeForWhoeverAsksRightAfterItsShellIsGone) {
-    // The driver has not said yet that nothing uses them when bob asks.
+    // When bob asks, the driver has not yet reported that no process uses the devices.
     for (int round = 0; round < 5; ++round) {
         UserProcess shell(alice);
         UserProcess bobs(bob);
@@ -127,7 +127,8 @@ TEST_F(Lingering, IsAnEnvironmentAgainForWhoeverActivatesItById) {
 }
 
 TEST_F(Lingering, GivesItsGpuToTheProgramThatUsesItAndActivatesAgain) {
-    // As with two "with genv.sdk.activate(...)" in one program that never lets go of the driver.
+    // The same happens with two "with genv.sdk.activate(...)" blocks in one program that never
+    // closes the driver.
     const UserProcess program({.uid = alice, .compute = true});
     const auto activateAll = [&] {
         return asAlice->manager("Activate", "a{sv}", 2, "pid", "u", program.pid(), "gpus", "u", 2U);
@@ -257,7 +258,7 @@ TEST_F(Lingering, CountsInTheLimitsOfItsOwner) {
     const UserProcess again(alice);
     EXPECT_EQ(attachOne(*asAlice, again).error, error::quotaExceeded);
     end(*program);
-    // Asked right after its end, which the driver has to confirm yet.
+    // Bob asks right after the end, which the driver has yet to confirm.
     waitUntil([&] { return !exists(id) || propertyOf(id, "Lingering") == "0"; }, "its end");
     EXPECT_TRUE(attachOne(*asAlice, again).ok());
 }
@@ -269,12 +270,12 @@ TEST_F(Lingering, IsNotForAMachineWhoseAdministratorForbidsIt) {
     const UserProcess bobs(bob);
     const std::string id = activate(*asAlice, shell, 1);
     const auto program = compute(alice, id);
-    // So that the service knows of the program.
+    // This makes the service see the program.
     ASSERT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok());
     Told told(*asBob);
     ASSERT_TRUE(asAlice->environment(id, "Deactivate").ok());
     EXPECT_FALSE(exists(id));
-    // The program is everywhere on this machine, so bob gets a GPU that it uses, and is told.
+    // The program uses every GPU of this machine, so bob gets a GPU that it uses, and a notice.
     ASSERT_TRUE(attachOne(*asBob, bobs).ok());
     asBob->processUntil([&] { return told.notice("device-occupied") != nullptr; }, "the notice");
     EXPECT_EQ(told.notice("device-occupied")->details.at("pid"), std::to_string(program->pid()));
@@ -297,7 +298,7 @@ class LingeringWithADriver : public Lingering {
         std::ofstream(driver + ".new") << json;
         std::filesystem::rename(driver + ".new", driver);
     }
-    // The processes on either GPU.
+    // Sets the processes on each of the two GPUs.
     void machine(const std::vector<core::Pid>& first, const std::vector<core::Pid>& second) const {
         const auto device = [](const char* uuid, const std::vector<core::Pid>& pids) {
             std::string processes;

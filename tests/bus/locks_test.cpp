@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Locks among those who share a GPU: one at a time, in the order of asking, for as long as a copy
-// of the descriptor is open, also over a restart of the service.
+// Locks among users who share a GPU: one holder at a time, in the order of the requests, for as
+// long as a copy of the descriptor is open, also across a restart of the service.
 #include "tests/bus/support/descriptor_store.hpp"
 #include "tests/bus/support/fixture.hpp"
 
@@ -27,14 +27,14 @@ class Locks : public BusTest {
             client.environment(id, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1)
                 .ok());
     }
-    // Asks for the lock, and is in line when this returns: the answers of polkit come in the order
-    // of the questions.
+    // Requests the lock. The request is in the queue when this returns, because polkit answers in
+    // the order of the questions.
     static std::unique_ptr<PendingCall> ask(Client& client, const std::string& id) {
         auto call = client.start(environmentPath(id), environmentInterface, "Lock");
         EXPECT_TRUE(client.environment(id, "Configure", "a{sv}as", 0, 0).ok());
         return call;
     }
-    // The lock of an answer; the answer's own copy goes with it.
+    // Returns the lock's descriptor from an answer. The answer's own copy is closed.
     static SharedDescriptor take(Client& client, std::unique_ptr<PendingCall> call) {
         const Answer& answer = client.finish(*call);
         EXPECT_EQ(answer.error, "") << answer.text;
@@ -117,7 +117,7 @@ TEST_F(Locks, ExcludeTwoOfOneEnvironmentToo) {
 
 TEST_F(Locks, AreReleasedByAProcessThatIsKilled) {
     SharedDescriptor alicesLock = lock(*asAlice, hers);
-    // It has a copy of everything that is open here.
+    // It has a copy of every descriptor that is open here.
     UserProcess holder(alice);
     alicesLock.reset();
     auto bobsCall = ask(*asBob, his);
@@ -157,7 +157,7 @@ TEST_F(Locks, PassThoseWhoLeaveWhileTheyWait) {
     EXPECT_EQ(lockedBy(), his);
 }
 
-// -- the service is started again, and systemd keeps the descriptors
+// -- the service is restarted, and systemd keeps the descriptors
 
 class LocksOverARestart : public Locks {
   protected:
@@ -221,7 +221,7 @@ TEST_F(LocksOverARestart, DoNotOutliveTheirEnvironment) {
     const auto kept = store.kept();
     ASSERT_EQ(kept.size(), 1U);
     startAgain(kept);
-    waitForLockOf(""); // until a sample says that nothing of it is left on the GPU
+    waitForLockOf(""); // until a sample finds no process of it on the GPU
     waitUntil([&] { return store.received().empty(); }, "the descriptor to be given back");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The objects on the bus as a whole: what lists them says what each says of itself, and they are
-// there whether or not anybody ever called them.
+// The objects on the bus as a whole: lists agree with the properties of each object, and objects
+// exist whether or not a client has called them before.
 #include "tests/bus/support/fixture.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ constexpr const char* properties = "org.freedesktop.DBus.Properties";
 constexpr const char* below = "/dev/genv/Manager/environment";
 constexpr const char* unknownObject = "org.freedesktop.DBus.Error.UnknownObject";
 
-// The values up to the end of the container that the message is in, with their types; those of a
-// dictionary in the order of their text, since it has none.
+// Returns the values up to the end of the message's current container, with their types.
+// Dictionaries have no order, so their entries are sorted by their text.
 std::string textOf(sd_bus_message* message) {
     std::vector<std::string> values;
     bool isDictionary = false;
@@ -58,7 +58,7 @@ class Objects : public BusTest {
         service.start();
     }
 
-    /// Path and interface, and the properties as text.
+    /// Maps a path and an interface to the properties as text.
     std::map<std::pair<std::string, std::string>, std::string> listed() {
         std::map<std::pair<std::string, std::string>, std::string> objects;
         const Answer answer = asBob->call(managerPath, objectManager, "GetManagedObjects");
@@ -84,7 +84,7 @@ class Objects : public BusTest {
         const Answer answer = asBob->call(path, properties, "GetAll", "s", interface.c_str());
         return answer.ok() ? textOf(answer.message.get()) : answer.error;
     }
-    /// The paths of the environments, as who introspects finds them.
+    /// Returns the paths of the environments as introspection lists them.
     std::set<std::string> introspected() {
         const std::string xml =
             asBob->call(below, "org.freedesktop.DBus.Introspectable", "Introspect").readString();
@@ -121,7 +121,7 @@ TEST_F(Objects, AreListedWithWhatEachSaysOfItself) {
         Names names;
         for (const auto& [object, text] : listed()) {
             names.insert(object);
-            // The devices are looked at anew while this compares.
+            // The service may sample the devices during the comparison, so it is repeated.
             waitUntil(
                 [&, which = object] {
                     return listed()[which] == propertiesOf(which.first, which.second);

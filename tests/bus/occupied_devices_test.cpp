@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices that a process outside every environment uses: whoever gets one is told which process and
-// whose, before the answer, and never of a process that is gone.
+// Devices that a process outside every environment uses. A user who gets such a device receives a
+// warning that names the process and its user. The warning comes before the answer, and never names
+// a process that has exited.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -13,9 +14,10 @@ class OccupiedDevices : public BusTest {
   protected:
     OccupiedDevices() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "1"}}) {}
 
-    // The service samples the GPUs, whatever it knows.
+    // Makes the service sample the GPUs, however recent its last sample is.
     void sample() { ASSERT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok()); }
-    // An environment with the device; what came before the answer was heard.
+    // Returns a new environment with the device. Warnings that were sent before the answer have
+    // been received.
     static std::string take(Client& client, const UserProcess& shell) {
         const auto call = client.start(managerPath, managerInterface, "Activate", "a{sv}", 2, "pid",
                                        "u", shell.pid(), "gpus", "u", 1U);
@@ -50,7 +52,7 @@ TEST_F(OccupiedDevices, ComeWithoutAWarningOnceTheProcessIsKilled) {
     Told told(*asAlice);
     const std::string id = take(*asAlice, shell);
     EXPECT_EQ(devicesOf(id), "0");
-    sample(); // a warning that came late would come before this
+    sample(); // a late warning would arrive before this
     asAlice->ping();
     EXPECT_EQ(warning(told), nullptr) << "of a process that is gone";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An administrator's password: asked for only when the call allows it, with a message that names
-// the target, and for what was shown and nothing else.
+// An administrator's password: requested only when the call allows it, with a message that names
+// the target. The approval covers the request that was shown and nothing else.
 #include "tests/bus/support/agent.hpp"
 #include "tests/bus/support/fixture.hpp"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Twenty who wait for four GPUs; at random their processes are killed, their connections closed,
-// the holders let go, and the service is killed. After each step the service must be in exactly the
-// state that the rule "first come, first served, and what is free is kept for the earliest who can
-// use it" gives: nobody holds what another has, nobody was passed, nobody is lost.
+// Twenty clients wait for four GPUs. At random, their processes are killed, their connections are
+// closed, holders release devices, and the service is killed. After each step the service must be
+// in exactly the state that follows from the rule "first come, first served, and free devices are
+// kept for the earliest request that can use them": no device has two holders, no request is
+// overtaken, no request is lost.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -22,20 +23,20 @@ constexpr std::uint32_t deviceCount = 4;
 constexpr std::size_t people = 20;
 constexpr int steps = 200;
 
-// One who wants devices: so many, or one in particular.
+// A client that wants devices: a number of them, or a particular one.
 struct Person {
     core::Uid uid = 0;
     std::unique_ptr<UserProcess> process;
     std::unique_ptr<Client> client;
-    std::unique_ptr<PendingCall> call; ///< null when nothing is asked for
+    std::unique_ptr<PendingCall> call; ///< null while no request is pending
     std::string id;
     std::uint32_t count = 1;
     std::optional<std::uint32_t> index;
 };
 
-// What the rule gives.
+// The state that follows from the rule.
 struct Model {
-    std::list<Person*> line; ///< who waits, first come first
+    std::list<Person*> line; ///< the waiting clients, first come first
     std::map<std::uint32_t, Person*> held;
 
     void serve() {
@@ -57,7 +58,7 @@ struct Model {
                 next = line.erase(next);
             } else {
                 if (!person.index)
-                    unheld.clear(); // kept for this one
+                    unheld.clear(); // kept for this request
                 ++next;
             }
         }
@@ -87,7 +88,7 @@ class RandomWaits : public BusTest {
 
     std::size_t upTo(std::size_t most) { return random() % most; }
 
-    // A program of its own, so that it has no copies of the connections of others.
+    // A separate program, so that it has no copies of the connections of others.
     void arrive(Person& person) {
         person.process = std::make_unique<UserProcess>(
             ProcessOptions{.uid = person.uid, .environment = {{"A", "B"}}});
@@ -117,7 +118,8 @@ class RandomWaits : public BusTest {
         settle();
     }
 
-    // The service comes to the state that the rule gives, and whoever was served has been told.
+    // Waits until the service is in the state that follows from the rule, and every served client
+    // has its answer.
     void settle() {
         model.serve();
         std::vector<std::string> line;
@@ -155,7 +157,7 @@ class RandomWaits : public BusTest {
         }
     }
 
-    // -- what happens
+    // -- the events
 
     void killProcess(Person& person) {
         person.process->kill(SIGKILL);
@@ -193,7 +195,8 @@ class RandomWaits : public BusTest {
         std::shuffle(cutOff.begin(), cutOff.end(), random);
         for (Person* person : cutOff) {
             call(*person);
-            // The answers of polkit come in the order of the questions, so it waits again now.
+            // Polkit answers in the order of the questions, so the request is in the queue again
+            // now.
             EXPECT_TRUE(person->client->environment(person->id, "Configure", "a{sv}as", 0, 0).ok());
         }
         settle();
@@ -233,7 +236,7 @@ TEST_F(RandomWaits, AreServedInOrderAndNobodyIsLost) {
             killService();
         }
     }
-    // Nobody asks any more, so everybody's turn comes.
+    // No new requests are made, so every request is served in the end.
     while (!model.line.empty() && !HasFailure()) {
         Person& holder = *model.held.begin()->second;
         EXPECT_TRUE(holder.client->environment(holder.id, "Detach", "au", 0).ok());

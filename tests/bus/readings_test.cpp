@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is told of a machine and its use: readings of the last hour, the driver, and processes with
-// what people know them by.
+// Reports on a machine and its use: readings of the last hour, the driver, and processes with names
+// that users recognise.
 #include "tests/bus/support/fixture.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t unknown32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t unknown64 = std::numeric_limits<std::uint64_t>::max();
 
-// Two GPUs, of which one has every reading and the other none.
+// Two GPUs: one has every reading, the other none.
 class Readings : public BusTest {
   protected:
     struct Row {
@@ -60,7 +60,7 @@ class Readings : public BusTest {
             rows.push_back(row);
         return rows;
     }
-    /// A fresh sample, which anybody may cause.
+    /// Takes a fresh sample, which every user may do.
     void look() { EXPECT_TRUE(asBob->manager("Snapshot").ok()); }
 
     struct Process {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service is killed, loses its bus, its disk and its driver; what people hold stays theirs and
-// is nobody else's.
+// The service is killed, or loses its bus, its disk or its driver. Users keep the devices that they
+// hold, and nobody else gets them.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -27,7 +27,7 @@ class Recovery : public BusTest {
         std::uint64_t since = 0;
         friend bool operator==(const Held&, const Held&) = default;
     };
-    /// Who holds each device; a device that two hold fails the test.
+    /// Returns the holder of each device. A device with two holders fails the test.
     std::map<std::uint32_t, Held> holders() {
         std::map<std::uint32_t, Held> held;
         const Answer answer = asRoot->manager("ListAttachments");
@@ -91,17 +91,17 @@ TEST_F(Recovery, EndsWhatEndedWhileItWasAway) {
     EXPECT_EQ(held.size(), 1U);
 }
 
-// Alice and bob attach and detach without a pause while the service is killed at any instant, fifty
-// times. What a call answered "yes" to before the kill must be so after it; a call that was cut off
-// may have happened or not.
+// Alice and bob attach and detach without a pause while the service is killed fifty times, at any
+// instant. If a call succeeded before the kill, its effect must persist after the kill. A call that
+// was cut off may or may not have had its effect.
 TEST_F(Recovery, LosesAndDoublesNothingWhenItIsKilledFiftyTimesAmidAttaches) {
     const UserProcess alices(alice);
     const UserProcess bobs(bob);
     const std::string ids[2] = {activate(*asAlice, alices), activate(*asBob, bobs)};
     Client* clients[2] = {asAlice.get(), asBob.get()};
-    std::set<std::uint32_t> known[2]; // what the last answer said
-    bool certain[2] = {true, true};   // whether that is the last that was asked
-    std::mt19937 random(20'261'121);  // the same every time
+    std::set<std::uint32_t> known[2]; // the state in the last answer
+    bool certain[2] = {true, true};   // whether no later request was cut off
+    std::mt19937 random(20'261'121);  // a fixed seed, so that every run is the same
     int answered = 0;
     int cutOff = 0;
     for (int round = 0; round < 50; ++round) {
@@ -113,7 +113,7 @@ TEST_F(Recovery, LosesAndDoublesNothingWhenItIsKilledFiftyTimesAmidAttaches) {
             const auto attach = clients[who]->start(environmentPath(ids[who]), environmentInterface,
                                                     "Attach", "a{sv}", 1, "count", "u", count);
             if (call == calls) {
-                // The last one is cut off somewhere on its way, some round trips to the bus later.
+                // The last call is cut off at a random point, some round trips to the bus later.
                 for (auto pings = random() % 20; pings > 0; --pings)
                     asRoot->ping();
                 service.end(SIGKILL);
@@ -159,15 +159,15 @@ TEST_F(Recovery, StartsWhateverTheDocumentsHold) {
         std::filesystem::exists(Service::stateFolder().parent_path() / "broken" / "_31.json"));
 }
 
-// The state folder turns read-only: a request is refused and nothing changed; a fact applies and is
-// written later.
+// The state folder becomes read-only: a request is refused and changes nothing; a fact applies and
+// is written later.
 TEST_F(Recovery, RefusesRequestsThatItCannotWriteAndAppliesFactsAllTheSame) {
     UserProcess alices(alice);
     const UserProcess bobs(bob);
     const std::string hers = activate(*asAlice, alices, 1);
     const std::string his = activate(*asBob, bobs);
     const std::string folder = Service::stateFolder();
-    // A full disk: the service's own files on a file system without room.
+    // A full disk: the service's files are on a file system without free space.
     service.end(SIGTERM);
     std::filesystem::rename(folder, folder + ".kept");
     std::filesystem::create_directory(folder);
@@ -223,9 +223,9 @@ class Driver : public Recovery {
                        R"(","name":"NVIDIA A100","memory":{"total":16000000000,"used":1000}})";
         return R"({"devices":[)" + devices + "]}";
     }
-    // A look at the GPUs, not a second old.
+    // Takes a sample that is less than a second old.
     Answer look() { return asRoot->manager("Snapshot"); }
-    /// Makes the driver hang; a listing that waits for it.
+    /// Makes the driver hang, and returns a listing that waits for the driver.
     std::unique_ptr<PendingCall> hang();
     void crashes();
 
@@ -236,8 +236,8 @@ class Driver : public Recovery {
 std::unique_ptr<PendingCall> Driver::hang() {
     machine(R"({"faults":{"*":"hang"}})");
     std::unique_ptr<PendingCall> listing;
-    // The sample that the service has may serve for up to a second; after it a listing stays
-    // unanswered, whatever else is asked meanwhile.
+    // A listing may use the current sample for up to a second. After that it stays unanswered,
+    // whatever other requests come meanwhile.
     waitUntil(
         [&] {
             listing = asAlice->start(managerPath, managerInterface, "ListProcesses");
@@ -285,7 +285,7 @@ TEST_F(Driver, ThatCrashesLosesNothing) {
     crashes();
 }
 
-// As in the units: a helper for each connection, which the service cannot end.
+// As in the systemd units: one helper for each connection, which the service cannot end.
 class DriverBehindASocket : public Driver {
   protected:
     DriverBehindASocket() {
@@ -309,8 +309,8 @@ class DriverBehindASocket : public Driver {
         }
         waitUntil([&] { return isListening(); }, "the socket");
     }
-    /// Not whether its file exists, which comes first, and without the connection that would start
-    /// a helper.
+    /// Returns whether the socket accepts connections. The file exists before that, and a
+    /// connection as a check would start a helper.
     bool isListening() const {
         std::ifstream sockets("/proc/net/unix");
         for (std::string line; std::getline(sockets, line);)
@@ -350,7 +350,7 @@ TEST_F(DriverBehindASocket, ThatCrashesLosesNothing) {
 TEST_F(DriverBehindASocket, WithoutItsSocketKeepsItsDevicesAndIsSaidOnce) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 2);
-    machine(R"({"faults":{"*":"crash"}})"); // whose connection ends with it
+    machine(R"({"faults":{"*":"crash"}})"); // its connection ends with it
     stopListening();
     waitUntil(
         [&] {

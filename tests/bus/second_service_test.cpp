@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A service that is started while the bus has one: whether that one has ended and the bus does not
-// know yet, or is there and stays.
+// A service starts while the bus has an owner of its name: either the first service has ended and
+// the bus does not know yet, or the first service keeps running.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -39,7 +39,8 @@ TEST_F(SecondService, TouchesNothingWhileTheFirstIsThere) {
     };
     const auto before = documents();
     ASSERT_EQ(before.size(), 1U);
-    // What the first, which is stopped, does not see ended would be gone for the second.
+    // The first service is stopped and does not see processes end. The second would treat them as
+    // ended.
     ASSERT_EQ(::kill(service.pid(), SIGSTOP), 0);
     shell.kill(SIGKILL);
     shell.wait();

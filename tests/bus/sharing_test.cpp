@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GPUs shared by real users over the real bus: what each may have, sees, and loses the moment it
-// ends.
+// Real users share GPUs over the real bus: what each user may hold and see, and what each loses the
+// moment an environment ends.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -50,7 +50,7 @@ TEST_F(Sharing, ActivateTakesEveryWayOfNamingAProcess) {
     EXPECT_EQ(asAlice->manager("Activate", "a{sv}", 1, "process", "h", pidfd).readString(),
               std::to_string(byDescriptor.pid()));
     ::close(pidfd);
-    // The caller itself: this program, which is root's.
+    // The calling process itself: this program, which runs as root.
     const std::string own = asRoot->manager("Activate", "a{sv}", 0).readString();
     EXPECT_EQ(own, std::to_string(::getpid()));
     EXPECT_TRUE(asRoot->environment(own, "Deactivate").ok());
@@ -142,8 +142,8 @@ TEST_F(Sharing, AFailedAttachLeavesNoNewEnvironment) {
         << "unless it need not attach";
 }
 
-// Nothing looks at processes but the kernel, which tells at once: the service's own look at the
-// GPUs is an hour away.
+// Only the kernel's notification about an exit can end the environment at once: the service's next
+// sample of the GPUs is an hour away.
 class Exit : public Sharing {
   protected:
     Exit() : Sharing({{"GENV_MOCK_DEVICE_COUNT", "1"}}) {
@@ -188,7 +188,7 @@ TEST_F(Exit, OfAKilledShellFreesItsDeviceWithoutAnybodyLooking) {
         static_cast<double>(microseconds.back()) / 1000);
 }
 
-// Two users want the last device a thousand times, both calls on their way before either is
+// Two users request the last device a thousand times. Both calls are sent before either is
 // answered.
 class Race : public Sharing {
   protected:

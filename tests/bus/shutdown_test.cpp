@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service is stopped while it waits for everything that calls can wait for. The sanitizers see
-// whether what answers a call outlives something that the call uses.
+// The service is stopped while calls wait for everything that a call can wait for. The sanitizers
+// check that no reply handler outlives an object that its call uses.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 #include "tests/service/hung_entry.hpp"
@@ -17,7 +17,7 @@
 namespace genv::tests {
 namespace {
 
-// Two GPUs, and every call that is made waits until the service ends.
+// Two GPUs. Every call here waits until the service ends.
 class Shutdown : public BusTest {
   protected:
     Shutdown() {
@@ -48,7 +48,7 @@ class Shutdown : public BusTest {
         calls_.push_back({client, client.start(path, interface, member, arguments...), member});
     }
 
-    // One waits for a lock, and one for GPUs.
+    // One call waits for a lock, and one for GPUs.
     void waitInLine() {
         const std::string hers = activate(*asAlice, alices_);
         const std::string his = activate(*asBob, bobs_);
@@ -58,24 +58,25 @@ class Shutdown : public BusTest {
         lock_ = asAlice->start(environmentPath(hers), environmentInterface, "Lock");
         EXPECT_EQ(asAlice->finish(*lock_).error, "");
         start(*asBob, environmentPath(his), environmentInterface, "Lock");
-        // Polkit answers in the order of the questions, so the call above is in line after this.
+        // Polkit answers in the order of the questions, so the call above is in the queue after
+        // this one.
         EXPECT_TRUE(asBob->environment(his, "Configure", "a{sv}as", 0, 0).ok());
         start(*asCarol, environmentPath(carolsId), environmentInterface, "Attach", "a{sv}", 2,
               "count", "u", 2U, "wait", "b", 1);
         waitUntil([&] { return waitingIn(*asRoot).size() == 1; }, "the place in the queue");
     }
-    // A call is refused for want of a password. It is logged a little later, when it is not made
-    // again. Another waits for polkit, which does not answer.
+    // One call is refused because it needs a password. The service logs it a little later, unless
+    // the call is repeated. Another call waits for polkit, which does not answer.
     void waitForAuthorization() {
         const std::string hers = activate(*asAlice, asked_);
         EXPECT_EQ(asBob->environment(hers, "Deactivate").error, error::interactive);
         signalDaemon("polkitd", SIGSTOP);
         start(*asBob, environmentPath(hers), environmentInterface, "Deactivate");
     }
-    // The driver hangs, and samples are asked for in every way.
+    // The driver hangs, and calls request samples in every way.
     void waitForASample() {
         writeMachine(R"({"faults":{"*":"hang"}})");
-        // The last sample serves for up to a second.
+        // The last sample is used for up to a second.
         std::unique_ptr<PendingCall> listing;
         waitUntil(
             [&] {
@@ -93,7 +94,7 @@ class Shutdown : public BusTest {
         start(*asRoot, managerPath, managerInterface, "DescribeProcesses");
         start(*asRoot, managerPath, managerInterface, "TerminateProcess", "u", alices_.pid());
     }
-    // Reading a process in /proc hangs, each for a while.
+    // Each read of a process in /proc hangs for a while.
     void waitForProcesses() {
         for (const UserProcess& process : hanging_) {
             for (const char* file : {"stat", "environ"})
@@ -126,7 +127,7 @@ TEST_F(Shutdown, IsInGoodOrderWhateverCallsWaitFor) {
     waitForASample();
     waitForAuthorization();
     waitForProcesses();
-    asRoot->manager("ListDevices"); // answered in order, so the others are on their way
+    asRoot->manager("ListDevices"); // calls are answered in order, so the others were read
     EXPECT_EQ(service.end(SIGTERM), 0) << service.log();
     signalDaemon("polkitd", SIGCONT);
     for (Call& call : calls_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service is upgraded while people work: it finds what earlier ones wrote down, whose processes
-// still live.
+// The service is upgraded while users work. It finds the files of earlier versions, and their
+// processes are still alive.
 #include "tests/bus/support/descriptor_store.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
@@ -40,7 +40,7 @@ class Upgrade : public BusTest {
   protected:
     Upgrade() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "4"}}) { service.end(SIGTERM); }
 
-    /// The document that an earlier service wrote for a process of today.
+    /// Returns the document that an earlier version wrote, for a process that exists now.
     static json document(const std::string& file) {
         return json::parse(textOf(std::filesystem::path(GENV_STATE_DOCUMENTS) / file));
     }
@@ -103,7 +103,7 @@ TEST_F(Upgrade, FindsAgainWhatEveryEarlierGenvWroteDown) {
     EXPECT_EQ(queue[0].since, 1795000000000400U);
     EXPECT_EQ(queue[2].environment, "evaluation");
 
-    // It is a document of today's form now, and its environment ends with its process.
+    // The document now has the current form, and its environment ends with its process.
     EXPECT_TRUE(json::parse(textOf(fileOf(first))).contains("began"));
     carols.kill(SIGKILL);
     waitUntil([&] { return environmentCount() == "2"; }, "carol's environment to end");

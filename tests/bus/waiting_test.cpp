@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// People wait for GPUs: first come, first served, whoever leaves, whatever is refused meanwhile,
-// and over a restart of the service.
+// Users wait for GPUs: first come, first served, also when clients disconnect, when requests are
+// refused meanwhile, and across a restart of the service.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -18,14 +18,14 @@ using Devices = std::vector<std::uint32_t>;
 constexpr const char* noReply = "org.freedesktop.DBus.Error.NoReply";
 constexpr const char* timeoutError = "org.freedesktop.DBus.Error.Timeout";
 
-// Carol has the first of two GPUs; alice and bob have an environment each.
+// Carol holds the first of two GPUs. Alice and bob have one environment each.
 class Waits : public BusTest {
   protected:
     Waits()
         : BusTest({{"GENV_MOCK_DEVICE_COUNT", "2"}}), his(activate(*asBob, bobs)),
           hers(activate(*asAlice, alices)), carolsId(activate(*asCarol, carols, 1)) {}
 
-    // A call of Attach that waits, and has its place in the queue or its answer when this returns.
+    // Calls Attach with a wait. The call is in the queue or answered when this returns.
     std::unique_ptr<PendingCall> wait(Client& client, const std::string& id, std::uint32_t count) {
         const std::size_t before = waitingIn(*asRoot).size();
         auto call = client.start(environmentPath(id), environmentInterface, "Attach", "a{sv}", 2,
@@ -33,7 +33,7 @@ class Waits : public BusTest {
         settle(client, *call, before + 1);
         return call;
     }
-    // A call of Activate that waits for one device more than is free.
+    // Calls Activate, and waits for one device more than is free.
     std::unique_ptr<PendingCall> activateAndWait(Client& client, const UserProcess& process) {
         const std::size_t before = waitingIn(*asRoot).size();
         auto call = client.start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid", "u",
@@ -142,8 +142,8 @@ TEST_F(Waits, OfThoseWhoLeaveHoldUpNobody) {
     EXPECT_EQ(waitingIn(*asRoot), Ids{});
 }
 
-// The service finds the call and the end of its connection together, while the look-up of the owner
-// has yet to be made; root is asked for nothing that would notice.
+// The service receives the call and the end of its connection together, before it has looked up the
+// owner. Root makes no call here that could reveal the end earlier.
 TEST_F(Waits, OfCallersThatLeaveBeforeTheyBeginAreNotBegun) {
     constexpr core::Uid owner = 5000;
     const UserProcess shell(owner);
@@ -157,7 +157,7 @@ TEST_F(Waits, OfCallersThatLeaveBeforeTheyBeginAreNotBegun) {
     client.reset();
     asRoot->ping();
     ::kill(service.pid(), SIGCONT);
-    // It is about the same owner, so it is answered later.
+    // The call concerns the same owner, so it is answered later.
     ASSERT_TRUE(
         asRoot->manager("Activate", "a{sv}", 2, "pid", "u", other.pid(), "uid", "u", owner).ok());
     EXPECT_EQ(waitingIn(*asRoot), Ids{});
@@ -335,7 +335,7 @@ TEST_F(Waits, AreServedWhenAHolderIsKilled) {
     EXPECT_EQ(waitingIn(*asRoot), Ids{his});
 }
 
-// As `systemctl restart` does: nobody is told that the wait is over, for it goes on.
+// As `systemctl restart` does: no client is told that the wait is over, because it continues.
 TEST_F(Waits, AreCutOffWithoutAnAnswerWhenTheServiceIsStopped) {
     const UserProcess shell(alice);
     const auto attach = wait(*asBob, his, 2);
@@ -393,8 +393,8 @@ TEST_F(Waits, OfActivateThatWereCalledAgainStillTakeTheEnvironmentAlong) {
     const std::string id = std::to_string(shell.pid());
     service.restart(SIGKILL);
     auto client = std::make_unique<Client>(alice);
-    // A service that knows who she is asks polkit about the calls in the order in which they came,
-    // and is answered so: the first waits again when the second is answered.
+    // The service knows her uid, so it asks polkit about the calls in their order and gets the
+    // answers in that order. The first call waits again once the second is answered.
     EXPECT_TRUE(client->manager("GetLimits", "u", alice).ok());
     const auto again = client->start(managerPath, managerInterface, "Activate", "a{sv}", 3, "pid",
                                      "u", shell.pid(), "gpus", "u", 2U, "wait", "b", 1);

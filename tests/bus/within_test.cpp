@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments within environments on the bus: whose devices they take, who may have one, and what
-// becomes of them.
+// Environments within environments on the bus: which devices they take, who may have one, and how
+// they end.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -38,7 +38,7 @@ class Within : public BusTest {
             "a place in the queue");
         return call;
     }
-    // The rows of ListAttachments, "DEVICE ENVIRONMENT".
+    // Returns the rows of ListAttachments as "DEVICE ENVIRONMENT".
     static Ids attachmentsOf(Client& client) {
         const Answer answer = client.manager("ListAttachments");
         sd_bus_message* message = answer.message.get();
@@ -230,8 +230,8 @@ TEST_F(Within, AJobAreItsOwnersToChange) {
     std::filesystem::remove(file);
 }
 
-// A child is asked for again and again while its parent comes and goes: each time all of it is
-// there, or nothing.
+// A child is requested again and again while its parent comes and goes. Each time the child exists
+// completely or not at all.
 TEST_F(Within, AParentThatEndsAtThatMomentAreRefusedOrEndWithIt) {
     for (int round = 0; round < 20; ++round) {
         UserProcess shell(alice);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A polkit authentication agent for this process: what a person with an administrator's password
-// would answer.
+// A polkit authentication agent for this process. It answers as a person with an administrator's
+// password would.
 #pragma once
 
 #include "tests/bus/support/client.hpp"
@@ -12,7 +12,7 @@ namespace genv::tests {
 
 class Agent {
   public:
-    /// What the person was shown.
+    /// The text that the agent was asked to show.
     struct Prompt {
         std::string action;
         std::string message;
@@ -20,13 +20,13 @@ class Agent {
         Message request;
     };
 
-    /// Registers with polkitd for every client of this process.
+    /// Registers with polkitd for all clients of this process.
     Agent();
     Agent(const Agent&) = delete;
     Agent& operator=(const Agent&) = delete;
     ~Agent();
 
-    /// Gives the password, or not.
+    /// Gives the password, or refuses to.
     void answer(bool yes);
 
     /// Waits on both connections.

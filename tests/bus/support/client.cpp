@@ -16,7 +16,8 @@ namespace genv::tests {
 
 namespace {
 
-// Of this thread only: the wrappers of the C library would change every thread.
+// A raw system call, which changes this thread only. The C library's wrappers would change every
+// thread.
 void setOfThread(long call, long first, long second) {
     if (::syscall(call, first, second, -1) != 0)
         throw std::runtime_error(std::string("no other user: ") + std::strerror(errno));
@@ -31,8 +32,9 @@ std::vector<gid_t> groupsOf(const passwd& user) {
     return groups;
 }
 
-// This thread with the effective user and the groups of a login. Polkit 124 and later takes the
-// groups of whoever connected to the bus, where earlier ones take those in the user database.
+// Gives this thread the effective user and the groups of a login. Polkit 124 and later uses the
+// groups of the process that connected to the bus. Earlier versions use the groups in the user
+// database.
 class Login {
   public:
     explicit Login(uid_t uid) : groups_(static_cast<std::size_t>(::getgroups(0, nullptr))) {
@@ -128,7 +130,7 @@ Client::Client(core::Uid uid) {
     requireGood(sd_bus_open_system(&bus), "connect");
     bus_.reset(bus);
     const char* name = nullptr;
-    requireGood(sd_bus_get_unique_name(bus, &name), "connect"); // waits until it is authenticated
+    requireGood(sd_bus_get_unique_name(bus, &name), "connect"); // waits for the authentication
 }
 
 void Client::setInteractive(bool interactive) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A bus client with the uid of any user, inside the test's own process: the bus takes the uid that
-// a connection had when it was made. Written on sd-bus itself, so that a test can send what no
-// generated proxy would.
+// A bus client with the uid of any user, inside the test's own process: the bus assigns the uid
+// that the process had when it connected. It uses sd-bus directly, so that a test can send messages
+// that no generated proxy would send.
 #pragma once
 
 #include "core/process.hpp"
@@ -38,20 +38,20 @@ struct Unref {
 using Message = std::shared_ptr<sd_bus_message>;
 using Slot = std::unique_ptr<sd_bus_slot, Unref>;
 
-/// What came back: values, or the name and text of an error.
+/// The answer to a call: values, or the name and text of an error.
 struct Answer {
-    std::string error; ///< "" for none
+    std::string error; ///< empty if there is none
     std::string text;
     Message message;
 
     [[nodiscard]] bool ok() const { return error.empty(); }
-    /// Reads values of one type each off the reply; fails the test when they are not there.
+    /// Reads values of one type each from the reply. Fails the test if the reply has no such value.
     [[nodiscard]] std::string readString() const;
     [[nodiscard]] std::uint32_t readUnsigned() const;
     [[nodiscard]] std::vector<std::uint32_t> readUnsignedList() const;
 };
 
-/// A call on its way; its answer is there once Client::finish() says so.
+/// A call without an answer yet. The answer is available once Client::finish() has returned.
 struct PendingCall {
     bool answered = false;
     Answer answer;
@@ -62,12 +62,12 @@ class Client {
   public:
     explicit Client(core::Uid uid);
 
-    /// Whether a password may be asked for.
+    /// Sets whether polkit may ask for a password.
     void setInteractive(bool interactive);
     [[nodiscard]] std::string uniqueName() const;
     [[nodiscard]] sd_bus* bus() const { return bus_.get(); }
 
-    /// Calls a method of the service; arguments as sd_bus_message_append(3) takes them.
+    /// Calls a method of the service. The arguments are those of sd_bus_message_append(3).
     template <typename... Arguments>
     Answer call(const std::string& path, const char* interface, const char* member,
                 const char* signature = "", Arguments... arguments) {
@@ -89,25 +89,25 @@ class Client {
                                        Arguments... arguments) {
         return sendAsync(prepare(path, interface, member, signature, arguments...));
     }
-    /// Processes until a call is answered.
+    /// Processes messages until a call is answered.
     const Answer& finish(PendingCall& pending);
 
-    /// Reads a property as text, as busctl would print it.
+    /// Returns a property as text, as busctl would print it.
     std::string property(const std::string& path, const char* interface, const char* name);
 
-    /// Hears signals that match from now on; process() hands them over.
+    /// Passes signals that match to a callback from now on. process() calls the callback.
     [[nodiscard]] Slot listen(const std::string& match, std::function<void(sd_bus_message*)> heard);
-    /// Processes what is there and waits for more until the condition holds; fails after 30 s.
+    /// Processes messages until the condition holds. Fails after 30 s.
     void processUntil(const std::function<bool()>& condition, const char* what);
 
-    /// A round trip to the bus: what was sent before has been handled by it, and signals that it
-    /// sent before have been handed over.
+    /// Makes a round trip to the bus. Afterwards the bus has handled everything that was sent
+    /// before, and the callbacks have received every signal that it sent before.
     void ping();
 
     Answer send(const Message& message);
     std::unique_ptr<PendingCall> sendAsync(const Message& message);
-    /// A call of the service that is not sent yet; arguments as sd_bus_message_append(3) takes
-    /// them.
+    /// Creates a call of the service without sending it. The arguments are those of
+    /// sd_bus_message_append(3).
     template <typename... Arguments>
     Message prepare(const std::string& path, const char* interface, const char* member,
                     const char* signature = "", Arguments... arguments) {

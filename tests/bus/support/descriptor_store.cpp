@@ -43,8 +43,8 @@ SharedDescriptor own(int fd) {
             }};
 }
 
-// A name of the kernel's choice: tests that run side by side may have the same pid, each in its
-// namespace.
+// The kernel chooses the socket's name. Tests that run in parallel may have the same PID, each in
+// its own namespace.
 DescriptorStore::DescriptorStore()
     : socket_(own(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))) {
     sockaddr_un address{};
@@ -54,7 +54,8 @@ DescriptorStore::DescriptorStore()
         throw std::runtime_error("the socket of the descriptor store");
     length = sizeof(address);
     ::getsockname(*socket_, reinterpret_cast<sockaddr*>(&address), &length);
-    const std::size_t nameBegin = offsetof(sockaddr_un, sun_path) + 1; // a zero comes first
+    const std::size_t nameBegin =
+        offsetof(sockaddr_un, sun_path) + 1; // an abstract name starts with a zero byte
     address_.assign(1, '@').append(address.sun_path + 1, length - nameBegin);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// systemd's part of the descriptor store (sd_notify(3), FDSTORE): keeps what the service hands
-// over, and hands it back to the service that is started next.
+// systemd's part of the descriptor store (sd_notify(3), FDSTORE): keeps the descriptors that the
+// service sends, and passes them to the next service.
 #pragma once
 
 #include "tests/bus/support/service.hpp"
@@ -17,14 +17,14 @@ SharedDescriptor own(int fd);
 
 class DescriptorStore {
   public:
-    /// Listens; the service is told where by NOTIFY_SOCKET.
+    /// Listens on a socket. The service gets its address in NOTIFY_SOCKET.
     DescriptorStore();
 
     [[nodiscard]] std::string address() const { return address_; }
-    /// Takes in what the service has sent until now; what is kept, by name. What has hung up is
-    /// dropped, as systemd does.
+    /// Receives everything that the service has sent so far, and returns the kept descriptors by
+    /// name. Descriptors whose other end has closed are dropped, as systemd does.
     const std::map<std::string, SharedDescriptor>& kept();
-    /// The same without dropping anything: as if systemd had not looked yet.
+    /// Does the same without dropping anything, as if systemd had not polled yet.
     const std::map<std::string, SharedDescriptor>& received();
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A running service, a client for each user, and what tests do in one line.
+// A running service, a client for each user, and common steps of tests as single calls.
 #pragma once
 
 #include "tests/bus/support/client.hpp"
@@ -29,7 +29,8 @@ class BusTest : public ::testing::Test {
             std::fprintf(stderr, "--- genvd's log ---\n%s", service.log().c_str());
     }
 
-    /// A new environment of the client's user, kept alive by this process; its id.
+    /// Activates an environment of the client's user, kept alive by this process, and returns its
+    /// id.
     static std::string activate(Client& client, const UserProcess& process) {
         return client.manager("Activate", "a{sv}", 1, "pid", "u", process.pid()).readString();
     }
@@ -52,7 +53,7 @@ class BusTest : public ::testing::Test {
     std::unique_ptr<Client> asCarol;
 };
 
-/// The names of errors, as tests compare them.
+/// The error names that tests compare.
 namespace error {
 inline constexpr const char* noSuchEnvironment = "dev.genv.Error.NoSuchEnvironment";
 inline constexpr const char* noSuchDevice = "dev.genv.Error.NoSuchDevice";

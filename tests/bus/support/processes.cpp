@@ -18,7 +18,7 @@ namespace genv::tests {
 namespace {
 
 void becomeUser(core::Uid uid) {
-    // A death signal is reset when the uid changes, so it is set after.
+    // A change of the uid resets the death signal, so it is set afterwards.
     if (uid != 0 && (::setgroups(0, nullptr) < 0 || ::setresgid(uid, uid, uid) < 0 ||
                      ::setresuid(uid, uid, uid) < 0))
         ::_exit(126);
@@ -38,8 +38,7 @@ void becomeUser(core::Uid uid) {
         ::pause();
 }
 
-// The environment that /proc shows is the one that a program was started with, so this starts one
-// (waiter.cpp).
+// /proc shows the variables with which a program was started, so this executes one (waiter.cpp).
 [[noreturn]] void runWaiter(const ProcessOptions& options, int ready) {
     std::vector<std::string> texts;
     for (const auto& [name, value] : options.environment)

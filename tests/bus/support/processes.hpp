@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Processes of other users: shells that keep environments alive, and programs that the simulated
-// driver takes for users of GPUs. All end with the test.
+// driver lists as users of GPUs. All of them end with the test.
 #pragma once
 
 #include "core/process.hpp"
@@ -16,19 +16,19 @@
 
 namespace genv::tests {
 
-/// Processes of this name count as compute processes on every simulated device.
+/// Processes with this name count as compute processes on every simulated device.
 inline constexpr const char* computeProcessName = "gpu-program";
 
 struct ProcessOptions {
     core::Uid uid = 0;
-    bool compute = false; ///< has the name that the simulated driver looks for
+    bool compute = false; ///< has the process name that the simulated driver looks for
     bool ignoresSigterm = false;
-    bool hasChild = false; ///< has a child of the same kind, which is `compute` instead of itself
-    std::map<std::string, std::string> environment{}; ///< as /proc/PID/environ shows it
-    std::string kernel{}; ///< was started with the connection file of this Jupyter kernel
+    bool hasChild = false; ///< has a child of the same kind; the child is `compute` instead
+    std::map<std::string, std::string> environment{}; ///< as shown in /proc/PID/environ
+    std::string kernel{}; ///< has this Jupyter kernel's connection file on its command line
 };
 
-/// A process that waits until it is ended.
+/// A process that waits until it is killed.
 class UserProcess {
   public:
     explicit UserProcess(const ProcessOptions& options);
@@ -40,9 +40,9 @@ class UserProcess {
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
     [[nodiscard]] core::Pid child() const { return static_cast<core::Pid>(child_); }
     void kill(int signal) const;
-    /// Waits for its end; the signal that ended it, or 0.
+    /// Waits for the end of the process. Returns the signal that ended it, or 0.
     int wait();
-    /// Whether it has ended; does not wait.
+    /// Returns whether the process has ended, without waiting.
     [[nodiscard]] bool hasEnded();
 
   private:
@@ -51,7 +51,7 @@ class UserProcess {
     std::optional<int> status_;
 };
 
-/// Runs a program as a user and waits for it; its exit status and what it wrote.
+/// The result of a program that ran as a user: its exit status and its output.
 struct Finished {
     int status = -1;
     std::string output;

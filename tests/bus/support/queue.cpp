@@ -9,7 +9,7 @@ namespace genv::tests {
 
 namespace {
 
-// A variant's value as text; of a type that no notice has, nothing.
+// Returns the text of a variant's value, or an empty text for types that no notice has.
 std::string readVariant(sd_bus_message* message) {
     const char* contents = nullptr;
     sd_bus_message_peek_type(message, nullptr, &contents);

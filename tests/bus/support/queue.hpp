@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The queue as a test sees it, and notices and reasons as they are heard on the bus.
+// The queue as a test sees it, and the notices and reasons that arrive on the bus.
 #pragma once
 
 #include "tests/bus/support/client.hpp"
@@ -22,18 +22,18 @@ struct Waiting {
 };
 std::vector<Waiting> queueOf(Client& client);
 
-/// The environments that wait, first come first.
+/// Returns the waiting environments, first come first.
 std::vector<std::string> waitingIn(Client& client);
 
-/// Who holds each device; a device that two hold fails the test.
+/// Returns the holder of each device. A device with two holders fails the test.
 std::map<std::uint32_t, std::string> holdersOf(Client& client);
 
-/// Hears what environments and their owners are told.
+/// Records the signals to environments and their owners.
 class Told {
   public:
     explicit Told(Client& client);
 
-    /// The reasons of Detached, "ENVIRONMENT DEVICE REASON".
+    /// The reasons in Detached signals, as "ENVIRONMENT DEVICE REASON".
     std::vector<std::string> detached;
     struct Notice {
         core::Uid uid = 0;
@@ -43,9 +43,9 @@ class Told {
     };
     std::vector<Notice> notices;
     [[nodiscard]] const Notice* notice(const std::string& kind) const;
-    /// EnvironmentRemoved.
+    /// The ids in EnvironmentRemoved signals.
     std::vector<std::string> removed;
-    /// How often the queue changed.
+    /// The number of changes of the queue.
     int queueChanges = 0;
 
   private:

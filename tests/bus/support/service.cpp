@@ -19,8 +19,8 @@ namespace genv::tests {
 
 namespace {
 
-// What a service that a test leaves running is ended with: the quickest, unless it has counters to
-// write first.
+// The signal that ends a service that a test leaves running: the fastest one, unless coverage
+// counters must be written first.
 #ifdef GENV_COVERAGE
 constexpr int endingSignal = SIGTERM;
 #else
@@ -50,8 +50,8 @@ std::string readText(const std::filesystem::path& file) {
 } // namespace
 
 void waitUntil(const std::function<bool()>& condition, const char* what) {
-    // More than the service's own patience: it keeps the place of a client that does not call again
-    // for 30 s after a restart.
+    // Longer than the service's own timeout: after a restart it keeps the place in the queue of a
+    // client that does not call again for 30 s.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{90};
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline)
@@ -96,7 +96,8 @@ void Service::launch() {
 void Service::start() {
     launch();
     Client client(root);
-    // Not whether the name is owned: the bus may yet have to learn that the former service is gone.
+    // A check that any process owns the name is not enough: the bus may not know yet that the
+    // previous service has exited.
     const auto ownsItsName = [&] {
         if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
             pid_ = -1;
@@ -113,7 +114,7 @@ void Service::start() {
     waitUntil(ownsItsName, "genvd's name");
 }
 
-// In the child: they are 3, 4, ..., and for this very process.
+// Runs in the child: the descriptors become 3, 4, ..., and the variables name this process.
 void Service::passDescriptors() const {
     if (passed_.empty())
         return;
@@ -121,7 +122,7 @@ void Service::passDescriptors() const {
     std::vector<int> copies;
     std::string names;
     for (const auto& [name, fd] : passed_) {
-        // Out of the way of where they go.
+        // Moves the copies above the numbers that they will get.
         copies.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, first + static_cast<int>(passed_.size())));
         names += (names.empty() ? "" : ":") + name;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The real genvd on the test's private bus: started, killed, started again, with its log kept for
-// the test to read.
+// The real genvd on the test's private bus: tests can start, kill and restart it, and read its log.
 #pragma once
 
 #include "tests/bus/support/client.hpp"
@@ -13,7 +12,7 @@
 
 namespace genv::tests {
 
-/// The service's process. Simulated GPUs, unless the variables say otherwise.
+/// The service's process. Its GPUs are simulated, unless the variables say otherwise.
 class Service {
   public:
     explicit Service(std::map<std::string, std::string> variables = {});
@@ -21,18 +20,20 @@ class Service {
     Service& operator=(const Service&) = delete;
     ~Service();
 
-    /// Starts it and waits until it owns its name.
+    /// Starts the service and waits until it owns its bus name.
     void start();
-    /// Starts it and waits for nothing.
+    /// Starts the service without waiting.
     void launch();
-    /// Descriptors, by name, that it is passed at its next starts as systemd passes them
-    /// (sd_listen_fds_with_names(3)). They stay the caller's.
+    /// Sets descriptors, by name, that the service gets at its next starts, as systemd passes them
+    /// (sd_listen_fds_with_names(3)). The caller keeps owning them.
     void pass(std::map<std::string, int> descriptors) { passed_ = std::move(descriptors); }
-    /// Sends a signal and waits for its end; its exit status, or 128 + the signal that ended it.
+    /// Sends a signal and waits for the end of the service. Returns its exit status, or 128 + the
+    /// signal that ended it.
     int end(int signal);
-    /// Waits for its end.
+    /// Waits for the end of the service.
     int wait();
-    /// Whether it has ended by itself; does not wait. It may then be started again.
+    /// Returns whether the service has ended by itself, without waiting. It may then be started
+    /// again.
     [[nodiscard]] bool hasEnded();
     void restart(int signal) {
         end(signal);
@@ -43,14 +44,14 @@ class Service {
     void set(const std::string& variable, const std::string& value) {
         variables_[variable] = value;
     }
-    /// Another program in place of the genvd of this build, at its next starts.
+    /// Sets another program to run at the next starts, in place of this build's genvd.
     void setProgram(std::string program) { program_ = std::move(program); }
-    /// A word more on its command line, at its next starts.
+    /// Adds a command line argument for the next starts.
     void addArgument(std::string argument) { arguments_.push_back(std::move(argument)); }
 
-    /// Everything that it wrote to its log since the test began.
+    /// Returns everything that the service has logged since the test began.
     [[nodiscard]] std::string log() const;
-    /// Waits until the log holds a text.
+    /// Waits until the log contains a text.
     void waitForLog(const std::string& text) const;
 
     [[nodiscard]] static std::filesystem::path stateFolder();
@@ -73,10 +74,10 @@ void control(const std::string& command, const std::string& input = "");
 /// Sends a signal to a daemon of the harness: "polkitd" or "bus".
 void signalDaemon(const std::string& daemon, int signal);
 
-/// A polkit rule that is in force while this lives.
+/// A polkit rule that applies during the lifetime of this object.
 class Rule {
   public:
-    /// `condition` is JavaScript over `action` and `subject`; `result` such as "YES".
+    /// `condition` is JavaScript over `action` and `subject`; `result` is for example "YES".
     Rule(std::string name, const std::string& condition, const std::string& result = "YES");
     Rule(const Rule&) = delete;
     Rule& operator=(const Rule&) = delete;
@@ -86,7 +87,7 @@ class Rule {
     std::string name_;
 };
 
-/// Waits until a condition holds, looking again whenever the processor is free; fails after 90 s.
+/// Waits until a condition holds, and checks it as often as the processor allows. Fails after 90 s.
 void waitUntil(const std::function<bool()>& condition, const char* what);
 
 } // namespace genv::tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// waiter NAME DESCRIPTOR: takes a name, says on the descriptor that it is there, and waits until it
-// is ended.
+// waiter NAME DESCRIPTOR: takes a process name, writes to the descriptor when it is ready, and
+// waits until it is killed.
 #include <sys/prctl.h>
 #include <unistd.h>
 
