@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of genvctl on the private bus share: the real genvd with simulated GPUs, and shells of real users.
+"""Shared parts of the genvctl tests on the private bus: the real genvd with simulated GPUs, and shells of real users.
 
-A test runs as root inside tests/private_bus/private-bus, which says by its environment where everything is. Nothing here
-takes a fixed time: each wait is for something that must come, and fails when it does not.
+A test runs as root inside tests/private_bus/private-bus, which passes all paths in environment variables. No test waits
+for a fixed time: each wait is for an expected event, and fails if the event does not come.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ programs = {"genvd": "", "genvctl": ""}
 
 
 class Output:
-    """How a command ended."""
+    """The result of a command."""
 
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err
@@ -38,13 +38,13 @@ class Output:
 
 
 def read_until(descriptor, pattern, what, text=b""):
-    """Reads until the bytes match, and returns all of them."""
+    """Reads until the bytes match, and returns everything that was read."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not re.search(pattern, text):
         ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
         try:
             chunk = os.read(descriptor, 65536) if ready else b""
-        except OSError:  # a terminal whose other end has closed
+        except OSError:  # a terminal whose other end is closed
             chunk = b""
         if not chunk:
             raise AssertionError(f"{what} did not come; so far: {text.decode(errors='replace')}")
@@ -53,7 +53,7 @@ def read_until(descriptor, pattern, what, text=b""):
 
 
 class Shell:
-    """A bash of a user, set up for genv, that lives until it is closed or killed."""
+    """A bash of a user, set up for genv. It lives until it is closed or killed."""
 
     def __init__(self, user, home, setup=True):
         err_read, err_write = os.pipe()
@@ -83,7 +83,7 @@ class Shell:
         return int(self.run("echo $BASHPID").out)
 
     def variable(self, name):
-        """A variable's value, None where it is unset."""
+        """Returns a variable's value, None if it is unset."""
         out = self.run(f'[[ -v {name} ]] && printf "set:%s" "${name}"').out
         return out.removeprefix("set:") if out.startswith("set:") else None
 
@@ -101,7 +101,7 @@ class Shell:
 
 
 class Terminal:
-    """A program of a user on a terminal of its own."""
+    """A program that a user runs on a terminal of its own."""
 
     def __init__(self, user, *command, **variables):
         pid, self.descriptor = pty.fork()
@@ -121,7 +121,7 @@ class Terminal:
         os.write(self.descriptor, line.encode() + b"\n")
 
     def await_hidden_typing(self):
-        """Until the program has switched the echo off: what is typed earlier would be thrown away."""
+        """Waits until the program has switched the echo off: input that is typed earlier would be discarded."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while termios.tcgetattr(self.descriptor)[3] & termios.ECHO:
             if time.monotonic() > deadline:
@@ -129,7 +129,7 @@ class Terminal:
             os.sched_yield()
 
     def finish(self):
-        """All that comes until the program ends, and its status."""
+        """Returns all output until the program ends, and its status."""
         text = self.text
         while True:
             try:
@@ -144,10 +144,10 @@ class Terminal:
 
 
 class BusTest(unittest.TestCase):
-    """Each test has a service of its own with four simulated GPUs."""
+    """Each test has its own service with four simulated GPUs."""
 
     gpus = 4
-    variables = {}  # of the service, beside those of the test
+    variables = {}  # variables of the service, in addition to those of the test
     maxDiff = None
 
     def setUp(self):
@@ -183,7 +183,7 @@ class BusTest(unittest.TestCase):
         return shell
 
     def ctl(self, user, *arguments, typed=None, **variables):
-        """Runs genvctl itself, without a shell function; `typed` is its standard input."""
+        """Runs genvctl itself, without the shell function; `typed` is its standard input."""
         command = [programs["genvctl"], *arguments]
         if user != "root":
             assignments = [f"{name}={value}" for name, value in variables.items()]
@@ -193,11 +193,12 @@ class BusTest(unittest.TestCase):
         return Output(done.returncode, done.stdout, done.stderr)
 
     def assert_ok(self, output, out=""):
-        """Did what it was asked for and said just that."""
+        """Asserts that a command succeeded and printed exactly this."""
         self.assertEqual((output.status, output.out, output.err), (0, out, ""))
 
     def assert_failed(self, output, status, message):
-        """Failed with this status and says so in at most two lines for people, whose first has the message."""
+        """Asserts that a command failed with this status and printed at most two lines for the user. The first line has
+        the message."""
         self.assertEqual(output.status, status, output)
         lines = output.err.splitlines()
         self.assertIn(len(lines), (1, 2), output)
@@ -205,7 +206,7 @@ class BusTest(unittest.TestCase):
         self.assertIn(message, lines[0])
 
     def holders(self):
-        """Device index to the ids of the environments that hold it, as everybody sees it."""
+        """Maps each device index to the ids of the environments that hold it, as every user sees them."""
         devices = json.loads(self.ctl("carol", "devices", "--json").out)
         return {d["index"]: [a["environment"] for a in d["attachments"]] for d in devices}
 

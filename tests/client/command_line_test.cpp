@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which commands are defined for a command line: those that it could mean, and all for the help.
+// The commands that are defined for a command line: only those that the line could mean, and all of
+// them for the help.
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/help/examples.hpp"
@@ -38,7 +39,7 @@ std::vector<std::string> wordsOf(std::string_view line) {
     return words;
 }
 
-// What a command line is rejected with.
+// Returns the error message for a command line.
 std::string rejection(const std::vector<std::string>& words) {
     try {
         parseOnly(words);
@@ -58,7 +59,7 @@ void expectExamples(const CLI::App& command) {
         expectExamples(*below);
 }
 
-// What it prints where it is typed without a service.
+// Returns the output of a command line that needs no service.
 std::string printed(std::vector<std::string> words) {
     words.insert(words.begin(), "genvctl");
     std::vector<char*> arguments;

@@ -135,7 +135,7 @@ TEST(Completion, WritesALineForEachAndNothingThatATerminalObeys) {
     EXPECT_EQ(completionText({ValueKind::Command, 3, {}}), "command 3\n");
 }
 
-// An option that the table lacks would silently be completed with nothing.
+// An option that the table lacks would silently have no completions.
 void expectKnown(const CLI::App& command) {
     const std::string path =
         commandPath(command.get_name().empty() ? *command.get_parent() : command);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the doctor makes of what it finds, and that no check holds it up.
+// The doctor's conclusions from its findings. No check can block the doctor.
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/doctor/examination.hpp"
 
@@ -35,7 +35,7 @@ DriverFacts wellMachine() {
 TEST(Doctor, FindsNothingWrongWithADriverThatWorks) {
     EXPECT_EQ(verdictOn(wellMachine()), Ok);
     DriverFacts facts = wellMachine();
-    facts.devices.reset(); // the service does not run, which is another check's
+    facts.devices.reset(); // the service does not run, which another check reports
     EXPECT_EQ(judgeDriver(facts).found, "NVIDIA's driver 535.183.01, 2 GPUs");
 }
 
@@ -93,7 +93,7 @@ TEST(Doctor, CountsNvidiasGpusAndReadsTheLoadedDriversVersion) {
         write((folder + "/vendor").c_str(), vendor);
     };
     device("0000:01:00.0", "0x030000\n", "0x10de\n");
-    device("0000:01:00.1", "0x040300\n", "0x10de\n"); // the sound of a GPU
+    device("0000:01:00.1", "0x040300\n", "0x10de\n"); // the audio function of a GPU
     device("0000:02:00.0", "0x030200\n", "0x10de\n");
     device("0000:03:00.0", "0x030000\n", "0x8086\n");
     EXPECT_EQ(readDriverFacts(places).gpus, 2U);
@@ -115,7 +115,7 @@ Finding hang(const Places& /*places*/) {
 }
 
 Finding crash(const Places& /*places*/) {
-    signal(SIGTERM, SIG_DFL); // whatever this process was started with
+    signal(SIGTERM, SIG_DFL); // resets whatever action this process inherited
     raise(SIGTERM);
     return {};
 }

@@ -41,7 +41,7 @@ class Genv1Leftovers : public testing::Test {
         fs::permissions(file, fs::perms::owner_all | fs::perms::others_exec);
         return file;
     }
-    // Of a kind, by path.
+    // The leftovers of one kind, by path.
     std::set<fs::path> found(Kind kind) const {
         std::set<fs::path> paths;
         for (const Genv1Leftover& leftover : findGenv1(places)) {
@@ -123,12 +123,12 @@ TEST_F(Genv1Leftovers, InStartFilesAreLinesThatPutItsProgramOnThePath) {
 
 TEST_F(Genv1Leftovers, AreNeitherOtherScriptsNorFilesThatAreNone) {
     program("/usr/local/bin/genv", "#!/bin/sh\nexec genvctl \"$@\"\n");
-    write("/home/alice/.local/bin/genv", consoleScript); // nobody may run it
+    write("/home/alice/.local/bin/genv", consoleScript); // not executable
     fs::create_directories(places.at("/home/alice/genv/bin/genv"));
     EXPECT_EQ(findGenv1(places), std::vector<Genv1Leftover>{});
 }
 
-// With O_RDONLY alone a pipe would be opened, and its writer could tell.
+// With O_RDONLY alone, opening a pipe would succeed, and its writer would notice.
 TEST_F(Genv1Leftovers, OpenNothingThatIsNoRegularFile) {
     fs::create_directories(places.at("/home/alice/.local/bin"));
     const fs::path pipe = places.at("/home/alice/.local/bin/genv");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What genvctl --help says, of it and of all its commands: for tests that compare it with something."""
+"""Parses the output of genvctl --help and of all its commands, for tests that compare it with other texts."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ class Command:
         self.arguments = [term for title, rows in sections if title == "Arguments" for term, _ in rows]
         self.subcommands = [term for title, rows in sections if title.endswith(("Commands", "commands"))
                             for term, _ in rows]
-        # What describes an option, an argument or a command, with what it describes.
+        # The descriptions of options, arguments and commands, each with its term.
         self.descriptions = [row for title, rows in sections if title.endswith(("ommands", "ptions", "Arguments"))
                              for row in rows]
 
@@ -28,14 +28,14 @@ class Command:
 
 
 def _names(term):
-    """The spellings in "-n, --lines N" or "--[no-]env-memory"."""
+    """Returns the spellings in "-n, --lines N" or "--[no-]env-memory"."""
     names = re.findall(r"(?<![\w-])--?(?:\[no-\])?[a-zA-Z][a-z-]*", term)
     return frozenset(spelling for name in names
                      for spelling in ([name.replace("[no-]", ""), name.replace("[no-]", "no-")]))
 
 
 def _sections(text):
-    """The titles of lists, such as "GPU options", and their rows: each a term and its description."""
+    """Returns the titles of lists, such as "GPU options", and their rows. Each row is a term and its description."""
     for title, body in re.findall(r"(?m)^([A-Z][\w ]*):\n((?:  .*\n)+)", text):
         rows = []
         for line in body.splitlines():
@@ -49,7 +49,7 @@ def _sections(text):
 
 
 def commands(program):
-    """All commands by their path without the program's name; the program itself is ()."""
+    """Returns all commands by their path without the program's name. The path of the program itself is ()."""
     found = {}
     waiting = [()]
     while waiting:

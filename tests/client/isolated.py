@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Isolation for tests on the private bus: the real gate of genv-isolation before made-up device nodes, for the processes
-of the test alone.
+"""Isolation for tests on the private bus: the real gate of genv-isolation in front of artificial device nodes, for the
+processes of the test only.
 
-The test moves into a control group of its own, which the gate judges, and has a BPF file system and device nodes in the
-mount namespace of the private bus. The nodes have NVIDIA's major number. Where it has no driver, an open that is let
-through fails with ENXIO; one that the gate refuses fails with EPERM everywhere.
+The test moves into a control group of its own, to which the gate applies, and has a BPF file system and device nodes in
+the mount namespace of the private bus. The nodes have NVIDIA's major number. If no driver owns that number, an open
+that the gate permits fails with ENXIO. An open that the gate refuses always fails with EPERM.
 """
 
 import os
@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 NODES = os.path.join(BUS_FOLDER, "nodes")
 MAJOR = 195
 
-# Exits with 0 where the node may be opened, 1 where it is refused.
+# Exits with 0 if the node may be opened, 1 if the open is refused.
 OPENER = """
 import errno, os, sys
 try:
@@ -31,12 +31,12 @@ except OSError as error:
 
 
 def node(index):
-    """The path of the device node of a GPU."""
+    """Returns the path of a GPU's device node."""
     return os.path.join(NODES, f"nvidia{index}")
 
 
 def hierarchy():
-    """Where control groups of version 2 are mounted, and the group of this process there."""
+    """Returns the mount point of control groups of version 2, and the group of this process below it."""
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
         (mounted, *_) = [line.split()[1] for line in mounts if line.split()[2] == "cgroup2"]
     with open("/proc/self/cgroup", encoding="utf-8") as groups:
@@ -50,11 +50,11 @@ def _join(group):
 
 
 class NoGate(Exception):
-    """This machine lets nobody load a program; the text says why."""
+    """This machine does not permit loading a BPF program; the text has the reason."""
 
 
 def may_open(user, index):
-    """Whether the kernel lets a user open the node of a GPU, whatever their variables say."""
+    """Returns whether the kernel lets a user open a GPU's node, whatever the user's variables are."""
     done = subprocess.run([AS_USER, user, "/usr/bin/python3", "-c", OPENER, node(index)], capture_output=True, text=True,
                           check=False)
     assert done.stderr == "", done.stderr
@@ -62,7 +62,7 @@ def may_open(user, index):
 
 
 def isolation_mode():
-    """The mode that the service says is in force."""
+    """Returns the mode that the service reports as active."""
     done = subprocess.run(["busctl", "--system", "get-property", "dev.genv.Manager", "/dev/genv/Manager",
                            "dev.genv.Manager", "Isolation"], capture_output=True, text=True, check=True)
     return done.stdout.split('"')[1]
@@ -73,7 +73,7 @@ def await_isolation(mode):
 
 
 class Gate:
-    """The nodes of some GPUs, and a place for the gate before them: this process and what it starts."""
+    """The device nodes of some GPUs, and a control group with the gate for this process and its children."""
 
     def __init__(self, genvd, gpus):
         can_load = subprocess.run([os.path.join(HERE, "..", "service", "isolation", "can-load")], capture_output=True,
@@ -81,7 +81,7 @@ class Gate:
         if can_load.returncode != 0:
             raise NoGate(can_load.stdout.strip())
         self.loader = os.path.join(os.path.dirname(genvd), "isolation", "genv-isolation")
-        #: Simulated GPUs have these nodes by it.
+        # : Tells the simulation the device numbers of its GPUs.
         self.variables = {"GENV_MOCK_DEVICE_NODES": ",".join(f"{MAJOR}:{index}" for index in range(gpus))}
         self.configuration = os.path.join(os.environ["CONFIGURATION_DIRECTORY"], "genvd.conf.d", "isolation.conf")
         subprocess.run(["mount", "-t", "bpf", "-o", "mode=0700", "bpf", "/sys/fs/bpf"], check=True)
@@ -95,7 +95,7 @@ class Gate:
         _join(self.group)
 
     def put_up(self, mode, *settings):
-        """What a boot does with Isolation=MODE and further settings of that section in genvd.conf."""
+        """Does what a boot does with Isolation=MODE and further settings of that section in genvd.conf."""
         os.makedirs(os.path.dirname(self.configuration), exist_ok=True)
         with open(self.configuration, "w", encoding="ascii") as file:
             file.write("\n".join(["[Isolation]", f"Isolation={mode}", *settings,
@@ -127,10 +127,10 @@ class Gate:
 
 
 class Isolated:
-    """To be named before BusTest among the bases: each test has a service with isolation in force."""
+    """A base class to be named before BusTest: each test has a service with active isolation."""
 
     isolation = "user"  # Isolation= in genvd.conf
-    isolation_settings = ()  # further lines of that section
+    isolation_settings = ()  # further lines of the section
 
     @classmethod
     def setUpClass(cls):
@@ -149,5 +149,5 @@ class Isolated:
         await_isolation(self.isolation)
 
     def openable(self, user):
-        """The indices of the GPUs that a user can open."""
+        """Returns the indices of the GPUs that a user can open."""
         return [index for index in range(self.gpus) if may_open(user, index)]

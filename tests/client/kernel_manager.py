@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A stand-in for a notebook server: starts and ends kernels as one does, with jupyter_client, as it is told on its
-standard input, a JSON list with the name of a method and its arguments a line; answers each with a line of JSON."""
+"""A stand-in for a notebook server: starts and ends kernels with jupyter_client as a server does. Each line of its
+standard input is a JSON list with the name of a method and its arguments. It answers each with a line of JSON."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 from jupyter_client import KernelManager
 from jupyter_client.kernelspec import KernelSpecManager
 
-# Shorter than that of who asks, who would otherwise not learn what it was that did not come.
+# Shorter than the timeout of the test, so that the test gets the error that names the missing event.
 DEADLINE_SECONDS = 25
 
 
@@ -23,7 +23,7 @@ class Server:
         return KernelSpecManager().find_kernel_specs()
 
     def launch(self, key, kernel, connection_file):
-        """Starts a kernel without waiting for it; its pid."""
+        """Starts a kernel without waiting for it and returns its PID."""
         self.managers[key] = KernelManager(kernel_name=kernel, connection_file=connection_file)
         self.managers[key].start_kernel()
         return self.managers[key].provisioner.process.pid
@@ -36,11 +36,11 @@ class Server:
         self.clients[key] = client
 
     def status(self, key):
-        """How the process ends that was to be a kernel."""
+        """Returns the exit status of a process that failed to become a kernel."""
         return self.managers[key].provisioner.process.wait(DEADLINE_SECONDS)
 
     def run(self, key, code):
-        """What the code prints."""
+        """Returns the output of the code."""
         printed = []
 
         def hear(message):
@@ -51,11 +51,12 @@ class Server:
         return "".join(printed) if reply["content"]["status"] == "ok" else reply["content"]["ename"]
 
     def interrupt(self, key):
-        """Interrupts code that would never end; the name of what it dies of."""
+        """Interrupts code that would never end, and returns the name of the exception."""
         client = self.clients[key]
-        # One write, which comes in one message; and no call that a signal may come just too early to interrupt.
+        # The text is one write, so it arrives in one message. The loop makes no call, so the signal cannot arrive just
+        # before a call that it should interrupt.
         code = "import sys\nsys.stdout.write('begun')\nwhile True: pass"
-        # Or the kernel would give up on what comes next, too, if that comes soon enough.
+        # Otherwise the kernel would also abort the next request, if that arrives soon enough.
         request = client.execute(code, stop_on_error=False)
         while client.get_iopub_msg(timeout=DEADLINE_SECONDS)["content"].get("text") != "begun":
             pass
@@ -66,7 +67,7 @@ class Server:
                 return reply["content"].get("ename")
 
     def restart(self, key):
-        """Its new pid."""
+        """Returns the new PID."""
         self.clients.pop(key).stop_channels()
         self.managers[key].restart_kernel()
         self.ready(key)
@@ -79,7 +80,7 @@ class Server:
 
 
 def main():
-    # What a kernel writes to its standard output is no answer.
+    # Output that a kernel writes to its standard output is not an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     server = Server()

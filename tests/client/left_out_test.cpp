@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What genvctl says that was built without a part: this program is.
+// The messages of a genvctl that was built without optional parts, as this program is.
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/options/monitor_options.hpp"
 #include "client/genvctl/shell/variables.hpp"

@@ -78,7 +78,7 @@ TEST(Limits, OfAllUsersKeepTheirColumnsBesideALongName) {
     for (const std::optional<std::size_t> width : {std::optional<std::size_t>(80), {}}) {
         const auto lines = linesOf(width);
         ASSERT_EQ(lines.size(), 3U);
-        // An ellipsis takes three bytes and one cell.
+        // An ellipsis takes three bytes and one column.
         const std::size_t bytes = lines[1].find("\u2026") == std::string::npos ? 0 : 2;
         EXPECT_EQ(lines[1].find("1/2"), lines[0].find("DEVICES") + bytes) << lines[1];
         EXPECT_EQ(lines[2].find("1/2"), lines[0].find("DEVICES")) << lines[2];

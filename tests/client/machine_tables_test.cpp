@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tables of devices and environments at the widths of terminals: readings that nobody knows,
-// processes outside genv, MIG instances, wide characters, and a driver that does not answer.
+// The tables of devices and environments at the widths of terminals: unknown readings, processes
+// outside genv, MIG instances, wide characters, and a driver that does not answer.
 #include "client/genvctl/reports/device_table.hpp"
 #include "client/genvctl/reports/environment_table.hpp"
 #include "client/genvctl/terminal/text.hpp"
@@ -18,7 +18,8 @@ std::string userOf(std::uint32_t uid) {
     return uid == 1002 ? "bob" : std::to_string(uid);
 }
 
-// Two GPUs and a MIG instance; alice has the first GPU, under a name of wide characters.
+// Two GPUs and a MIG instance. Alice holds the first GPU in an environment whose name has wide
+// characters.
 class MachineTables : public testing::Test {
   protected:
     MachineTables() {
@@ -50,7 +51,7 @@ class MachineTables : public testing::Test {
         overview.devices.push_back(state);
     }
 
-    // The lines of a table on a terminal, each within its width.
+    // Returns the lines of a table on a terminal, and expects each to fit the width.
     static std::vector<std::string> lines(Table table, std::size_t width) {
         table.fit(width);
         std::istringstream text(table.text(true));

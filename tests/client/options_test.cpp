@@ -171,7 +171,7 @@ TEST(Options, AreValues) {
     EXPECT_EQ(second.pid(), 8U);
     const ActivateOptions third = std::move(second);
     EXPECT_EQ(third.pid(), 8U);
-    second = ActivateOptions().setKernel("k"); // one that was moved from takes another value
+    second = ActivateOptions().setKernel("k"); // a moved-from object accepts a new value
     EXPECT_EQ(second.pid(), std::nullopt);
     EXPECT_EQ(second.kernel(), "k");
 }
@@ -179,7 +179,7 @@ TEST(Options, AreValues) {
 TEST(Options, MovedFromAreAsNew) {
     AttachOptions options = AttachOptions().setWait(true).setCount(2);
     const AttachOptions other = std::move(options);
-    // This is what is promised.
+    // The API guarantees this state.
     // cppcheck-suppress accessMoved
     // NOLINTNEXTLINE(bugprone-use-after-move, hicpp-invalid-access-moved)
     EXPECT_TRUE(toDictionary(options).empty());

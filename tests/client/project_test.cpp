@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 const std::vector<Field> every(std::begin(allFields), std::end(allFields));
 
-/// An empty project folder and home of its own, the former the working folder.
+/// An empty project folder and an empty home folder. The project folder is the working folder.
 class Project : public testing::Test {
   protected:
     void SetUp() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Compiled with nothing but the folder of the public headers to look in: they include only each
-// other and the standard library.
+// Compiled with only the folder of the public headers as include path: the headers include only
+// each other and the standard library.
 #include "genv/client.hpp"
 #include "genv/error.hpp"
 #include "genv/export.hpp"
@@ -15,8 +15,9 @@
 
 static_assert(std::is_nothrow_move_constructible_v<genv::ActivateOptions>);
 
-// What programs have compiled in. From the first release on, a change of any of these is another
-// library: SOVERSION in client/CMakeLists.txt, GENV_1 in exports.map, and data/doc/libgenv.md.
+// Sizes that are compiled into programs. From the first release on, a change of any of them
+// requires a new ABI version: SOVERSION in client/CMakeLists.txt, GENV_1 in exports.map, and
+// data/doc/libgenv.md.
 #if defined(__x86_64__) && defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
 static_assert(sizeof(genv::Configuration) == 64);
 static_assert(sizeof(genv::Environment) == 240);

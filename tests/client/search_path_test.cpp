@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Gives PATH and the current folder back after each test.
+/// Restores PATH and the current folder after each test.
 class SearchPath : public testing::Test {
   protected:
     ~SearchPath() override {

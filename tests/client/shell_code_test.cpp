@@ -13,7 +13,7 @@
 namespace genv::ctl {
 namespace {
 
-// What a shell takes a text for that stands as a word in its input.
+// Returns the text that a shell reads from a word of its input.
 std::string readBack(Shell shell, const std::string& word) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);
@@ -22,7 +22,7 @@ std::string readBack(Shell shell, const std::string& word) {
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        // Nobody's start files.
+        // Without start-up files.
         const char* quiet = shell == Shell::Bash ? "--norc" : shell == Shell::Zsh ? "-f" : "-N";
         execlp(program.c_str(), program.c_str(), quiet, "-c", code.c_str(),
                static_cast<char*>(nullptr));

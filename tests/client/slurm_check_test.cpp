@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The doctor on a node of a Slurm cluster: each thing that may be amiss is made so in the files of
-// a machine of its own.
+// The doctor on a node of a Slurm cluster. The tests cause each fault in the files of a separate
+// root folder.
 #include "client/genvctl/doctor/slurm.hpp"
 #include "client/genvctl/doctor/slurm_configuration.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -35,7 +35,7 @@ class SlurmCheck : public testing::Test {
     SlurmCheck(const SlurmCheck&) = delete;
     SlurmCheck& operator=(const SlurmCheck&) = delete;
 
-    /// A line of slurm.conf in place of another.
+    /// Replaces a line of slurm.conf.
     void change(const std::string& line, const std::string& to) {
         const std::size_t at = slurm.find(line);
         ASSERT_NE(at, std::string::npos);
@@ -72,7 +72,8 @@ class SlurmCheck : public testing::Test {
 
 TEST_F(SlurmCheck, FindsNothingWrongWithANodeAsThePageHasIt) {
     expect(Ok, "2 devices of this machine are Slurm's");
-    EXPECT_EQ(look(std::nullopt).verdict, Ok); // that the service does not run is another check's
+    EXPECT_EQ(look(std::nullopt).verdict,
+              Ok); // another check reports that the service does not run
 }
 
 TEST_F(SlurmCheck, HasNothingToSayWhereThereIsNoSlurmOrNoGpu) {
@@ -199,7 +200,7 @@ TEST_F(SlurmCheck, ReadsWhatSlurmConfIncludes) {
     machine.write("etc/slurm/hooks.conf", "PrologFlags=Contain\n");
     change("PrologFlags=Alloc,Contain\n", "Include hooks.conf\n");
     expect(Ok, "2 devices of this machine are Slurm's");
-    machine.write("etc/slurm/hooks.conf", "include hooks.conf\n"); // and has an end
+    machine.write("etc/slurm/hooks.conf", "include hooks.conf\n"); // the recursion ends
     expect(Problem, "PrologFlags= in slurm.conf lacks Contain");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the hooks make of a job's variables and of the service's file.
+// The hooks' interpretation of a job's variables and of the service's file.
 #include "client/genvctl/slurm/job.hpp"
 #include "tests/service/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which host a request goes to.
+// The choice of the host for a request.
 #include "client/genvctl/remote/strategy.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ Device deviceOf(std::uint32_t index, const std::string& model, std::uint64_t mem
     return {index, uuid + std::to_string(index), model, memory};
 }
 
-// Hosts with so many devices of 16 GiB, the first `held` of which somebody has.
+// Hosts with this number of devices of 16 GiB. The first `held` of them are held.
 remote::HostState hostWith(std::uint32_t devices, std::uint32_t held,
                            const std::string& model = "Tesla V100",
                            std::uint64_t memory = 16 * gib) {

@@ -66,7 +66,7 @@ TEST(Table, FitsATerminalByShorteningWhatIsTooLong) {
                                  "1       an-id-that… short           jus…\n");
 }
 
-// ENV NAME and then ATTACHED may go; the others stay.
+// The column ENV NAME and then ATTACHED may be dropped; the others stay.
 Table tableWithExtras() {
     Table table({{"ID", 8},
                  {"ENV ID", 12},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A real interactive bash, zsh or fish of a user on a terminal of its own, driven line by line.
 
-A command is read from a file by the shell itself, so that no terminal editing stands between the test and the shell; its
-output goes to files, and what the terminal shows in between is what prompts and hooks wrote.
+The shell itself reads a command from a file, so that no terminal editing interferes with the test. The command's output
+goes to files. Other text on the terminal comes from prompts and hooks.
 """
 
 import os
@@ -17,7 +17,7 @@ KINDS = ("bash", "zsh", "fish")
 
 COMMANDS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
-    # Without zsh's line editor, which a test has no use for; precmd runs all the same.
+    # Without zsh's line editor, which the tests do not need. precmd runs without it as well.
     "zsh": ["zsh", "-f", "-i", "-o", "no_zle"],
     "fish": ["fish", "--no-config", "-i"],
 }
@@ -28,7 +28,7 @@ SETUP = {
     "fish": "{genvctl} shell --init | source; function fish_prompt; printf '$ '; end",
 }
 
-# Variables that a shell changes by itself, or that a test does.
+# Variables that a shell or a test changes by itself.
 RESTLESS = re.compile(r"^(BASH|SHELLOPTS|EPOCH|SECONDS|S?RANDOM|LINENO|HISTCMD|PIPESTATUS|FUNCNAME|_$|_=|OLDPWD|TTYIDLE|"
                       r"__genv_|__fish_prompt_status_generation|funcstack|history|status|pipestatus|argv|fish_kill_signal|ZSH_SUBSHELL|ERRNO|CMD_DURATION|"
                       r"jobstates|jobtexts|jobdirs|generation|functions|dis_|modules|parameters|commands|nameddirs|zsh_eval|"
@@ -38,12 +38,12 @@ RESTLESS = re.compile(r"^(BASH|SHELLOPTS|EPOCH|SECONDS|S?RANDOM|LINENO|HISTCMD|P
 
 
 class TerminalShell:
-    """A shell, set up for genv unless told otherwise; `starter` is a command that becomes or starts it."""
+    """A shell, set up for genv unless `setup` is false; `starter` is a command that becomes or starts it."""
 
     def __init__(self, kind, user, setup=True, wrapper=(), options=(), starter=None, **variables):
         self.kind, self.number, self.loaded = kind, 0, False
         self.news = []
-        self.shown, self.rest = "", b""  # the terminal's text until the last end, and what came after it
+        self.shown, self.rest = "", b""  # the terminal's text until the last end, and the text after it
         self.folder = os.path.join(BUS_FOLDER, "home", user, f"terminal-{os.urandom(6).hex()}")
         os.mkdir(self.folder, 0o777)
         os.chmod(self.folder, 0o777)
@@ -68,7 +68,8 @@ class TerminalShell:
         os.write(self.terminal, line.encode() + b"\n")
 
     def finish(self):
-        """The end of what start() began. `shown` is what the terminal showed until then, prompts included."""
+        """Waits for the end of the command of start(). `shown` is the text on the terminal until then, prompts
+        included."""
         pattern = rf"the-end-{self.number} (\d+)\r?\n".encode()
         text = read_until(self.terminal, pattern, "the end of a command", self.rest)
         end = re.search(pattern, text).end()
@@ -87,9 +88,9 @@ class TerminalShell:
         return self.finish()
 
     def prompt(self):
-        """What the hooks of the prompts since the last time wrote, one new prompt included: the lines of genv."""
+        """Returns genv's lines from the hooks of the prompts since the last call, one new prompt included."""
         self.run("true")
-        self.run("true")  # comes after the prompt's hooks
+        self.run("true")  # runs after the prompt's hooks
         news, self.news = self.news, []
         return news
 
@@ -98,18 +99,18 @@ class TerminalShell:
         return int(self.run({"bash": "echo $BASHPID", "zsh": "echo $$", "fish": "echo $fish_pid"}[self.kind]).out)
 
     def variable(self, name):
-        """A variable's value, None where it is unset."""
+        """Returns a variable's value, None if it is unset."""
         test = f"set -q {name}; and" if self.kind == "fish" else f"[[ -v {name} ]] &&"
         out = self.run(f'{test} printf "set:%s" "${name}"').out
         return out.removeprefix("set:") if out.startswith("set:") else None
 
     def assign(self, name, value, exported=False):
-        """Gives a variable this text."""
+        """Sets a variable to this text."""
         if self.kind == "fish":
             word = "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
             self.run(f"set -g{'x' if exported else ''} {name} {word}")
         else:
-            # `source` and a function's scope: neither declares anything local here.
+            # Commands run by `source` inside a function, but nothing here declares a local variable.
             self.run(f"{name}={shlex.quote(value)}" + (f"; export {name}" if exported else ""))
 
     def shown_prompt(self):
@@ -119,9 +120,10 @@ class TerminalShell:
         return self.run("string join : $PATH" if self.kind == "fish" else 'printf "%s\\n" "$PATH"').out.rstrip("\n").split(":")
 
     def dump(self):
-        """Every variable with its attributes, and every function, but for genv's own and those that never rest."""
+        """Returns every variable with its attributes, and every function, except genv's own and those that always
+        change."""
         if self.kind == "fish":
-            # The first look loads functions, and some of those set variables.
+            # The first dump loads functions, and some of them set variables.
             for _ in range(1 if self.loaded else 2):
                 text = self.run(r"set --show; for f in (functions --all --names); printf '\n$%s: function\n' $f; "
                                 "functions --no-details $f; end; functions --handlers").out
@@ -143,7 +145,7 @@ class TerminalShell:
 
     def close(self):
         if self.process:
-            os.close(self.terminal)  # hangs up
+            os.close(self.terminal)  # sends a hangup
             try:
                 os.kill(self.process, signal.SIGKILL)
             except ProcessLookupError:

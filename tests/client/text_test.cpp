@@ -55,7 +55,7 @@ TEST(Shown, EscapesWhatATerminalWouldObey) {
     EXPECT_EQ(shown("\xe2\x80\xae"
                     "x"),
               "\\xe2\\x80\\xaex");              // right-to-left override
-    EXPECT_EQ(shown("\xff\xfe"), "\\xff\\xfe"); // no UTF-8
+    EXPECT_EQ(shown("\xff\xfe"), "\\xff\\xfe"); // not UTF-8
 }
 
 TEST(ParseNumber, TakesWholeNumbersOnly) {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Waiting for what must come about, without a guess at how long that takes."""
+"""Waits for expected events without assuming how long they take."""
 
 import time
 
-DEADLINE_SECONDS = 120  # nothing takes so long, on however busy a machine
+DEADLINE_SECONDS = 120  # enough for any event, however busy the machine
 BETWEEN_QUESTIONS_SECONDS = 0.02
 
 
 def until(condition, what, deadline_seconds=DEADLINE_SECONDS):
-    """Asks again and again, and returns the first true answer; fails with `what` did not come."""
+    """Calls a function again and again, and returns the first true result. Fails with `what` if there is none."""
     deadline = time.monotonic() + deadline_seconds
     while not (answer := condition()):
         if time.monotonic() > deadline:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From what is typed to srun's command line, and what is refused; and whether a cluster is meant.
+// The translation of genvctl's arguments to srun's, the arguments that are refused, and the
+// detection of a cluster.
 #include "client/genvctl/cluster/choice.hpp"
 #include "client/genvctl/cluster/given_options.hpp"
 #include "client/genvctl/cluster/option_table.hpp"
@@ -174,7 +175,7 @@ TEST(ClusterRequest, TimesAreWrittenAsSlurmReadsThem) {
     EXPECT_EQ(slurmTime(50h + 1s), "2-02:00:01");
 }
 
-// An option that the table lacks would silently be dropped on a cluster.
+// Without a row, an option would silently be dropped on a cluster.
 TEST(ClusterOptions, EachOptionOfAMappedCommandHasARow) {
     withCommandLine([](const CLI::App& app) {
         for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {

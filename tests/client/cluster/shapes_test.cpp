@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What Slurm's JSON says, in the form of each version, as rows and as tables.
+// The conversion of Slurm's JSON, in the form of each version, to rows and tables.
 #include "client/genvctl/cluster/hostlist.hpp"
 #include "client/genvctl/cluster/listings.hpp"
 #include "client/genvctl/cluster/shapes.hpp"
@@ -24,7 +24,7 @@ std::string fixture(const std::string& name) {
     return text.str();
 }
 
-// "n1/0 slurm-1 shared 3": a word for each of these that there is.
+// "n1/0 slurm-1 shared 3": one word for each of these fields that is set.
 Words rowsOf(const Json& devices) {
     Words rows;
     for (const Json& device : devices) {
@@ -95,7 +95,7 @@ TEST_P(Shapes, TablesFitAnOrdinaryTerminal) {
         table.fit(80);
         std::istringstream lines(table.text(true));
         for (std::string line; std::getline(lines, line);)
-            EXPECT_LE(line.size(), 84U) << line; // an ellipsis has three bytes
+            EXPECT_LE(line.size(), 84U) << line; // an ellipsis is three bytes long
     }
 }
 
