@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a user holds, and that nothing is given beyond an administrator's limits.
+// The holdings of a user, and the refusal of grants beyond an administrator's limits.
 #include "core/admission.hpp"
 #include "core/holdings.hpp"
 #include "tests/core/rules_fixture.hpp"

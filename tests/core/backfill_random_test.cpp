@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Holders and waiters with and without leases who come and go at random: whoever is first in the
-// queue never starts later than it was going to, everybody's turn comes, and no device lies idle
-// for longer than KeepFor while somebody waits whose lease would end in time.
+// Holders and waiting requests with and without leases come and go at random. The first request in
+// the queue never starts later than forecast, every request is served in the end, and no device is
+// idle for longer than KeepFor while a request waits whose lease would end in time.
 #include "core/error.hpp"
 #include "core/forecast.hpp"
 #include "core/leases.hpp"
@@ -39,7 +39,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
             return {core::IndicesWanted{{below(deviceCount)}}, {}, share, false};
         return {core::CountWanted{1 + below(deviceCount)}, {}, share, false};
     }
-    // A new environment that asks for devices, and waits for them or, at times, does not.
+    // Activates a new environment that requests devices and usually waits for them.
     void come(bool mayStayForEver) {
         const std::string id = std::to_string(next_++);
         activate(id, alice + below(3));
@@ -66,7 +66,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
                 static_cast<core::Pid>(std::stoul(ids[below(static_cast<unsigned>(ids.size()))])));
         scheduler.turn();
     }
-    // Who has nothing and waits for nothing any more goes.
+    // Ends environments that have no device and no waiting request.
     void tidy() {
         std::vector<std::string> idle;
         for (const auto& [sequence, environment] : ledger.environments()) {
@@ -84,7 +84,8 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
         tidy();
     }
 
-    // What the first in the queue can count on, worked out by hand.
+    // Computes the start that the first request in the queue can rely on, independently of the
+    // queue.
     core::Forecast::Start startOfFirst() {
         const auto& [ticket, id] = *ledger.waits().begin();
         const core::Environment& environment = ledger.get(id);
@@ -112,7 +113,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
         if (!start.isGuess)
             first_ = {ticket, start.at};
     }
-    // Whatever is asked for, what is lent stays lent.
+    // Tries to extend a lease. Lent devices stay lent in any case.
     void tryToExtend() {
         for (const auto& [sequence, environment] : std::map(ledger.environments())) {
             const bool isLent = std::any_of(
@@ -132,7 +133,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
                       core::ErrorCode::DeviceUnavailable);
         }
     }
-    // Somebody wants one device for a minute, whichever it is, behind all others.
+    // Requests any one device for a minute, behind all others.
     void waitForAMinute() {
         if (modest_ && ledger.waits().contains(*modest_))
             return;
@@ -141,7 +142,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
         modest_ = ask(id, {core::CountWanted{1}, {}, {}, false}, {}, {false, minutes{1}});
         scheduler.turn();
     }
-    // While such a one waits.
+    // Holds only while such a request waits.
     void expectNothingIdles() {
         for (const auto& [index, device] : ledger.devices().byIndex()) {
             if (!device.holders.empty() || !modest_ || !ledger.waits().contains(*modest_)) {

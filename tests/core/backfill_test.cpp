@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is kept for a waiting request is used by others whose leases end in time, and by nobody for
-// longer: the start of whoever waits is never put off.
+// Devices that are kept for a waiting request are lent to requests whose leases end in time, and
+// not for longer. The start of a waiting request is never delayed.
 #include "core/admission.hpp"
 #include "core/leases.hpp"
 #include "tests/core/queue_fixture.hpp"
@@ -55,7 +55,7 @@ class Backfilling : public Queueing {
             return error.code();
         }
     }
-    // An environment that ends by itself.
+    // Activates an environment with a lease.
     void activateFor(const std::string& id, core::Uid uid, seconds lifetime) {
         core::NewEnvironment wanted =
             newEnvironment(id, uid, static_cast<core::Pid>(std::stoul(id)));
@@ -97,7 +97,7 @@ TEST_F(Backfilling, GoesByAsManyLeasesAsTheWaitingRequestNeeds) {
     hold("10", named(0), hours{5});
     hold("10", named(1), hours{1});
     hold("10", named(2));
-    waitFor("20", some(2)); // the last one is free, and another in an hour
+    waitFor("20", some(2)); // one is free, and another in an hour
     EXPECT_EQ(attachNow("30", some(1), hours{1} + seconds{1}), refused);
     EXPECT_EQ(attachNow("30", some(1), hours{1}), given);
 }
@@ -151,8 +151,8 @@ TEST_F(Backfilling, FollowsAHolderWhoExtendsItsLease) {
     EXPECT_TRUE(isGranted("30"));
 }
 
-// The first waits for three, of which one is held for ten hours. The second needs two for an hour:
-// one is free, the other in half an hour.
+// The first waits for three devices, one of which is held for ten hours. The second needs two for
+// an hour: one is free, the other will be in half an hour.
 TEST_F(Backfilling, DelaysNoLaterWaitingRequestEither) {
     haveGpus(3);
     hold("10", named(0), hours{10});
@@ -166,7 +166,7 @@ TEST_F(Backfilling, DelaysNoLaterWaitingRequestEither) {
     EXPECT_FALSE(answers.contains("20"));
 }
 
-// What it keeps comes after the first one, so it may be lent until then.
+// The devices that it keeps are granted after the first request, so they may be lent until then.
 TEST_F(Backfilling, LendsWhatTheSecondInLineKeepsUntilItsOwnTurn) {
     haveGpus(2);
     hold("10", named(0), hours{2});
@@ -193,7 +193,7 @@ TEST_F(Backfilling, TakesWhatIsKeptForNobodyFirst) {
 TEST_F(Backfilling, LendsSharesToo) {
     haveGpus(1);
     hold("10", {CountWanted{1}, {}, gigabytes(4), false}, hours{2});
-    waitFor("20", some(1)); // all of it
+    waitFor("20", some(1)); // the whole device
     const AttachRequest share{CountWanted{1}, {}, gigabytes(6), false};
     EXPECT_EQ(attachNow("30", share), refused);
     EXPECT_EQ(attachNow("30", share, hours{3}), refused);
@@ -270,7 +270,7 @@ TEST_F(Backfilling, DoesNotExtendAnEnvironmentWhoseLeaseItIs) {
     EXPECT_EQ(extend("31", minutes{31}), given);
 }
 
-// The environment's own lease begins when it has what it was started for.
+// The environment's own lease begins when it has the devices for which it was started.
 TEST_F(Backfilling, EndsInTimeAlsoWhereTheEnvironmentGetsALongerLease) {
     haveGpus(3);
     hold("10", named(0));
@@ -364,7 +364,7 @@ TEST_F(Backfilling, KeepsNoMoreThanTheLimitsAllow) {
     EXPECT_EQ(attachNow("40", some(1)), refused) << "one is hers to wait for";
 }
 
-// -- the longest wait
+// -- the maximum wait
 
 TEST_F(Backfilling, EndsAWaitWithoutALimitAfterMaxWait) {
     haveGpus(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments within environments, in one line each.
+// A fixture for environments within environments.
 #pragma once
 
 #include "tests/core/lingering_fixture.hpp"
@@ -16,7 +16,7 @@ class ChildrenTest : public LingeringTest {
     using Indices = std::vector<core::DeviceIndex>;
 
     ChildrenTest() {
-        allowed = false; // nothing lingers, unless a test says so
+        allowed = false; // nothing lingers unless a test allows it
         haveGpus(4);
     }
 
@@ -25,7 +25,7 @@ class ChildrenTest : public LingeringTest {
                                      bool overSubscribe = false) {
         return {core::CountWanted{wanted}, std::nullopt, share, overSubscribe};
     }
-    /// Starts a child, whose id is the PID of its process, as a client does that does not wait.
+    /// Activates a child whose id is the PID of its process, as a client does that does not wait.
     void start(const std::string& parent, const std::string& id, core::Uid uid,
                const std::optional<core::AttachRequest>& request = count(1)) {
         const auto plan = request ? std::optional<core::Plan>(queue.place(
@@ -33,7 +33,7 @@ class ChildrenTest : public LingeringTest {
                                   : std::nullopt;
         ledger.activate(child(parent, id, uid), plan, uid);
     }
-    /// The same as a client that waits.
+    /// Does the same as a client that waits.
     void startInQueue(const std::string& parent, const std::string& id, core::Uid uid,
                       const core::AttachRequest& request = count(1)) {
         const core::Plan plan =
@@ -49,19 +49,19 @@ class ChildrenTest : public LingeringTest {
         wanted.parent = parent;
         return wanted;
     }
-    /// An environment with a share of devices.
+    /// Activates an environment with shares of devices.
     void holdingShares(const std::string& id, core::Uid uid, Indices devices, core::Bytes share) {
         activate(id, uid);
         attach(id, {core::IndicesWanted{std::move(devices)}, std::nullopt, share, false});
     }
-    /// The environments that ended, in this order, with the reasons.
+    /// Returns the environments that ended, in this order, with the reasons.
     [[nodiscard]] std::vector<std::string> ended() const {
         std::vector<std::string> texts;
         for (const auto& event : toldOf<core::EnvironmentRemoved>())
             texts.push_back(event.environment + " " + event.cause.reason.text());
         return texts;
     }
-    /// "ENVIRONMENT/INDEX REASON" of what was detached, in this order.
+    /// Returns the detached devices as "ENVIRONMENT/INDEX REASON", in this order.
     [[nodiscard]] std::vector<std::string> detached() const {
         std::vector<std::string> texts;
         for (const auto& event : toldOf<core::Detached>())
@@ -70,7 +70,7 @@ class ChildrenTest : public LingeringTest {
                             event.cause.reason.text());
         return texts;
     }
-    /// The code and the sentence with which something is refused.
+    /// Returns the code and the sentence of the error that a function throws.
     template <typename Function>
     static std::pair<core::ErrorCode, std::string> refusal(Function&& function) {
         try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments within others come back after a restart, with nothing that their parents do not
-// have.
+// Environments within others are restored after a restart, without devices that their parents do
+// not hold.
 #include "core/recovery.hpp"
 #include "tests/core/children_fixture.hpp"
 
@@ -29,12 +29,12 @@ class ChildrenFoundAgain : public ChildrenTest {
         edit(document);
         store.documents.at(id) = document.dump();
     }
-    // What is over without the service hearing of it.
+    // Ends a process without the service noticing.
     void vanish(core::Pid pid) {
         processes.onExit([](const core::ProcessIdentity&) {});
         processes.exit(pid);
     }
-    // 10 with GPUs 0 and 1, and its children 11 and 12 with one each.
+    // Makes environment 10 with GPUs 0 and 1, and its children 11 and 12 with one GPU each.
     void haveFamily() {
         holding("10", alice, {0, 1});
         start("10", "11", alice);
@@ -118,11 +118,11 @@ TEST_F(ChildrenFoundAgain, HaveNoMoreOfADeviceThanTheirParent) {
     const auto share = [this](const char* id, std::uint64_t bytes) {
         change(id, [&](json& document) { document["attachments"][0]["share"] = bytes; });
     };
-    share("12", gigabytes(4).count); // beside 5 of 8
+    share("12", gigabytes(4).count); // in addition to 5 of 8
     auto again = restart();
     EXPECT_TRUE(again->ledger.get("12").attachments.empty());
     EXPECT_EQ(again->ledger.get("11").attachments.at(0).share, gigabytes(5));
-    share("11", 0); // all of the device
+    share("11", 0); // the whole device
     again = restart();
     EXPECT_EQ(again->ledger.get("11").attachments.at(0).share, gigabytes(8));
     share("11", gigabytes(9).count);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the rules, the driver's samples and the ends of shells make of environments within others.
+// The effects of the rules, the driver's samples and the ends of shells on environments within
+// others.
 #include "core/idleness.hpp"
 #include "core/membership.hpp"
 #include "core/memory_watch.hpp"
@@ -34,7 +35,7 @@ class ChildrenUnderRules : public RulesTest {
 TEST_F(ChildrenUnderRules, KeepTheirProcessesToTheirOwnDevices) {
     rules.switches.envDevices = true;
     run(500, alice, {{0, gigabytes(1)}}, "11");
-    run(501, alice, {{0, gigabytes(1)}}, "10"); // on its own device, which the child has
+    run(501, alice, {{0, gigabytes(1)}}, "10"); // on its own device, which the child holds
     EXPECT_EQ(messagesOf(findings()), Texts{});
     run(502, alice, {{1, gigabytes(1)}}, "11");
     EXPECT_EQ(messagesOf(findings()),
@@ -143,7 +144,7 @@ TEST_F(ChildrenUnderRules, OfAJobCountAsLittleAsTheJob) {
 class ChildrenThatStay : public ChildrenTest {
   protected:
     ChildrenThatStay() { allowed = true; }
-    // The processes within, as descendants of their environment's.
+    // A process inside an environment, as a descendant of the environment's root process.
     core::ComputeProcess below(core::Pid root, core::Pid pid,
                                const std::vector<core::DeviceUuid>& devices) {
         core::ComputeProcess process = worker(pid, alice, devices, "");
@@ -155,7 +156,7 @@ class ChildrenThatStay : public ChildrenTest {
 TEST_F(ChildrenThatStay, LeaveWhatTheyUseToTheirParentWhichLingersForIt) {
     holding("10", alice, {0, 1, 2});
     start("10", "11", alice);
-    const core::ComputeProcess itself = computeProcess(11, alice, {"GPU-0"}); // its root process
+    const core::ComputeProcess itself = computeProcess(11, alice, {"GPU-0"}); // the root
     const core::ComputeProcess below11 = below(11, 500, {"GPU-0"});
     processes.exit(10);
     EXPECT_TRUE(ledger.get("10").pendingEnd && ledger.get("11").isRegistered());
@@ -213,7 +214,7 @@ TEST_F(ChildrenThatStay, LeaveALostDeviceWithTheirParent) {
     processes.exit(11);
     sample(sampleOf(4, {left}));
     ASSERT_TRUE(isLingering("11"));
-    haveGpus(3); // the lingering child ends by what its parent loses
+    haveGpus(3); // the lingering child ends because its parent loses the device
     EXPECT_EQ(ledger.find("11"), nullptr);
     EXPECT_EQ(devicesOf("10"), Indices{0});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments within environments: a child has some of what its parent has, nobody else has less
-// for it, and it loses what its parent loses.
+// Environments within environments: a child holds some of its parent's devices, nobody else has
+// less because of it, and it loses each device that its parent loses.
 #include "core/caps.hpp"
 #include "core/evictor.hpp"
 #include "tests/core/children_fixture.hpp"
@@ -132,7 +132,7 @@ TEST_F(Children, EndBeforeTheirParentWhateverEndsIt) {
 TEST_F(Children, StayWithTheirParentWhereItsEndCannotBeWritten) {
     holding("10", alice, {0});
     start("10", "11", alice);
-    store.writesUntilFailure = 1; // the child's document goes, the parent's cannot
+    store.writesUntilFailure = 1; // the child's document is removed, the parent's cannot be
     store.mostFailures = 1;
     EXPECT_EQ(refusal([&] { ledger.deactivate("10", root); }).first, ErrorCode::StorageFailed);
     EXPECT_EQ(devicesOf("11"), Indices{0});
@@ -332,7 +332,7 @@ TEST_F(ChildrenOfJobs, TakeOfTheJobsDevicesAndAreTheirOwnersToChange) {
 
 TEST_F(ChildrenOfJobs, AreEvictedByNoJobAndLoseWhatTheirJobLoses) {
     start("slurm-12", "11", alice, count(2));
-    startJob({"GPU-0", "GPU-1"}, 13); // which shares them, as Slurm says
+    startJob({"GPU-0", "GPU-1"}, 13); // the job shares them, as Slurm reports
     EXPECT_EQ(devicesOf("11"), (Indices{0, 1}));
     told.clear();
     startJob({"GPU-1"});
@@ -381,7 +381,7 @@ TEST_F(ChildrenOfJobs, KeepTheirProcessesFromGenvWhereTheirJobLosesADevice) {
         observer.answer(seen); // for the terminator, which looks again
     };
     const auto ofJob = processes.add(500, alice);
-    startJob({"GPU-1", "GPU-3"}); // which takes that of another environment's child
+    startJob({"GPU-1", "GPU-3"}); // which takes the device of another environment's child
     observe();
     EXPECT_TRUE(ofJob->signals.empty()) << "only Slurm ends the processes of a job";
     EXPECT_EQ(toldOf<core::ProcessTerminated>().size(), 1U);

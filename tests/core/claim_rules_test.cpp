@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rules about what people hold: what they say, what they spare, and what goes first.
+// The rules about holdings: their messages, their exemptions, and the order in which they detach.
 #include "tests/core/rules_fixture.hpp"
 
 namespace genv::tests {

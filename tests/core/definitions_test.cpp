@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The tables of limits and of rules fit each other, and each row can be told from the others.
+// The tables of limits and of rules are consistent, and each row is unique.
 #include "core/limit_definitions.hpp"
 #include "core/rule_definitions.hpp"
 

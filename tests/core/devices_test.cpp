@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Devices appear, vanish, move and fall ill; what people hold follows the device and not the index.
+// Devices appear, vanish, move and fail. A holding follows the device and not its index.
 #include "core/unwell_devices.hpp"
 #include "core/visible_devices.hpp"
 #include "tests/core/ledger_fixture.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An enforcer on a machine that the test describes, and what it answered.
+// An enforcer on a machine that the test describes, and its answers.
 #pragma once
 
 #include "core/rules/enforcer.hpp"
@@ -21,7 +21,7 @@ class EnforcerTest : public RulesTest {
         userBase.add(bob, "bob");
     }
 
-    /// A compute process that exists, so that it can be signalled.
+    /// Adds a compute process that exists, so that it can be signalled.
     void runReal(core::Pid pid, core::Uid uid,
                  const std::vector<std::pair<core::DeviceIndex, std::optional<core::Bytes>>>& uses,
                  const std::optional<std::string>& environment = std::nullopt) {
@@ -40,13 +40,13 @@ class EnforcerTest : public RulesTest {
     void enforce(const core::EnforcementOptions& options = {}) {
         enforcer.run(rules, options, keep());
     }
-    /// Answers who waits for the driver with what runs now.
+    /// Answers all callers that wait for the driver with the processes that run now.
     void look() {
         ++looks;
         observer.answer(seen);
     }
 
-    /// Of the first answer.
+    /// Returns the messages of the first answer.
     Texts messages() {
         Texts texts;
         for (const core::EnforcementAction& action : answers.at(0).value())

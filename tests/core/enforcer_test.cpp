@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Cycles that somebody asks for, and reports: what is carried out, what is answered, and whose turn
-// it is.
+// Cycles on request, and reports: the actions, the answers, and the order of the cycles.
 #include "tests/core/enforcer_fixture.hpp"
 
 namespace genv::tests {
@@ -8,7 +7,8 @@ namespace {
 
 using Kind = core::EnforcementAction::Kind;
 
-// Alice holds devices 0 and 1, one more than she may; 500 runs on device 1, 501 in no environment.
+// Alice holds devices 0 and 1, one more than permitted. Process 500 runs on device 1, and 501 in no
+// environment.
 class EnforcerRun : public EnforcerTest {
   protected:
     EnforcerRun() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel's gate, in the hands of a test.
+// A stand-in for the kernel's gate, controlled by a test.
 #pragma once
 
 #include "core/error.hpp"
@@ -13,18 +13,18 @@ namespace genv::tests {
 
 class FakeGates : public core::Gates {
   public:
-    std::string why;          ///< no gate is there, and why
-    bool unusable = false;    ///< one stands all the same
-    std::uint64_t number = 0; ///< of the gate
+    std::string why;          ///< why there is no gate; empty if there is one
+    bool unusable = false;    ///< a gate exists all the same
+    std::uint64_t number = 0; ///< the gate's generation
     core::GateMode inMode = core::GateMode::Open;
     bool suspended = false;
     std::set<std::uint32_t> majors{195};
-    std::set<std::uint32_t> unguardable; ///< that guard() takes for none of a GPU
+    std::set<std::uint32_t> unguardable; ///< majors that guard() refuses because no GPU has them
     std::set<core::Grant> granted;
     std::vector<core::Refusals> counted;
     std::vector<std::string> calls; ///< "+MAJOR:MINOR UID" and "-MAJOR:MINOR UID", in order
-    bool fails = false;             ///< the kernel takes no change
-    bool isFull = false;            ///< it takes no further grant
+    bool fails = false;             ///< the kernel accepts no change
+    bool isFull = false;            ///< the kernel accepts no further grant
 
     std::string absence() override { return why; }
     bool isUnusable() const override { return unusable; }
@@ -59,7 +59,7 @@ class FakeGates : public core::Gates {
     }
     std::vector<core::Refusals> refusals() override { return counted; }
 
-    /// The grants as texts, "MAJOR:MINOR UID" or "MAJOR:MINOR all".
+    /// Returns the grants as texts, "MAJOR:MINOR UID" or "MAJOR:MINOR all".
     [[nodiscard]] std::set<std::string> texts() const {
         std::set<std::string> all;
         for (const core::Grant& grant : granted)

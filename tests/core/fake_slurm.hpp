@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stand-ins for Slurm: what it was asked, and answers when the test gives them.
+// Stand-ins for Slurm: they record the requests, and answer when the test says so.
 #pragma once
 
 #include "core/ports/job_cgroups.hpp"
@@ -21,7 +21,7 @@ class FakeSlurm : public core::Slurm {
   public:
     std::vector<std::string> asked; ///< such as "cancel 12", or "end 12 1600000000" in seconds
 
-    std::vector<Devices> questions; ///< for the list of devices
+    std::vector<Devices> questions; ///< pending requests for the list of devices
 
     void listDevices(Devices devices) override { questions.push_back(std::move(devices)); }
     void setEnd(core::SlurmJobId job, core::WallTime end, Done done) override {
@@ -34,12 +34,12 @@ class FakeSlurm : public core::Slurm {
     void requeue(core::SlurmJobId job, Done done) override {
         ask(fmt::format("requeue {}", job), std::move(done));
     }
-    /// Answers what was asked so far.
+    /// Answers all requests so far.
     void answer(const std::optional<core::SlurmFailure>& failure = std::nullopt) {
         for (const Done& done : std::exchange(waiting_, {}))
             done(failure);
     }
-    /// Answers the first question for the list of devices.
+    /// Answers the first request for the list of devices.
     void list(const std::variant<std::vector<core::SlurmDevice>, core::SlurmFailure>& devices) {
         ASSERT_FALSE(questions.empty());
         const Devices question = std::move(questions.front());

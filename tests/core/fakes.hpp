@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stand-ins for the core's ports, with everything in the hands of the test: time, processes, faults
-// of the store, and when the loop turns.
+// Stand-ins for the core's ports. The test controls everything: time, processes, faults of the
+// store, and the turns of the loop.
 #pragma once
 
 #include "core/error.hpp"
@@ -41,9 +41,9 @@ class FakeStore : public core::Store {
   public:
     std::map<std::string, std::string> documents; ///< by name
     std::vector<std::string> aside;
-    int writesUntilFailure = -1; ///< -1: never; 0: the next one and all after it
-    int failures = 0;            ///< how many writes failed
-    int mostFailures = 1 << 30;  ///< works again after so many
+    int writesUntilFailure = -1; ///< -1: never; 0: the next write and all later ones fail
+    int failures = 0;            ///< the number of failed writes
+    int mostFailures = 1 << 30;  ///< writes succeed again after this number of failures
 
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override { return id; }
     void write(const core::EnvironmentId& id, const std::string& document) override {
@@ -76,13 +76,13 @@ class FakeStore : public core::Store {
     }
 };
 
-/// Processes that exist because a test says so.
+/// Processes that exist because a test added them.
 class FakeProcesses : public core::Processes {
   public:
     struct State {
         core::ProcessFacts facts;
         bool exited = false;
-        bool vanishesWhenSignalled = false; ///< between the last look and the signal
+        bool vanishesWhenSignalled = false; ///< between the last check and the signal
         std::vector<core::TerminationSignal> signals;
     };
 
@@ -92,7 +92,7 @@ class FakeProcesses : public core::Processes {
         processes_[pid] = state;
         return state;
     }
-    /// The process is gone; its pid means nothing until it is added again.
+    /// Ends a process. Its PID is unused until it is added again.
     void exit(core::Pid pid) {
         const auto state = processes_.at(pid);
         state->exited = true;
@@ -108,7 +108,7 @@ class FakeProcesses : public core::Processes {
             core::fail(core::ErrorCode::NoSuchProcess, "there is no process {}", pid);
         return {std::make_shared<Pin>(found->second), found->second->facts};
     }
-    /// A process as it is now; nothing when it is gone.
+    /// Returns the current facts of a process, or nothing if it has exited.
     std::optional<core::ProcessFacts> look(core::Pid pid) const {
         const auto found = processes_.find(pid);
         return found == processes_.end() ? std::nullopt : std::optional(found->second->facts);
@@ -121,13 +121,13 @@ class FakeProcesses : public core::Processes {
         else
             answer(read(pid));
     }
-    /// Answers the pins that were asked for while `slow`.
+    /// Answers the pins that were requested while `slow`.
     void later() {
         for (const auto& [pid, answer] : std::exchange(pins_, {}))
             answer(read(pid));
     }
     bool slow = false;
-    std::map<core::Pid, core::ErrorCode> unreadable; ///< cannot be pinned, for this reason
+    std::map<core::Pid, core::ErrorCode> unreadable; ///< cannot be pinned, with this error
     void pinDescriptor(int /*pidfd*/, core::Uid /*asker*/, PinAnswer /*answer*/) override {
         core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
     }
@@ -144,7 +144,8 @@ class FakeProcesses : public core::Processes {
         const auto found = logins.find(pid);
         answer(found == logins.end() ? std::nullopt : std::optional(found->second));
     }
-    std::map<core::Pid, core::Uid> logins; ///< who logged in, by the process of their session
+    std::map<core::Pid, core::Uid>
+        logins; ///< the user who logged in, by the process of the session
     [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid /*pid*/) const override {
         return std::nullopt;
     }
@@ -200,7 +201,7 @@ class FakeProcesses : public core::Processes {
     std::function<void(const core::ProcessIdentity&)> listener_;
 };
 
-/// A loop that turns when the test says so.
+/// A loop that turns only when the test says so.
 class FakeScheduler : public core::Scheduler {
   public:
     void soon(std::function<void()> function) override { soon_.push_back(std::move(function)); }
@@ -251,7 +252,7 @@ class FakeScheduler : public core::Scheduler {
     std::chrono::milliseconds now_{0};
 };
 
-/// Keeps what is logged.
+/// Keeps the logged messages.
 class SilentLog : public core::Log {
   public:
     void write(core::Severity /*severity*/, const std::string& line) override {
@@ -260,7 +261,7 @@ class SilentLog : public core::Log {
     std::vector<std::string> lines;
 };
 
-/// Users by uid; who is not added has no name and no groups.
+/// Users by uid. A user who was not added has no name and no groups.
 class FakeUsers : public core::Users {
   public:
     std::map<core::Uid, core::UserInfo> known;
@@ -268,7 +269,7 @@ class FakeUsers : public core::Users {
     void add(core::Uid uid, const std::string& name, std::vector<std::string> groups = {}) {
         known[uid] = {uid, name, std::move(groups)};
     }
-    /// Answers now, or with later() when `slow`.
+    /// Answers at once, or in later() if `slow`.
     void describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) override {
         const auto found = known.find(uid);
         const core::UserInfo user =
@@ -288,7 +289,7 @@ class FakeUsers : public core::Users {
     std::vector<std::function<void()>> waiting_;
 };
 
-/// Observations that the test hands out.
+/// Provides observations when the test says so.
 class FakeObserver : public core::Observer {
   public:
     void observe(std::chrono::milliseconds oldest, Answer answer) override {
@@ -301,7 +302,8 @@ class FakeObserver : public core::Observer {
         keep(observation);
         answerKept();
     }
-    /// The two halves of answer(): it is the last one, and those who asked get it.
+    /// The two parts of answer(): the observation becomes the last one, and the pending requests
+    /// get it.
     void keep(const core::Observation& observation) {
         last_ = std::make_shared<const core::Observation>(observation);
     }
@@ -315,13 +317,13 @@ class FakeObserver : public core::Observer {
     }
 
     std::vector<Answer> waiting;
-    std::chrono::milliseconds lastAge{-1}; ///< how old what was asked for last may be
+    std::chrono::milliseconds lastAge{-1}; ///< the maximum age in the last request
 
   private:
     std::shared_ptr<const core::Observation> last_;
 };
 
-// -- what tests are made of
+// -- test data
 
 inline constexpr core::Uid alice = 1001;
 inline constexpr core::Uid bob = 1002;
@@ -345,7 +347,7 @@ inline core::DeviceSample sampleOf(core::DeviceFacts facts, core::Health health 
     return {std::move(facts), {}, health};
 }
 
-/// An observation of so many equal GPUs.
+/// Returns an observation of `count` equal GPUs.
 inline core::Observation gpus(core::DeviceIndex count) {
     core::Observation observation;
     for (core::DeviceIndex index = 0; index < count; ++index)
@@ -363,7 +365,7 @@ inline core::ComputeProcess computeProcess(core::Pid pid, core::Uid uid,
     return process;
 }
 
-/// The code of the error that a function throws; a test fails when it throws none.
+/// Returns the code of the error that a function throws. Fails the test if it throws none.
 template <typename Function>
 core::ErrorCode codeOf(Function&& function) {
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Since when attachments are idle: not longer than anybody saw.
+// The start of an attachment's idle time: never earlier than an observation of it.
 #include "core/duration.hpp"
 #include "core/idleness.hpp"
 #include "tests/core/rules_fixture.hpp"
@@ -15,7 +15,7 @@ class IdlenessTest : public RulesTest {
         activate("20", alice);
         attachIndices("20", {0, 1});
     }
-    /// Looks after a time; device 0 is so busy.
+    /// Takes a sample after a time, with this utilisation of device 0.
     void lookAfter(std::chrono::microseconds time, std::optional<std::uint32_t> utilization) {
         clock.pass(time);
         seen.started = clock.bootNow();
@@ -86,7 +86,7 @@ TEST_F(IdlenessTest, IsNeverLessThanZero) {
 
 class UseToldTest : public IdlenessTest {
   protected:
-    /// A look of the service, with device 0 so busy.
+    /// Takes a sample of the service, with this utilisation of device 0.
     void look(std::chrono::microseconds after, std::uint32_t utilization) {
         clock.pass(after);
         seen.started = clock.bootNow();
@@ -96,7 +96,8 @@ class UseToldTest : public IdlenessTest {
         seen.devices[0].reading.utilizationPercent = utilization;
         use.observed(ledger, seen);
     }
-    /// Of device 0, as "in-use" and "idle" with the seconds since the last thing that was told.
+    /// Returns the notices about device 0 as "in-use" and "idle", with the seconds since the
+    /// previous notice.
     std::vector<std::string> toldSinceLast() {
         std::vector<std::string> result;
         for (const core::Event& event : std::exchange(told, {})) {
@@ -118,7 +119,7 @@ class UseToldTest : public IdlenessTest {
 using UseTexts = std::vector<std::string>;
 
 TEST_F(UseToldTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
-    look(0s, 0); // the service started before
+    look(0s, 0); // the service started earlier
     ledger.detach("20", {}, alice);
     attachIndices("20", {0});
     run(500, alice, {{0, gigabytes(1)}}, "20");
@@ -163,7 +164,7 @@ TEST_F(UseToldTest, BelongsToTheAttachmentAndNotToItsPlace) {
     run(500, alice, {{0, gigabytes(1)}}, "20");
     look(0s, 50);
     ledger.detach("20", {0}, alice);
-    attachIndices("20", {0}); // between two looks
+    attachIndices("20", {0}); // between two samples
     told.clear();
     look(1s, 50);
     EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"}) << "the new one is in use, too";
@@ -175,7 +176,7 @@ TEST_F(UseToldTest, BelongsToTheAttachmentAndNotToItsPlace) {
 }
 
 TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
-    look(0s, 0); // the service started before
+    look(0s, 0); // the service started earlier
     run(500, alice, {{0, gigabytes(1)}}, "20");
     seen.devices[0].reading.utilizationPercent = 50;
     seen.takenAt = clock.wallNow();
@@ -184,7 +185,7 @@ TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
     ledger.detach("20", {0}, alice);
     attachIndices("20", {0});
     told.clear();
-    use.observed(ledger, seen); // it began before
+    use.observed(ledger, seen); // the use began earlier
     EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A ledger whose devices a gate guards, in the hands of a test.
+// A ledger whose devices are guarded by a stand-in for the gate.
 #pragma once
 
 #include "core/isolation.hpp"

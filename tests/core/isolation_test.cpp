@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the kernel is told to let users open, while environments come and go.
+// The grants that the kernel gets while environments come and go.
 #include "core/supposition.hpp"
 #include "tests/core/isolation_fixture.hpp"
 
@@ -97,7 +97,7 @@ TEST_F(IsolationTest, NeedsNoGrantForRoot) {
     EXPECT_EQ(gates.calls, GateCalls{});
 }
 
-// A process that an environment lingers for takes its devices along.
+// A process for which an environment lingers moves its devices to its new environment.
 TEST_F(IsolationTest, NeverClosesADeviceThatTheSameUserTakesOver) {
     haveNodes(1);
     ledger.letLinger([](const core::Environment&) {
@@ -199,7 +199,7 @@ TEST_F(IsolationTest, GrantsAllAgainToAGateThatTookThePlaceOfAnother) {
     EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
 }
 
-// The kernel may refuse the holder of a device that genvd cannot open to them.
+// The kernel may refuse the holder of a device for which genvd cannot add a grant.
 TEST_F(IsolationTest, GivesNoDeviceWhereAGateStandsThatItCannotChange) {
     haveNodes(1);
     gates.why = "the gate was made by another version of genv";
@@ -275,7 +275,7 @@ TEST(SettingsOfIsolation, NameTheProcessesThatKeepAGpu) {
               "with DryRun=yes, a process keeps every GPU that it opened while its user held it");
 }
 
-// Nobody could be granted such a device, so nobody must be refused it.
+// No user can get a grant for such a device, so the gate must refuse it to nobody.
 TEST_F(IsolationTest, RefusesNothingWhereTheDriverNamesNoNode) {
     gates.inMode = core::GateMode::Refuse; // as the loader left it
     isolation.check();
@@ -353,12 +353,12 @@ TEST_F(IsolationTest, IsSuspendedAlsoWhereTheKernelTakesNoFurtherGrant) {
     EXPECT_EQ(isolation.inForce(), IsolationMode::None);
 }
 
-// The loader knows no nodes and closes the gate when it runs again.
+// The loader does not know the nodes, and closes the gate when it runs again.
 TEST_F(IsolationTest, OpensAGateAgainThatTheLoaderClosedWhereTheDriverNamesNoNode) {
     observe(gpus(1));
     EXPECT_EQ(gates.inMode, core::GateMode::Open);
     gates.inMode = core::GateMode::Refuse;
-    isolation.check(); // sees it
+    isolation.check(); // notices the change
     isolation.check();
     EXPECT_EQ(gates.inMode, core::GateMode::Open);
     EXPECT_EQ(isolation.inForce(), IsolationMode::None);
@@ -368,7 +368,7 @@ TEST_F(IsolationTest, NeverGuardsADeviceOfSlurms) {
     ledger.reserve({false, {"GPU-1"}});
     haveNodes(2);
     EXPECT_EQ(gates.texts(), GrantTexts{"195:1 all"});
-    gates.fails = true; // which must not fail a job
+    gates.fails = true; // a failure must not fail a job
     EXPECT_EQ(isolation.report().open, std::vector<core::DeviceIndex>{1});
     ledger.startJob({12, alice, "alice", {"GPU-1"}});
     ledger.deactivate("slurm-12", root);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the rules do about Slurm's jobs: nothing but to ask Slurm about those that are idle.
+// The rules and Slurm's jobs: the only action is a request to Slurm about idle jobs.
 #include "tests/core/enforcer_fixture.hpp"
 #include "tests/core/fake_slurm.hpp"
 
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using core::SlurmIdleAction;
 using Kind = core::EnforcementAction::Kind;
 
-// GPUs 1 and 2 are Slurm's, and alice's job 12 has both.
+// GPUs 1 and 2 are reserved for Slurm, and alice's job 12 has both.
 class JobRules : public EnforcerTest {
   protected:
     JobRules() {
@@ -25,7 +25,7 @@ class JobRules : public EnforcerTest {
         states[pid] = processes.add(pid, alice);
         run(pid, alice, uses).slurm = core::SlurmCgroup{job, std::nullopt};
     }
-    // An observation in which the processes work where `working`.
+    // Makes an observation in which the processes compute if `working`.
     void look(bool working) {
         seen.started = clock.bootNow();
         for (core::DeviceSample& device : seen.devices)
@@ -118,7 +118,7 @@ TEST_F(JobRules, FindNoJobIdleThatUsesOneOfItsDevices) {
     EXPECT_EQ(messagesOf(findings()), Texts{});
 }
 
-// Its uids are the container's, so it is no member of the job.
+// The process's uids are those of the container, so it is not a member of the job.
 TEST_F(JobRules, FindNoJobIdleWhoseContainerUsesOneOfItsDevices) {
     table.general.idleTimeout = std::chrono::hours{1};
     states[500] = processes.add(500, 100500);

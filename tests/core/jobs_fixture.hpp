@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A ledger with four GPUs, and Slurm jobs that begin in one line.
+// A ledger with four GPUs, and helpers that start Slurm jobs.
 #pragma once
 
 #include "tests/core/ledger_fixture.hpp"
@@ -23,7 +23,7 @@ class SlurmJobLedger : public LedgerTest {
     void start(core::SlurmJobId id, core::Uid uid, const Indices& devices, bool evict = false) {
         ledger.startJob(job(id, uid, devices, evict));
     }
-    // The sentence with which something is refused.
+    // Returns the sentence of the error that a function throws.
     template <typename Function>
     static std::string refusal(Function&& function) {
         try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A Slurm job is an environment that Slurm changes, and nobody else.
+// A Slurm job is an environment that only Slurm changes.
 #include "core/admission.hpp"
 #include "core/recovery.hpp"
 #include "core/state_schema.hpp"
@@ -96,7 +96,7 @@ TEST_F(SlurmJobLedger, TakesItsDevicesFromWhoeverIsNoJobWhereThatIsAskedFor) {
 TEST_F(SlurmJobLedger, ThatCannotBeWrittenTakesNothing) {
     activate("20", bob);
     attachIndices("20", {1});
-    store.writesUntilFailure = 1; // of the one that loses, and not of the job
+    store.writesUntilFailure = 1; // of the loser's document, not of the job's
     EXPECT_EQ(codeOf([&] { start(12, alice, {1}, true); }), ErrorCode::StorageFailed);
     EXPECT_EQ(devicesOf("20"), Indices{1});
     EXPECT_EQ(ledger.find("slurm-12"), nullptr);
@@ -111,7 +111,7 @@ TEST_F(SlurmJobLedger, IsRefusedDevicesThatThereAreNotAndIdsOfOthers) {
     EXPECT_EQ(codeOf([&] { start(13, alice, {1}); }), ErrorCode::AlreadyExists);
 }
 
-// A version before jobs let users take such ids.
+// Versions before jobs permitted users to choose such ids.
 TEST_F(SlurmJobLedger, EndsTheEnvironmentThatHasItsIdWhereThatIsAskedFor) {
     processes.add(30, bob);
     ledger.activate({"slurm-13", bob, "bob", {}, {core::adopt(processes.pin(30), bob, bob)}, {}},
@@ -189,7 +189,7 @@ TEST_F(SlurmJobLedger, HasADocumentThatIsNoOthers) {
     }
 }
 
-// -- devices that are Slurm's
+// -- devices that are reserved for Slurm
 
 TEST_F(SlurmJobLedger, DevicesOfSlurmsAreGivenToNobodyElse) {
     ledger.reserve({false, {"GPU-0", "GPU-2"}});

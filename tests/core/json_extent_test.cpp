@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What bounds foreign JSON before it is parsed.
+// The bounds on foreign JSON before it is parsed.
 #include "core/json_extent.hpp"
 
 #include <gtest/gtest.h>

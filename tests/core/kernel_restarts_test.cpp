@@ -30,7 +30,8 @@ class KernelRestarts : public LedgerTest {
         processes.onExit(
             [this](const core::ProcessIdentity& process) { restarts.processExited(process); });
     }
-    // Environment "10" with the kernel "abc", which is process 10 and was started by 5, and a GPU.
+    // Makes environment "10" with a GPU and the kernel "abc", which is process 10 and was started
+    // by process 5.
     void startKernel() {
         processes.add(5, alice);
         core::NewEnvironment wanted = newEnvironment("10", alice, 10);
@@ -40,13 +41,13 @@ class KernelRestarts : public LedgerTest {
         ledger.activate(std::move(wanted), std::nullopt, alice);
         attachCount("10", 1);
     }
-    // A process that is started now.
+    // Adds a process that starts now.
     std::shared_ptr<FakeProcesses::State> addLater(core::Pid pid, core::Uid uid) {
         return processes.add(pid, uid,
                              static_cast<std::uint64_t>(clock.boot.time_since_epoch() /
                                                         std::chrono::milliseconds{10}));
     }
-    // Lets time pass as the loop does, an interval at a time.
+    // Lets time pass as the loop does, one interval at a time.
     void pass(std::chrono::seconds time) {
         for (; time > std::chrono::seconds{0}; time -= core::kernelSearchInterval)
             scheduler.pass(core::kernelSearchInterval);
@@ -137,7 +138,7 @@ TEST_F(KernelRestarts, TakeNoProcessThatIsNotTheKernel) {
     const auto bobs = addLater(22, bob)->facts.identity;
     const auto registered = ledger.get("30").processes.front().identity;
     const core::ProcessIdentity recycled{20, first.startTime + 1};
-    const auto editor = processes.add(23, alice)->facts.identity; // since before the kernel ended
+    const auto editor = processes.add(23, alice)->facts.identity; // started before the kernel ended
     for (const core::Kernels::Found& wrong : std::vector<core::Kernels::Found>{
              {first, second}, {bobs}, {registered}, {recycled}, {editor}}) {
         pass(core::kernelSearchInterval);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What has a lease ends when that is over, not before and not much later, and its holder is warned.
+// A lease ends on time, neither early nor much later, and its holder gets a warning.
 #include "core/leases.hpp"
 #include "tests/core/ledger_fixture.hpp"
 

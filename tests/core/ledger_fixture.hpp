@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A ledger on stand-ins, with what tests do to it in one line each.
+// A ledger on stand-ins, with helpers for the common steps of tests.
 #pragma once
 
 #include "core/root_process.hpp"
@@ -14,7 +14,7 @@
 
 namespace genv::tests {
 
-/// No device is given twice, as far as nobody asked for that.
+/// Expects that no device has two holders unless over-subscription was requested.
 inline void expectNothingTwice(const core::Ledger& ledger) {
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         core::Bytes given;
@@ -50,7 +50,7 @@ class LedgerTest : public ::testing::Test {
                 {}};
     }
 
-    /// An environment with a process whose pid is the id.
+    /// Activates an environment with a process whose PID is the id.
     void activate(const std::string& id, core::Uid uid, core::Configuration configuration = {}) {
         const auto pid = static_cast<core::Pid>(std::stoul(id));
         ledger.activate(newEnvironment(id, uid, pid, std::move(configuration)), std::nullopt, uid);
@@ -87,7 +87,7 @@ class LedgerTest : public ::testing::Test {
         return result;
     }
 
-    /// No device is given twice but where over-subscription was asked for.
+    /// No device has two holders unless over-subscription was requested.
     FakeClock clock;
     FakeStore store;
     FakeProcesses processes;

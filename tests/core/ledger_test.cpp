@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people ask of the ledger, what simply happens to it, and what it promises about both.
+// Requests to the ledger, facts that it records, and its promises about both.
 #include "core/caps.hpp"
 #include "core/state_schema.hpp"
 #include "tests/core/ledger_fixture.hpp"
@@ -330,7 +330,8 @@ TEST_F(Ledger, TellsWhenItsStateIsUnwrittenAndWritesItLater) {
     activate("20", bob);
     attachIndices("10", {0});
     attachIndices("20", {0}, true);
-    // The first of two environments is written, the second cannot be, nor the first as it was.
+    // The document of the first environment is written. The second cannot be written, nor can the
+    // first be restored.
     store.writesUntilFailure = 1;
     EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }),
               ErrorCode::StorageFailed);

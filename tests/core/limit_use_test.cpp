@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What GetLimits says of a user: what is allowed, and what of it is used, as the rules count it.
+// The answer of GetLimits about a user: the limits, and how much of each is used, as the rules
+// count it.
 #include "core/limit_use.hpp"
 #include "tests/core/rules_fixture.hpp"
 

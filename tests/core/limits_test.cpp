@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which limits apply to whom, and how users are looked up.
+// The limits that apply to each user, and the look-up of users.
 #include "core/limits.hpp"
 #include "tests/core/fakes.hpp"
 
@@ -85,7 +85,7 @@ TEST(Limits, ForAUserWithoutANameGoByTheUidAsText) {
 
 const UserInfo unknown{alice, "1001", {}, true};
 
-// Everybody but alice and the staff has 4; those have 1 and 9.
+// The limit is 4 for everybody but alice, who has 1, and the staff, who have 9.
 const LimitTable tableWithSections{devices(4), {{"alice", devices(1)}}, {{"staff", devices(9)}}};
 
 TEST(Limits, OfAnUnknownUserAreTheStrictestThatAnybodyHas) {

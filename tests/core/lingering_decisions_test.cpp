@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// These tests show how genvd decides whether an environment lingers: pinning takes a while,
-// processes exit meanwhile, and an earlier sample may be about something else.
+// How genvd decides whether an environment lingers: pinning takes a while, processes exit
+// meanwhile, and an earlier sample may describe an earlier state.
 #include "core/kernel_restarts.hpp"
 #include "core/root_process.hpp"
 #include "tests/core/lingering_fixture.hpp"
@@ -74,7 +74,7 @@ TEST_F(LingeringDecision, IsNotMadeByTheSampleOfAnEarlierEnd) {
     processes.exit(10);
     scheduler.turn(); // the sample is under way
     join("10", 11);
-    const auto left = worker(500, alice, {"GPU-0"}, "10"); // and begins after that sample
+    const auto left = worker(500, alice, {"GPU-0"}, "10"); // and starts after that sample
     processes.exit(11);
     observer.keep([&] {
         core::Observation early = sampleOf(1, {});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fixture has a ledger whose environments linger, a driver in the hands of the test, and a
-// queue.
+// The fixture has a ledger whose environments linger, a driver that the test controls, and a queue.
 #pragma once
 
 #include "core/lingering.hpp"
@@ -21,7 +20,8 @@ class LingeringTest : public Queueing {
         });
     }
 
-    // The ledger hears of a sample first, then those who asked for it, as in the service.
+    // Passes a sample first to the ledger, then to the callers that requested it, as the service
+    // does.
     void sample(core::Observation observation) {
         scheduler.turn();
         observation.takenAt = clock.wallNow();
@@ -37,7 +37,7 @@ class LingeringTest : public Queueing {
         observation.processes = std::move(computing);
         return observation;
     }
-    // Returns a living process on these devices that says it belongs to an environment.
+    // Returns a living process on these devices that claims an environment.
     core::ComputeProcess worker(core::Pid pid, core::Uid uid,
                                 const std::vector<core::DeviceUuid>& devices,
                                 const std::string& hint) {
@@ -52,7 +52,7 @@ class LingeringTest : public Queueing {
         activate(id, uid);
         attachIndices(id, std::move(devices));
     }
-    // Returns a living child of a process. It uses GPU 0 and does not say where it belongs.
+    // Returns a living child of a process. It uses GPU 0 and does not claim an environment.
     core::ComputeProcess childOf(core::Pid parent, core::Pid pid) {
         core::ComputeProcess child = worker(pid, alice, {"GPU-0"}, "");
         child.ancestors = {{parent, 7}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A process that an environment lingers for activates another one: what it uses already is what it
-// asks for, and nothing changes unless it gets it.
+// A process for which an environment lingers activates another environment. It requests the devices
+// that it already uses, and nothing changes unless the request succeeds.
 #include "core/error.hpp"
 #include "core/state_schema.hpp"
 #include "core/supposition.hpp"
@@ -15,7 +15,7 @@ using core::ErrorCode;
 
 class LingeringProcess : public LingeringTest {
   protected:
-    // A program that computes on GPU 0 itself, and left its environment.
+    // A program that computes on GPU 0 and has left its environment.
     void SetUp() override {
         haveGpus(2);
         holding("10", alice, {0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shells and workers that come and go at random: no device is free for somebody else while a worker
-// of its environment uses it, and every device is free in the end.
+// Shells and workers come and go at random. No device is free for others while a worker of its
+// environment uses it, and every device is free in the end.
 #include "tests/core/lingering_fixture.hpp"
 
 #include <random>
@@ -16,7 +16,7 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
         return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
     }
 
-    // What the driver would say now.
+    // Returns the sample that the driver would report now.
     core::Observation now() { return sampleOf(devices, {workers.begin(), workers.end()}); }
 
     void start() {
@@ -29,8 +29,8 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
         shells.push_back(pid);
     }
 
-    // Some worker of an environment's shell: it says whose it is, or descends, or is a child of a
-    // worker that lingers.
+    // Adds a worker of an environment's shell. It claims its environment, descends from the shell,
+    // or is a child of a lingering worker.
     void work() {
         if (ledger.environments().empty())
             return;
@@ -67,7 +67,8 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
         processes.exit(pid);
     }
 
-    // Every worker's device is its environment's, so that nobody else can have it.
+    // Expects that every worker's device is held by its environment, so that nobody else can get
+    // it.
     void expectWorkersKeepTheirDevices() {
         for (const core::ComputeProcess& process : workers) {
             const auto found = ledger.environments().find(owners.at(process.facts.identity.pid));
@@ -83,7 +84,7 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
     core::Pid nextPid = 100;
     std::vector<core::Pid> shells;
     std::vector<core::ComputeProcess> workers;
-    std::map<core::Pid, std::uint64_t> owners; ///< of workers: their environments' sequences
+    std::map<core::Pid, std::uint64_t> owners; ///< of workers: the sequence of their environment
 };
 
 TEST_P(RandomLingering, GivesNobodyADeviceThatIsInUseAndFreesItInTheEnd) {

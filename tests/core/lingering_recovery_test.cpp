@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service starts again while environments linger or their end is pending.
+// The service restarts while environments linger or their end is pending.
 #include "core/recovery.hpp"
 #include "tests/core/lingering_fixture.hpp"
 
@@ -8,8 +8,7 @@ namespace {
 
 class LingeringRecovery : public LingeringTest {
   protected:
-    // This is the service as it starts again: its ledger is new, and its driver has not answered
-    // yet.
+    // The service after a restart: its ledger is new, and its driver has not answered yet.
     struct Again {
         core::EventHub events;
         core::Ledger ledger;
@@ -60,7 +59,7 @@ TEST_F(LingeringRecovery, AsksTheDriverAboutWhatEndedWhileItWasAway) {
     EXPECT_FALSE(again.ledger.device(0).isAvailable(std::nullopt));
     EXPECT_FALSE(again.ledger.device(1).isAvailable(std::nullopt));
 
-    // The driver hangs: nothing is offered as free meanwhile, and nobody waits for it for long.
+    // The driver hangs. Meanwhile no device is offered as free, and no caller waits for long.
     scheduler.turn();
     EXPECT_TRUE(again.lingering.isSettling());
     scheduler.pass(core::endingSampleDeadline);

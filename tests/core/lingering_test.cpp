@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An environment whose last process is gone keeps the devices that its compute processes still use
-// and returns the others. Nobody else gets the devices that it keeps.
+// An environment whose last process has exited keeps the devices that its compute processes still
+// use and returns the others. Nobody else gets the devices that it keeps.
 #include "core/error.hpp"
 #include "core/membership.hpp"
 #include "core/state_schema.hpp"
@@ -78,7 +78,7 @@ TEST_F(Lingering, GoesOnForTheWorkersOfWhatLingered) {
     lingerOnGpu0(2);
     core::ComputeProcess child = childOf(500, 501);
     sample(sampleOf(2, {child}));
-    processes.exit(500); // now a child of pid 1, and it says nothing of itself
+    processes.exit(500); // now a child of PID 1, without a claim
     child.ancestors = {};
     sample(sampleOf(2, {child}));
     EXPECT_TRUE(isLingering("10"));
@@ -264,7 +264,7 @@ TEST_F(Lingering, IsAnEnvironmentAgainOnceItsOwnerJoinsIt) {
     attachIndices("10", {1});
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
 
-    // And lingers again, with what is still in use.
+    // It lingers again, with the devices that are still in use.
     processes.exit(11);
     sample(sampleOf(2, {worker(500, alice, {"GPU-0"}, "10")}));
     EXPECT_TRUE(isLingering("10"));

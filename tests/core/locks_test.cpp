@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A lock is held by one at a time, given in the order of asking, and released whatever happens to
-// its holder.
+// A lock has one holder at a time, is granted in the order of the requests, and is released however
+// its holder ends.
 #include "core/caps.hpp"
 #include "core/locks.hpp"
 #include "core/recovery.hpp"
@@ -30,11 +30,11 @@ class FakeLockDescriptors : public core::LockDescriptors {
     void onRelease(std::function<void(std::uint64_t)> listener) override {
         listener_ = std::move(listener);
     }
-    /// The client's end is closed, however that came.
+    /// Reports that the client's end was closed, for whatever reason.
     void release(std::uint64_t number) { listener_(number); }
 
     std::set<std::uint64_t> opened;
-    std::set<std::uint64_t> hungUp; ///< of those that are open here
+    std::set<std::uint64_t> hungUp; ///< among the descriptors that are open here
     bool isExhausted = false;
     std::function<void(std::uint64_t)> onOpen;
 
@@ -51,7 +51,7 @@ class Locking : public LedgerTest {
         events.subscribe([this](const core::Event& event) { locks.onEvent(event); });
         haveGpus(3);
     }
-    // Environments that share devices.
+    // Makes an environment that shares devices.
     void share(const std::string& id, const std::vector<core::DeviceIndex>& indices) {
         activate(id, alice);
         attachIndices(id, indices, true);
@@ -117,7 +117,7 @@ TEST_F(Locking, LetsNobodyPassAnEarlierOne) {
     share("30", {1});
     share("40", {2});
     ask("a", "10");
-    ask("b", "20"); // waits for device 0, and wants 1
+    ask("b", "20"); // waits for device 0, and requests 1
     ask("c", "30");
     ask("d", "40");
     EXPECT_FALSE(outcome.contains("c")) << "device 1 is free, but wanted by an earlier one";
@@ -236,7 +236,7 @@ TEST_F(Locking, ComesBackAfterARestartWhereItsDescriptorWasKept) {
     ask("a", "10");
     ask("b", "20");
     descriptors.opened.erase(ledger.get("20").locks.at(0).number); // released meanwhile
-    descriptors.opened.insert(4711);                               // nobody's
+    descriptors.opened.insert(4711);                               // belongs to no lock
     core::EventHub hub;
     core::Ledger again(store, clock, hub);
     core::recover(again, store, processes, clock.bootNow());
@@ -260,7 +260,7 @@ TEST_F(Locking, AsksNothingOfAnEnvironmentThatCameInThePlaceOfTheOneThatAsked) {
     EXPECT_EQ(outcome["b"], "environment 20 ended while it waited for the lock");
 }
 
-// A service that started again, with what the one before it left.
+// A restarted service, with the state of the previous one.
 struct Restarted {
     Restarted(FakeStore& store, FakeProcesses& processes, FakeClock& clock,
               FakeLockDescriptors& descriptors, FakeScheduler& scheduler_, SilentLog& log)
@@ -336,7 +336,7 @@ TEST_F(LockingOverARestart, HoldsUpNobodyForLongWhoseClientDoesNotCallAgain) {
 }
 
 TEST_F(LockingOverARestart, KeepsNoPlaceOfWhatWasAnsweredCancelledOrEnded) {
-    release("10"); // b has it
+    release("10"); // b has the lock
     ask("d", "10");
     locks.cancel(ask("e", "10"));
     processes.exit(30);
@@ -351,12 +351,12 @@ TEST_F(LockingOverARestart, KeepsNoPlaceOfWhatWasAnsweredCancelledOrEnded) {
     EXPECT_EQ(again->outcome, (std::map<std::string, std::string>{{"d", "locked"}}));
 }
 
-// The grant is in the state, and the service ended before its client heard of it. What was to be
-// the client's descriptor closed with the service, and systemd has or has not seen that yet.
+// The state contains the grant, but the service ended before its client got the reply. The
+// descriptor for the client closed with the service. systemd may or may not have noticed that yet.
 TEST_F(LockingOverARestart, KeepsThePlaceOfALockWhoseClientNeverGotIt) {
     FakeStore before;
     descriptors.onOpen = [&](std::uint64_t) { before.documents = store.documents; };
-    release("10"); // b has it
+    release("10"); // b has the lock
     descriptors.onOpen = nullptr;
     for (const bool isKept : {true, false}) {
         SCOPED_TRACE(isKept);
@@ -374,7 +374,7 @@ TEST_F(LockingOverARestart, KeepsThePlaceOfALockWhoseClientNeverGotIt) {
 TEST_F(LockingOverARestart, KeepsNoPlaceOfALockWhoseClientGotIt) {
     FakeStore before;
     descriptors.onOpen = [&](std::uint64_t) { before.documents = store.documents; };
-    release("10"); // b has it
+    release("10"); // b has the lock
     descriptors.onOpen = nullptr;
     Restarted again(before, processes, clock, descriptors, scheduler, log);
     EXPECT_EQ(again.ledger.get("20").locks.size(), 1U);

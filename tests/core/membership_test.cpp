@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which environment a process belongs to, and which claims are not believed.
+// The environment of a process, and the claims that are not trusted.
 #include "core/membership.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
@@ -26,7 +26,7 @@ class Membership : public LedgerTest {
             result.environmentHint = core::EnvironmentHint{*id, std::nullopt};
         return result;
     }
-    /// One that was started now with the variables of an environment, and by nobody of it.
+    /// Makes a process that starts now with the variables of an environment, and no ancestor in it.
     core::ComputeProcess stamped(core::Uid uid, const std::string& id) {
         core::ComputeProcess result = process(uid, {}, id);
         result.environmentHint->created = ledger.get(id).created;
@@ -37,7 +37,7 @@ class Membership : public LedgerTest {
         return static_cast<std::uint64_t>(clock.boot.time_since_epoch() /
                                           std::chrono::milliseconds{10});
     }
-    /// Ends an environment and starts another one with its id a moment later.
+    /// Ends an environment and activates another one with its id a moment later.
     void replace(const std::string& id, core::Uid owner) {
         processes.exit(static_cast<core::Pid>(std::stoul(id)));
         clock.pass(std::chrono::milliseconds{10});
@@ -71,7 +71,8 @@ TEST_F(Membership, GoesToTheNearestRootProcess) {
 }
 
 TEST_F(Membership, GoesPastARootProcessOfSomebodyElse) {
-    // Bob became alice, who became bob: the process is bob's, and started in bob's environment.
+    // Bob switched to alice, who switched to bob. The process is bob's, and started in bob's
+    // environment.
     EXPECT_EQ(of(process(bob, {{400, 7}, {10, 7}, {20, 7}})), "20");
     EXPECT_EQ(of(process(root, {{10, 7}, {20, 7}})), "10");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Memory that runs out is told of before it has, and not again and again.
+// Warnings before memory runs out. A warning is not repeated again and again.
 #include "core/memory_watch.hpp"
 #include "tests/core/rules_fixture.hpp"
 
@@ -13,7 +13,7 @@ class MemoryWatchTest : public RulesTest {
         attachShares("20", {0, 1}, mebibytes(4096));
         run(500, alice, {{0, gigabytes(1)}}, "20");
     }
-    /// What is told when the process uses so much of device 0, as "device used".
+    /// Returns the warnings, as "device used", when the process uses this amount of device 0.
     Texts uses(std::optional<core::Bytes> amount) {
         seen.processes.front().uses.front().usedMemory = amount;
         return look();

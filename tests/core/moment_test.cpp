@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Moments as people type them, in a time zone with summer time.
+// Points in time as users type them, in a time zone with daylight saving time.
 #include "core/error.hpp"
 #include "core/moment.hpp"
 
@@ -26,8 +26,8 @@ class Moments : public testing::Test {
         tzset();
     }
 
-    // The seconds since the epoch of a moment, seen from 2026-03-30 13:37:42 CEST, the day after
-    // the clocks were set forward.
+    // Returns the seconds since the epoch of a point in time, parsed at 2026-03-30 13:37:42 CEST,
+    // the day after the clocks were set forward.
     static std::int64_t secondsOf(const char* text) {
         const WallTime now{1'774'870'662s + 123'456us};
         const auto since = parseMoment(text, now).time_since_epoch();

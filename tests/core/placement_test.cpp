@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which devices a request gets, and when it gets none.
+// The devices that a request gets, and when it gets none.
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rules about compute processes: what they say, what they spare, and which processes they
-// choose.
+// The rules about compute processes: their messages, their exemptions, and their choice of
+// processes.
 #include "tests/core/rules_fixture.hpp"
 
 namespace genv::tests {
@@ -66,7 +66,7 @@ TEST_F(NonEnvRule, SparesAProcessOfWhichAnyUidIsRoots) {
     }
 }
 
-// A process of a rootless container has a subordinate uid, which is nobody's name.
+// A process of a rootless container has a subordinate uid, which has no user name.
 TEST_F(NonEnvRule, WarnsWhoMadeTheUserNamespace) {
     run(500, 100'004, {{0, gigabytes(1)}}).userNamespaceOwner = alice;
     const auto found = finding();
@@ -171,19 +171,19 @@ TEST_F(EnvMemoryRule, NeverSumsWhatTheDriverDoesNotKnow) {
 
 TEST_F(EnvMemoryRule, EndsTheFewestAndForTheLastPlaceTheSmallestThatSuffices) {
     struct Case {
-        std::vector<std::uint64_t> sizes; ///< of 500, 501, ...
+        std::vector<std::uint64_t> sizes; ///< of processes 500, 501, ...
         Pids ended;
     };
     const std::vector<Case> cases{
         {{1001}, {500}},
-        {{900, 50, 80}, {501}},                // 30 too much: 50 is enough, 80 and 900 more so
-        {{900, 50, 80, 30}, {502}},            // 60 too much
-        {{600, 700, 800}, {502, 500}},         // 1100: the largest, then 300 remain
-        {{600, 700, 800, 310}, {502, 501}},    // 1410: then 610 remain
-        {{600, 700, 800, 290}, {502, 500}},    // 1390: then 590 remain
-        {{400, 400, 400}, {500}},              // the one started last, not the highest pid
-        {{2000, 2000, 2000}, {501, 502, 500}}, // all must go
-        {{5000, 1, 2, 3}, {500}},              // the rest may stay
+        {{900, 50, 80}, {501}},     // 30 above the limit: ending 50 is enough, and so is 80 or 900
+        {{900, 50, 80, 30}, {502}}, // 60 above the limit
+        {{600, 700, 800}, {502, 500}},         // 1100 above: the largest, then 300 remain
+        {{600, 700, 800, 310}, {502, 501}},    // 1410 above: then 610 remain
+        {{600, 700, 800, 290}, {502, 500}},    // 1390 above: then 590 remain
+        {{400, 400, 400}, {500}},              // the one that started last, not the highest PID
+        {{2000, 2000, 2000}, {501, 502, 500}}, // all must end
+        {{5000, 1, 2, 3}, {500}},              // the others may stay
     };
     for (const Case& each : cases) {
         seen.processes.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A ledger whose devices are waited for, and what those who wait were told.
+// A ledger with a queue for its devices, and the replies to the waiting requests.
 #pragma once
 
 #include "core/queue.hpp"
@@ -15,7 +15,7 @@ class Queueing : public LedgerTest {
         events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
     }
 
-    // Asks as a client does: what is free now is given at once.
+    // Requests devices as a client does: free devices are granted at once.
     std::optional<core::Queue::Ticket> ask(const std::string& id,
                                            const core::AttachRequest& request,
                                            std::optional<std::chrono::milliseconds> timeout = {},
@@ -43,7 +43,7 @@ class Queueing : public LedgerTest {
                    });
     }
 
-    // Attaches without waiting, as somebody does who asks the queue.
+    // Attaches without waiting, as the service does for a caller that does not wait.
     core::ErrorCode attachNow(const std::string& id, const core::AttachRequest& request,
                               std::optional<std::chrono::seconds> lifetime = {}) {
         try {
@@ -53,7 +53,7 @@ class Queueing : public LedgerTest {
             reasons[id] = error.what();
             return error.code();
         }
-        return core::ErrorCode::Internal; // none
+        return core::ErrorCode::Internal; // no error
     }
 
     [[nodiscard]] bool isGranted(const std::string& id) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Environments that live by a wait, and places in the line that outlast the service.
+// Environments that a waiting request keeps alive, and places in the queue that survive a restart
+// of the service.
 #include "core/recovery.hpp"
 #include "tests/core/queue_fixture.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 using core::AttachRequest;
 using core::CountWanted;
 
-// An environment that is started by a request that waits.
+// An environment that is activated by a waiting request.
 class StartedByWaiting : public Queueing {
   protected:
     core::Queue::Ticket start(const std::string& id, std::optional<std::chrono::seconds> lifetime) {
@@ -70,7 +71,7 @@ TEST_F(StartedByWaiting, LivesFromWhenItHasWhatItWaitedFor) {
     EXPECT_EQ(ledger.get("20").lease->until, clock.bootNow() + std::chrono::hours{1});
 }
 
-// A service that starts again finds those who waited.
+// A restarted service restores the waiting requests.
 class FoundAgain : public Queueing {
   protected:
     struct Again {
@@ -110,7 +111,7 @@ TEST_F(FoundAgain, KeepTheirPlacesUntilTheyCallAgain) {
     Again again(*this);
     const auto later = again.queue.abandoned("30", one);
     ASSERT_TRUE(later);
-    again.await(*this, "30", *later); // the later one is back first
+    again.await(*this, "30", *later); // the later one calls again first
     again.ledger.detach("10", {}, alice);
     again.scheduler.turn();
     EXPECT_TRUE(answers.empty()) << "the device is kept for the earlier one";
@@ -171,7 +172,7 @@ TEST_F(FoundAgain, NeverGiveATicketAgain) {
     const auto last = ledger.get("30").waits.front().ticket;
     queue.cancel(last);
     queue.cancel(ledger.get("20").waits.front().ticket);
-    Again again(*this); // finds no document that has them
+    Again again(*this); // finds no document with them
     const core::Plan plan = again.queue.placeOrWait(one, &again.ledger.get("20"));
     again.ledger.attach("20", plan, alice);
     EXPECT_GT(again.ledger.get("20").waits.back().ticket, last);
@@ -194,7 +195,7 @@ TEST_F(FoundAgain, HaveWaitedAllTheWhile) {
     EXPECT_EQ(refusalOf("20"), core::ErrorCode::Timeout);
 }
 
-// As a service wrote them that had no longest wait.
+// The documents are those of a service without a maximum wait.
 TEST_F(FoundAgain, AreNewWhereTheirDocumentsDoNotSayWhenTheyBegan) {
     nlohmann::json document = nlohmann::json::parse(store.documents.at("20"));
     ASSERT_EQ(document["waits"][0].erase("began"), 1U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Waiters who come, go and are killed at random: nobody is passed, and nobody is forgotten.
+// Waiting requests come, go and are killed at random: no request is overtaken or forgotten.
 #include "tests/core/queue_fixture.hpp"
 
 #include <random>
@@ -11,8 +11,9 @@ using core::AttachRequest;
 using core::CountWanted;
 using core::IndicesWanted;
 
-// Twenty waiters for four devices: killed, cancelled, granted and gone at random. After each turn
-// no earlier waiter could be served with what is free, and nobody was passed.
+// Twenty waiting requests for four devices: killed, cancelled, granted and ended at random. After
+// each turn, no earlier request could be served with the free devices, and no request was
+// overtaken.
 class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsigned> {
   protected:
     static constexpr std::uint32_t devices = 4;
@@ -25,8 +26,8 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
         });
     }
 
-    // Judged by the numbers alone: whoever still waits and asked earlier cannot have been able to
-    // use what was given, unless it still can.
+    // Judges by the numbers alone: an earlier request that still waits must have been unable to use
+    // the granted devices, unless it can still use them.
     void expectNobodyWasPassed(const core::Attached& attached) {
         const auto known = asked.find(attached.environment);
         const bool waited = known != asked.end() && known->second;
@@ -71,7 +72,8 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
             holders.insert(id);
     }
 
-    // Takes the first waiter that could be served by what nobody before it could use, by hand.
+    // Searches for the first request that could be served with devices that no earlier request can
+    // use, independently of the queue.
     void expectNobodyIsServable() {
         core::KeptDevices kept(ledger, clock.bootNow(), times.keepFor);
         for (const auto& [ticket, id] : ledger.waits()) {
@@ -111,7 +113,7 @@ TEST_P(RandomWaiters, AreServedInOrderAndNoneIsLost) {
             if (asked[id] && ledger.waits().contains(*asked[id]))
                 queue.cancel(*asked[id]);
             break;
-        default: // done with what it has
+        default: // finished with its devices
             ledger.detach(id, {}, ledger.get(id).uid);
         }
         scheduler.turn();
@@ -121,7 +123,7 @@ TEST_P(RandomWaiters, AreServedInOrderAndNoneIsLost) {
             begin(std::to_string(next++));
         scheduler.turn();
     }
-    // In the end everybody gets something: nobody is stuck.
+    // In the end every request is served: none is stuck.
     for (int i = 0; i < 1000 && !ledger.waits().empty(); ++i) {
         for (const auto& environment : std::map(ledger.environments())) {
             if (!environment.second.attachments.empty())

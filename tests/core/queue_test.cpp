@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who waits for devices gets them in the order of asking, whatever happens in between; nobody who
-// asks later is served with what an earlier one could use, and nobody is forgotten.
+// Waiting requests get devices in the order of the requests, whatever happens in between. No later
+// request gets a device that an earlier one could use, and no request is forgotten.
 #include "core/caps.hpp"
 #include "tests/core/queue_fixture.hpp"
 
@@ -52,7 +52,7 @@ TEST_F(Queueing, WaitsForADeviceThatAJobHoldsAndGivesItWhenTheJobEnds) {
     haveGpus(2);
     activate("10", alice);
     activate("20", alice);
-    ledger.startJob({12, bob, "bob", {"GPU-0"}}); // Devices= in [Slurm] does not name it
+    ledger.startJob({12, bob, "bob", {"GPU-0"}}); // not listed in Devices= of [Slurm]
     EXPECT_EQ(attachNow("10", {core::CountWanted{2}, {}, {}, false}), ErrorCode::DeviceUnavailable);
     EXPECT_EQ(attachNow("10", {core::CountWanted{2}, {}, {}, true}), ErrorCode::DeviceUnavailable)
         << "nor shared";
@@ -216,7 +216,7 @@ TEST_F(Queueing, KeepsWhatIsLeftOfASharedDevice) {
     for (const char* id : {"10", "20", "30"})
         activate(id, alice);
     attachCount("10", 1, gigabytes(4));
-    askCount("20", 1); // all of it; or small shares could come and go for ever
+    askCount("20", 1); // the whole device; otherwise small shares could come and go for ever
     EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, gigabytes(1), false}),
               ErrorCode::DeviceUnavailable);
     detach("10");
@@ -408,7 +408,7 @@ TEST_F(Queueing, KeepsADeviceThatSomebodyWaitsForByItsUuid) {
     haveGpus(2);
     for (const char* id : {"10", "20", "30"})
         activate(id, alice);
-    attach("10", {UuidsWanted{{"GPU-1"}}, {}, gigabytes(10), false}); // 6 of 16 are left
+    attach("10", {UuidsWanted{{"GPU-1"}}, {}, gigabytes(10), false}); // 6 of 16 are free
     ask("20", {UuidsWanted{{"GPU-1"}}, {}, {}, false});
     EXPECT_EQ(attachNow("30", {UuidsWanted{{"GPU-1"}}, {}, gigabytes(1), false}),
               ErrorCode::DeviceUnavailable)

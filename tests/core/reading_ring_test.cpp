@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The last hour of readings: bounded, in order, each of its own device, and read page by page.
+// The readings of the last hour: bounded, in order, each with its own device, and read page by
+// page.
 #include "core/reading_ring.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
@@ -13,7 +14,7 @@ using Texts = std::vector<std::string>;
 
 class ReadingRingTest : public LedgerTest {
   protected:
-    /// A sample of these devices, whose utilisation is told apart by.
+    /// Takes a sample of these devices. The utilisation identifies the sample.
     void sample(std::vector<core::DeviceFacts> devices, std::uint32_t percent = 0) {
         core::Observation observation;
         observation.started = clock.boot;
@@ -30,7 +31,7 @@ class ReadingRingTest : public LedgerTest {
         sample({gpuFacts(0), gpuFacts(1)}, percent);
     }
 
-    /// "index seconds percent" of each row, in seconds since the test began.
+    /// Returns each row as "index seconds percent", in seconds since the test began.
     Texts after(core::WallTime since = {}, std::size_t maxRows = 1000) const {
         Texts texts;
         for (const core::ReadingRow& row : ring.after(since, maxRows, ledger.devices())) {
@@ -65,7 +66,7 @@ TEST_F(ReadingRingTest, KeepsEveryNumberThatIsKnown) {
     core::Observation observation;
     observation.devices = {sampleOf(gpuFacts(0)), sampleOf(gpuFacts(1)), sampleOf(gpuFacts(2))};
     observation.devices[0].reading = {core::Bytes{1}, 2, -3, 4, 5};
-    observation.devices[2].reading.powerMilliwatts = 0xFFFFFFFF; // what "unknown" is on the bus
+    observation.devices[2].reading.powerMilliwatts = 0xFFFFFFFF; // the bus value for "unknown"
     ledger.observed(observation);
     ring.observed(ledger.devices(), observation);
     const auto rows = ring.after(core::WallTime{-1us}, 10, ledger.devices());
@@ -120,7 +121,7 @@ TEST_F(ReadingRingTest, NeverSplitsTheReadingsOfOneTime) {
 }
 
 TEST_F(ReadingRingTest, FollowsADeviceToItsNewIndex) {
-    // Samples two GPUs at these indices, each busy by a number of its own.
+    // Samples two GPUs at these indices, each with its own utilisation.
     const auto sampleAt = [&](core::DeviceIndex first, core::DeviceIndex second,
                               std::uint32_t busy) {
         core::Observation observation;
@@ -179,7 +180,7 @@ TEST_F(ReadingRingTest, LeavesOutADeviceWhoseReadingsAreOfAnotherTime) {
     observation.started = clock.boot;
     observation.takenAt = clock.wall;
     observation.noDriver = "no driver";
-    ledger.observed(observation); // nothing is known anew
+    ledger.observed(observation); // contains nothing new
     ring.observed(ledger.devices(), observation);
     EXPECT_EQ(after(), (Texts{"0 0 1", "1 0 1"}));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A service that starts again finds what it had, whatever was done to its documents; and it gives
-// nothing twice.
+// A restarted service restores its state, whatever happened to its documents, and grants no device
+// twice.
 #include "core/recovery.hpp"
 #include "core/state_schema.hpp"
 #include "tests/core/ledger_fixture.hpp"
@@ -91,7 +91,7 @@ TEST_F(Recovery, EndsEnvironmentsWhoseProcessesAreGone) {
     activate("10", alice);
     activate("20", bob);
     attachCount("10", 1);
-    FakeProcesses others; // the machine as it is after the restart
+    FakeProcesses others; // the machine after the restart
     others.add(20, bob);
     core::EventHub hub;
     core::Ledger again(store, clock, hub);
@@ -108,7 +108,7 @@ TEST_F(Recovery, EndsEnvironmentsWhoseProcessesAreGone) {
 
 TEST_F(Recovery, DoesNotTakeARecycledPidForARootProcess) {
     activate("10", alice);
-    processes.add(10, alice, 8); // the same pid, started later
+    processes.add(10, alice, 8); // the same PID, started later
     EXPECT_EQ(restart()->report.restored, 0U);
 }
 
@@ -343,7 +343,7 @@ TEST_F(Recovery, EndsWhatALeaseEndedMeanwhile) {
     clock.pass(std::chrono::minutes{59});
     EXPECT_EQ(restart()->report.expired.size(), 0U);
     clock.pass(std::chrono::minutes{1});
-    clock.wall -= std::chrono::hours{5}; // somebody sets it, which moves no lease
+    clock.wall -= std::chrono::hours{5}; // the clock is set back, which moves no lease
     const auto again = restart();
     ASSERT_EQ(again->report.expired.size(), 2U);
     EXPECT_EQ(again->report.expired[0].environment, "10");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What users hear of the opens that the kernel refused to them.
+// The notices that users get about opens that the kernel refused.
 #include "core/refusal_watch.hpp"
 #include "tests/core/isolation_fixture.hpp"
 

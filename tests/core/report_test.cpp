@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reports come from elsewhere: what they may say, and that nothing else gets through.
+// Reports come from other programs. They may contain only certain members; everything else is
+// refused.
 #include "core/rules/report.hpp"
 #include "tests/core/rules_fixture.hpp"
 
@@ -118,7 +119,7 @@ TEST(Report, IsRefusedWhenItIsHugeOrDeep) {
         ErrorCode::InvalidArgs);
 }
 
-// -- what of it is still so
+// -- the parts of a report that are still true
 
 class ReportMatching : public RulesTest {
   protected:
@@ -156,10 +157,10 @@ TEST_F(ReportMatching, FindsAProcessByPidEnvironmentAndOneOfItsDevices) {
 TEST_F(ReportMatching, CallsTerminatedWhatIsNotTheProcessThatWasMeant) {
     const std::vector<core::EnforcementReport::Process> cases{
         {502, "20", {0}},         // no such process
-        {500, std::nullopt, {0}}, // the pid is another's by now
+        {500, std::nullopt, {0}}, // the PID belongs to another process by now
         {500, "21", {0}},         //
         {501, "20", {1}},         //
-        {500, "20", {1}},         // it left the device
+        {500, "20", {1}},         // it no longer uses the device
         {500, "20", {}},          {500, "20", {77}},
     };
     for (const auto& process : cases) {

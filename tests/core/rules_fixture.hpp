@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A machine to evaluate rules on: a ledger, what runs, limits, and the findings as short texts.
+// A machine on which to evaluate rules: a ledger, running processes, limits, and the findings as
+// short texts.
 #pragma once
 
 #include "core/rules/rule.hpp"
@@ -21,10 +22,10 @@ class RulesTest : public LedgerTest {
                  [this](const core::UserInfo& user) { return table.of(user); }};
     }
 
-    /// A start, in clock ticks, that is later than what the tests' clock comes to.
+    /// A start time, in clock ticks, that is later than every time of the test's clock.
     static constexpr std::uint64_t afterAll = 1ULL << 40U;
 
-    /// A compute process; in an environment where it names one.
+    /// Adds a compute process, in an environment if one is given.
     core::ComputeProcess&
     run(core::Pid pid, core::Uid uid,
         const std::vector<std::pair<core::DeviceIndex, std::optional<core::Bytes>>>& uses,
@@ -33,7 +34,8 @@ class RulesTest : public LedgerTest {
         process.facts = {{pid, startTime}, {uid, uid, uid, uid}, 1};
         if (environment)
             process.environmentHint = core::EnvironmentHint{*environment, std::nullopt};
-        // Of anybody but the owner only the stamp is believed, and a start that is late enough.
+        // If the process is not the owner's, only the stamp and a sufficiently late start time are
+        // trusted.
         const core::Environment* named = environment ? ledger.find(*environment) : nullptr;
         if (named != nullptr && named->uid != uid) {
             process.environmentHint->created = named->created;
@@ -44,7 +46,7 @@ class RulesTest : public LedgerTest {
         return seen.processes.emplace_back(std::move(process));
     }
 
-    /// Attaches beyond a limit, as somebody does who may.
+    /// Attaches beyond a limit, as a privileged user does.
     void attachExempt(const std::string& id, std::vector<core::DeviceIndex> indices,
                       std::optional<core::Bytes> share = std::nullopt) {
         ledger.attach(
@@ -68,7 +70,7 @@ class RulesTest : public LedgerTest {
                                         clock.bootNow()};
         return core::evaluate(situation, rules);
     }
-    /// The only finding; another number of them fails the test.
+    /// Returns the only finding. Any other number of findings fails the test.
     core::Finding finding() {
         const auto all = findings();
         EXPECT_EQ(all.size(), 1U);
@@ -85,7 +87,7 @@ class RulesTest : public LedgerTest {
     static std::vector<core::Pid> pidsOf(const core::Finding& finding) {
         return pidsOf(finding.consequences);
     }
-    /// "20/GPU-0" for each.
+    /// Returns each detachment as "20/GPU-0".
     static std::vector<std::string> detachmentsOf(const core::Consequences& consequences) {
         std::vector<std::string> detachments;
         for (const core::Detachment& detachment : consequences.detachments)
@@ -106,7 +108,7 @@ class RulesTest : public LedgerTest {
     core::Idleness idleness;
     core::LimitTable table;
     core::RuleSet rules;
-    std::set<core::Pid> shielded; ///< never ended
+    std::set<core::Pid> shielded; ///< never terminated
     std::map<core::Uid, core::UserInfo> users{
         {root, {root, "root", {}}}, {alice, {alice, "alice", {}}}, {bob, {bob, "bob", {}}}};
 };
@@ -114,7 +116,7 @@ class RulesTest : public LedgerTest {
 using Pids = std::vector<core::Pid>;
 using Texts = std::vector<std::string>;
 
-/// Mebibytes, as messages show them.
+/// Returns mebibytes, the unit that messages show.
 inline core::Bytes mebibytes(std::uint64_t count) {
     return {count << 20};
 }

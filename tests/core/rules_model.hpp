@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rules said again in the plainest way, to judge the real ones by: a list of processes, a list
-// of environments, and sums over all of them. It knows what made the world, not how membership is
-// worked out.
+// A second, as simple as possible implementation of the rules that checks the real one: a list of
+// processes, a list of environments, and sums over all of them. It knows how the test made each
+// process, not how the service finds a process's environment.
 #pragma once
 
 #include "core/rules/rule.hpp"
@@ -21,8 +21,8 @@ namespace genv::tests {
 
 struct ModelProcess {
     core::Pid pid = 0;
-    std::string environment; ///< empty for none
-    core::Uid user = 0;      ///< who it counts for
+    std::string environment; ///< empty: none
+    core::Uid user = 0;      ///< the user whose limits apply
     bool hasRoot = false;
     std::map<core::DeviceUuid, std::optional<core::Bytes>> uses;
 };
@@ -50,8 +50,8 @@ class RulesModel {
 
     using Counts = std::function<std::uint64_t(const ModelProcess&)>;
 
-    /// Fails the test unless the finding is a violation and does exactly what is needed about it;
-    /// then carries it out.
+    /// Fails the test unless the finding is a violation and its consequences are exactly the
+    /// necessary ones. Then applies them.
     void judge(const core::Finding& finding) {
         SCOPED_TRACE(finding.message);
         switch (finding.rule) {
@@ -87,7 +87,7 @@ class RulesModel {
         carryOut(finding);
     }
 
-    /// Fails the test where anything is still violated.
+    /// Fails the test if any rule is still violated.
     void expectSound() const {
         for (const ModelProcess& process : processes) {
             if (rules.switches.nonEnvProcesses) {
@@ -143,7 +143,7 @@ class RulesModel {
         return total;
     }
 
-    // What each process counts, for the rules that are about sums.
+    // The amounts of each process, for the rules about sums.
     Counts inEnvironment(const std::string& id, const core::DeviceUuid& device) const {
         return [=](const ModelProcess& p) { return p.environment == id ? known(p, device) : 0; };
     }
@@ -233,7 +233,7 @@ class RulesModel {
                   1);
     }
 
-    // A detachment ends the environment's processes on the device, and none besides.
+    // A detachment ends exactly the environment's processes on the device.
     void judgeDetachments(const core::Finding& finding) const {
         std::set<core::Pid> expected;
         for (const core::Detachment& detachment : finding.consequences.detachments) {
@@ -249,7 +249,7 @@ class RulesModel {
         }
         EXPECT_EQ(endedBy(finding), expected);
     }
-    // Environments end with all their attachments, and nothing besides is detached.
+    // Environments end with all their attachments, and nothing else is detached.
     void judgeEnded(const core::Finding& finding) const {
         std::set<std::string> ended(finding.consequences.ended.begin(),
                                     finding.consequences.ended.end());
@@ -324,7 +324,7 @@ class RulesModel {
         EXPECT_GT(hold.idle.count(), limitsOf(finding.user).idleTimeout->count());
     }
 
-    // The last word of a subject is the device, where the rule is about one.
+    // The last word of a subject is the device if the rule is about one.
     void judgeChoice(const core::Finding& finding) const {
         EXPECT_TRUE(finding.consequences.detachments.empty() && finding.consequences.ended.empty());
         const core::DeviceUuid device = finding.subject.substr(finding.subject.rfind(' ') + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Over thousands of random machines: what rules find is so, they do no more about it than needed,
-// and afterwards nothing is left to find.
+// Thousands of random machines: every finding of a rule is true, its consequences are no more than
+// necessary, and afterwards there are no findings.
 #include "tests/core/rules_fixture.hpp"
 #include "tests/core/rules_model.hpp"
 
@@ -94,8 +94,9 @@ class World : public RulesTest {
         for (const char* name : {"even", "late", "nobody"})
             table.groups[name] = someLimits();
         rules.switches.nonEnvProcesses = oneIn(2);
-        // What ends with an environment is what runs on its devices. Without this rule it may have
-        // processes elsewhere, which belong to no environment from then on: the next cycle's.
+        // The end of an environment ends the processes on its devices. Without the rule env-devices
+        // it may have other processes, which then belong to no environment and are left to the next
+        // cycle.
         rules.switches.envDevices = rules.switches.nonEnvProcesses || oneIn(2);
         rules.switches.envMemory = oneIn(2);
     }
@@ -143,7 +144,8 @@ class World : public RulesTest {
                                                     std::chrono::milliseconds{10});
         core::ComputeProcess& process = run(pid, uid, uses, std::nullopt, now + below(10));
         if (environment != nullptr) {
-            // As genv sets it, and as a program may drop the stamp where its uids are the owner's.
+            // The variables as genv sets them. A program may drop the stamp if its uids are the
+            // owner's.
             core::EnvironmentHint hint{environment->id, environment->created};
             if (oneIn(2))
                 process.environmentHint = hint;
@@ -224,7 +226,7 @@ TEST(RulesProperty, FindWhatIsSoDoNoMoreThanNeededAndLeaveNothingToFind) {
         for (const core::Finding& again : world.evaluateNow())
             ADD_FAILURE() << "found after everything was done: " << again.message;
         if (::testing::Test::HasFailure())
-            break; // the first is enough to look into
+            break; // the first failure is enough to investigate
     }
     for (const auto rule :
          {core::Rule::NonEnvProcesses, core::Rule::EnvDevices, core::Rule::MaxLifetime,

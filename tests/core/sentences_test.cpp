@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people are told at their prompts and in notices, word for word.
+// The sentences at users' prompts and in notices, word for word.
 #include "core/sentences.hpp"
 #include "tests/core/fakes.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which control groups are a Slurm job's, and which only look like one.
+// Control groups of Slurm jobs, and control groups that only look similar.
 #include "core/slurm_cgroup.hpp"
 #include "core/slurm_job.hpp"
 

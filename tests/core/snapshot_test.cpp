@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The snapshot has exactly the keys by which the old tool's readers tell types apart.
+// The snapshot has exactly the keys by which the old tool's readers distinguish types.
 #include "core/snapshot.hpp"
 #include "tests/core/ledger_fixture.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// State documents of every form that a genv ever wrote, each written by that very genv: a service
-// that starts after an upgrade reads them all. state_upgrades.hpp says what belongs there.
+// State documents in every form that any version of genv wrote, each written by that version. After
+// an upgrade the service reads all of them. state_upgrades.hpp describes what to add here.
 #include "core/state_schema.hpp"
 #include "core/state_upgrades.hpp"
 #include "tests/core/fakes.hpp"
@@ -121,7 +121,7 @@ TEST(StateDocuments, OfTheGenvThatFirstHadEnvironmentsWithinOthersAreRead) {
     EXPECT_FALSE(read("version-1-jobs.json").parent) << "a job is within none";
 }
 
-// Fails where the form changed, and a document of the new one is not kept yet.
+// Fails if the form changed and there is no document of the new form here.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
     for (const char* file :
          {newest, "version-1-lingering.json", "version-1-pending-end.json",
@@ -176,7 +176,7 @@ TEST(StateDocuments, OfALaterVersionAreRefusedWithWhatToDo) {
     }
 }
 
-// -- the steps, with versions that there are not
+// -- the upgrade steps, with fictitious versions
 
 void renameHolder(json& document) {
     document["user"] = document.at("holder");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Only the process that was judged is signalled, and only while it is what it was judged for.
+// Only the process that was judged is signalled, and only while the judgement still applies.
 #include "core/evictor.hpp"
 #include "core/terminator.hpp"
 #include "tests/core/ledger_fixture.hpp"
@@ -85,7 +85,7 @@ TEST_F(Termination, LeavesARecycledPidAlone) {
     EXPECT_TRUE(stranger->signals.empty());
 }
 
-// As it is observed, it has a start time that nobody read, and the uid of its folder in /proc.
+// In the observation, the process has no known start time, and the uid of its folder in /proc.
 TEST_F(Termination, EndsAProcessThatCannotBeRead) {
     core::Judged hung = judged();
     hung.facts.identity.startTime = core::ProcessIdentity::unreadStart + 1;
@@ -229,7 +229,7 @@ class Eviction : public Termination {
         process.ancestors = {{20, 7}};
         return process;
     }
-    // Answers the evictor's look and then the terminator's.
+    // Answers first the evictor's sample and then the terminator's.
     void look(const std::vector<core::ComputeProcess>& running) {
         scheduler.turn();
         observer.answer(busy(running));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Slurm jobs of which no prolog told that they began, or no epilog that they ended.
+// Slurm jobs whose prolog did not report their start, or whose epilog did not report their end.
 #include "core/jobs.hpp"
 #include "tests/core/fake_slurm.hpp"
 #include "tests/core/jobs_fixture.hpp"
@@ -32,7 +32,7 @@ class SlurmJobs : public SlurmJobLedger {
         ledger.observed(observation);
         jobs.observed(observation);
     }
-    // Looks every ten seconds.
+    // Lets time pass and checks every ten seconds.
     void pass(std::chrono::seconds time) {
         for (; time > 0s; time -= 10s) {
             clock.pass(10s);
@@ -125,7 +125,7 @@ TEST_F(SlurmJobs, EndOnceTheirControlGroupHasBeenGoneForFiveMinutes) {
     cgroups.found.jobs = {};
     pass(300s);
     EXPECT_NE(ledger.find("slurm-12"), nullptr);
-    cgroups.found.jobs = {12}; // it was requeued
+    cgroups.found.jobs = {12}; // the job was requeued
     pass(10s);
     cgroups.found.jobs = {};
     pass(300s);
@@ -137,15 +137,15 @@ TEST_F(SlurmJobs, EndOnceTheirControlGroupHasBeenGoneForFiveMinutes) {
 
 TEST_F(SlurmJobs, StayWhereControlGroupsSayNothing) {
     start(12, alice, {1});
-    cgroups.found = {true, false, {}}; // Slurm keeps no job in one here
+    cgroups.found = {true, false, {}}; // Slurm does not use a control group for each job here
     pass(900s);
     EXPECT_NE(ledger.find("slurm-12"), nullptr);
-    cgroups.found = {false, true, {}}; // they cannot be read
+    cgroups.found = {false, true, {}}; // the control groups cannot be read
     pass(900s);
     EXPECT_NE(ledger.find("slurm-12"), nullptr);
     cgroups.found = {true, true, {12}};
     pass(10s);
-    cgroups.found = {true, false, {}}; // it was there, and is gone with all the others
+    cgroups.found = {true, false, {}}; // it existed, and is gone with all the others
     pass(310s);
     EXPECT_EQ(ledger.find("slurm-12"), nullptr);
 }

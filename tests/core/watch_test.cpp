@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service's own cycles: they warn once, wait for the grace, and forget what ended.
+// The service's own cycles: they warn once, wait for the grace period, and forget findings that
+// ended.
 #include "tests/core/enforcer_fixture.hpp"
 
 namespace genv::tests {
@@ -7,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Alice holds two devices; she may hold one.
+// Alice holds two devices; her limit is one.
 class Watch : public EnforcerTest {
   protected:
     Watch() {
