@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Cockpit with the page of genv on the private bus, and a browser in front of it.
+"""Cockpit with the page of genv on the private bus, and a browser that shows it.
 
-Everything is mounted within the namespace of private-bus, so the machine's own Cockpit neither changes nor is reached.
+Everything is mounted inside the namespace of private-bus, so the machine's own Cockpit is neither changed nor reached.
 """
 
 import json
@@ -26,7 +26,7 @@ from waiting import until  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = pathlib.Path(BUS_FOLDER or "/nonexistent")
-PASSWORD = "gpu-for-all"  # as tests/private_bus/users.sh says
+PASSWORD = "gpu-for-all"  # set in tests/private_bus/users.sh
 COCKPIT = pathlib.Path("/usr/share/cockpit")
 LINGERED = FOLDER / "lingered"
 
@@ -36,7 +36,7 @@ def mount(*arguments):
 
 
 def cover(folder):
-    """Makes a folder one that may be added to, with the entries that it has."""
+    """Makes a folder writable for new entries, and keeps its present entries."""
     aside = FOLDER / ("covered" + str(folder).replace("/", "_"))
     aside.mkdir()
     mount("--rbind", folder, aside)
@@ -51,7 +51,7 @@ def cover(folder):
 
 
 def make_exist(path):
-    """A file that is not on this machine, such as one of a package that is not installed."""
+    """Provides a file that this machine lacks, such as one of a package that is not installed."""
     if not path.exists():
         folder = next(parent for parent in path.parents if parent.is_dir())
         cover(folder)
@@ -60,7 +60,7 @@ def make_exist(path):
 
 
 def install(build):
-    """The page as the build installs it."""
+    """Installs the page as the build does."""
     root = FOLDER / "installed"
     subprocess.run(["cmake", "--install", build, "--component", "cockpit"], check=True, stdout=subprocess.DEVNULL,
                    env={**os.environ, "DESTDIR": str(root)})
@@ -95,7 +95,7 @@ def free_port():
 
 
 class Cockpit:
-    """The web server, once for all tests."""
+    """The web server, shared by all tests."""
 
     def __init__(self, build):
         install(build)
@@ -135,7 +135,7 @@ class Browser:
             options.add_argument(word)
         options.add_experimental_option("prefs", {"intl.accept_languages": language})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        # Chromium ends with a bus that it uses.
+        # Chromium ends when a bus that it uses ends.
         variables = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
         self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver"), env=variables), options=options)
         self.language = language
@@ -151,7 +151,7 @@ class Browser:
         until(lambda: self.driver.find_elements(By.CSS_SELECTOR, "#topnav, #nav-system"), "the shell of Cockpit")
 
     def open_page(self):
-        """The page within the shell, as people have it."""
+        """Opens the page inside Cockpit's shell, as users see it."""
         self.driver.get(f"{self.base}/genv")
         self.enter_page()
 
@@ -178,7 +178,7 @@ class Browser:
         until(lambda: not re.search(text, self.text(selector)), f"no {text} in {selector}")
 
     def click(self, name, within="body"):
-        """A button by its accessible name."""
+        """Presses a button, by its accessible name."""
         until(lambda: self.press(name, within), f"the button {name}")
 
     def press(self, name, within="body"):
@@ -217,7 +217,7 @@ class Browser:
         return False
 
     def errors(self):
-        """What the browser's console complains of, without what the shell of Cockpit does."""
+        """Returns the errors in the browser's console, without those of Cockpit's shell."""
         return [entry["message"] for entry in self.driver.get_log("browser")
                 if entry["level"] == "SEVERE" and "/genv/" in entry["message"]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the fake NVML reports, for tests and pictures of the page."""
+"""The data of the fake NVML, for tests and pictures of the page."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class Machine:
         os.rename(FILE + ".new", FILE)
 
     def run(self, index, pid, memory, utilization):
-        """A process that computes on a GPU."""
+        """Adds a process that computes on a GPU."""
         device = self.devices[index]
         device["processes"].append({"pid": pid, "memory": int(memory * GIB)})
         device["memory"]["used"] = int((memory + 0.5) * GIB)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Rules of accessibility that a browser can check, as scripts that return what breaks them."""
+"""Accessibility rules that a browser can check, as scripts that return the violations."""
 
-# What is wider than the window.
+# Elements that are wider than the window.
 OVERFLOW = """
 const wide = [...document.querySelectorAll("main *, dialog *")].filter(each => {
     const box = each.getBoundingClientRect();

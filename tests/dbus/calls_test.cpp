@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A call is answered once, whatever becomes of the work; and calls that wait are counted, and
-// belong to their connection.
+// A call is answered once, whatever happens to its work. Calls that wait are counted, and belong to
+// their connection.
 #include "core/caps.hpp"
 #include "dbus/context.hpp"
 #include "tests/dbus/reply_fixture.hpp"
@@ -80,7 +80,7 @@ TEST_F(Calls, ThatWaitLeaveTheirLineWithTheirConnection) {
     int cancelled = 0;
     bool ran = false;
     auto one = waiting.remember(first, [&] { ++cancelled; });
-    const auto plain = waiting.remember(first); // one that stands in no line
+    const auto plain = waiting.remember(first); // not in a queue
     const auto two = waiting.remember(second, [&] { ++cancelled; });
     waiting.left(":1.7");
     EXPECT_EQ(cancelled, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What handlers work with, on stand-ins: polkit, the driver, processes and the history answer when
-// the test says so.
+// The objects that handlers use, as stand-ins: polkit, the driver, processes and the history answer
+// when the test says so.
 #pragma once
 
 #include "core/root_process.hpp"
@@ -29,7 +29,7 @@ class FakeAuthorizer : public policy::Authorizer {
         waiting_.push_back(pending);
         return std::make_unique<Asked>(std::move(pending));
     }
-    /// Answers the questions asked so far; whether any was still wanted.
+    /// Answers the questions so far. Returns whether any of them had not been cancelled.
     bool answer(policy::Verdict verdict) {
         bool wanted = false;
         for (const auto& weak : std::exchange(waiting_, {})) {
@@ -110,7 +110,7 @@ class ContextTest : public ReplyTest {
     dbus::Gate gate{authorizer};
     dbus::ListCalls listCalls;
     dbus::WaitingCalls waitingCalls;
-    FakeSlurm slurm; ///< goes before what its answers hold
+    FakeSlurm slurm; ///< destroyed before the objects that its answers refer to
 
   private:
     struct NoDescriptors : core::LockDescriptors {

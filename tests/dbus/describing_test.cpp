@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is told of compute processes, and that a description counts among its caller's list calls
-// until it is answered.
+// Descriptions of compute processes. A description counts among its caller's list calls until it is
+// answered.
 #include "core/caps.hpp"
 #include "dbus/describing.hpp"
 #include "tests/dbus/context_fixture.hpp"
@@ -17,7 +17,7 @@ class Describing : public ContextTest {
   protected:
     Describing() { ledger.observed(gpus(2)); }
     ~Describing() override {
-        isEnding = true; // what is asked here is never answered
+        isEnding = true; // the requests here are never answered
         users.later();
         observer.fail("the end");
     }
@@ -41,7 +41,7 @@ class Describing : public ContextTest {
 TEST_F(Describing, TellsWhatIsKnownOfAProcess) {
     core::ComputeProcess process = computeProcess(4711, bob, {"GPU-1", "GPU-gone", "GPU-0"});
     process.facts.command = "py\x1b[2J\"\\x";
-    process.facts.identity.startTime = 50'000; // ticks: half of the time that the machine is up
+    process.facts.identity.startTime = 50'000; // ticks: half of the machine's uptime
     process.uses[0].utilizationPercent = 35;
     process.uses[2].usedMemory.reset();
     const auto rows = dbus::describe(seen({process}), ledger, clock).rows;
@@ -64,7 +64,7 @@ TEST_F(Describing, TellsTheSameStartHoweverTheClocksAreRead) {
     const auto observation = seen({computeProcess(1, alice, {"GPU-0"})});
     const auto before = dbus::describe(observation, ledger, clock).rows[0].started;
     clock.pass(1h);
-    clock.wall += 9us; // wall and boot time are never read at once
+    clock.wall += 9us; // wall and boot time are never read at the same instant
     EXPECT_EQ(dbus::describe(observation, ledger, clock).rows[0].started, before);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What was asked about is what is given: where it would be something else by then, it is asked
-// about anew, or refused.
+// The granted devices are those that polkit was asked about. If they would differ by then, the
+// request is authorised again or refused.
 #include "dbus/device_request.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 using core::ErrorCode;
 using policy::Verdict;
 
-// A request for one device whose circumstances the test changes.
+// A request for one device. The test changes the circumstances.
 class DeviceRequests : public ContextTest {
   protected:
     DeviceRequests() {
@@ -45,7 +45,7 @@ class DeviceRequests : public ContextTest {
     core::QuotaViolation violation;
     bool holds = true;
     int planned = 0;
-    std::vector<bool> given; ///< whether over a limit, each
+    std::vector<bool> given; ///< for each device, whether it exceeds a limit
 };
 
 TEST_F(DeviceRequests, AreGivenOnceTheyAreAllowed) {

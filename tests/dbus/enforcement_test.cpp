@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An enforcement that repeats does so for a caller who stays, over failures of the driver, and only
-// so many at a time.
+// A repeated enforcement runs for a caller that stays connected, survives failures of the driver,
+// and is limited in number.
 #include "core/caps.hpp"
 #include "dbus/enforcement.hpp"
 #include "tests/dbus/context_fixture.hpp"
@@ -18,7 +18,7 @@ class RepeatedEnforcement : public ContextTest {
   protected:
     ~RepeatedEnforcement() override {
         isEnding = true;
-        observer.waiting.clear(); // they hold calls, which are counted
+        observer.waiting.clear(); // they refer to calls, which are counted
     }
 
     dbus::EnforcementReply reply(core::Uid uid, const std::string& connection) {
@@ -59,7 +59,7 @@ TEST_F(RepeatedEnforcement, GoesOnUntilItsCallerLeaves) {
     scheduler.pass(60s);
     EXPECT_TRUE(isLooking()) << "somebody else left";
     enforcement.left(":1.7");
-    observer.answer(gpus(1)); // of the cycle that was on its way
+    observer.answer(gpus(1)); // of the cycle that was in progress
     scheduler.pass(600s);
     EXPECT_FALSE(isLooking());
 }
@@ -78,7 +78,7 @@ TEST_F(RepeatedEnforcement, WaitsForTheNextTurnWhereAnotherRuns) {
     observer.answer(gpus(1));
     enforce({}, 0, ":1.8");
     ASSERT_TRUE(isLooking());
-    scheduler.pass(60s); // its turn, while the other still looks
+    scheduler.pass(60s); // its next cycle is due while the other still waits for a sample
     EXPECT_EQ(observer.waiting.size(), 1U);
     observer.answer(gpus(1));
     scheduler.pass(60s);

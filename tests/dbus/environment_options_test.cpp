@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What Attach, Activate and Configure understand, and what they refuse before anybody is asked.
+// The options of Attach, Activate and Configure, and the options that they refuse before polkit is
+// asked.
 #include "dbus/environment_options.hpp"
 #include "tests/core/fakes.hpp"
 

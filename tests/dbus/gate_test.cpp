@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Nobody passes the gate but with a yes, whatever else the answer is; and a question belongs to its
-// caller.
+// A caller passes the gate only with a positive answer, whatever else the answer is. A question
+// belongs to its caller.
 #include "core/caps.hpp"
 #include "tests/dbus/context_fixture.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What may be asked of the history, and that a long read of somebody else's is asked about once.
+// The permitted queries of the history. A long read of other users' events is authorised once.
 #include "dbus/history.hpp"
 #include "tests/dbus/context_fixture.hpp"
 #include "tests/fuzz/plain_message.hpp"
@@ -19,8 +19,8 @@ Variant string(const char* value) {
 class HistoryCalls : public ContextTest {
   protected:
     ~HistoryCalls() override {
-        isEnding = true;         // what is asked here is never answered
-        history.answers.clear(); // they count among the calls, which go before them
+        isEnding = true;         // the requests here are never answered
+        history.answers.clear(); // they refer to the calls, which are destroyed first
     }
 
     dbus::Reply<dbus::EventRows> reply(core::Uid uid) {
@@ -45,7 +45,7 @@ class HistoryCalls : public ContextTest {
         }
         return said();
     }
-    /// The journal could not be read.
+    /// Answers that the journal could not be read.
     void answerWith(const std::string& failure) {
         history.answers.back()({{}, core::Error(ErrorCode::Timeout, failure)});
     }
@@ -125,7 +125,7 @@ TEST_F(HistoryCalls, SayWhyNothingCouldBeRead) {
     EXPECT_EQ(refusals.at(0).code, ErrorCode::Timeout);
 }
 
-// A page whose last event stands at a cursor; with a value of every type.
+// Returns a page whose last event is at a cursor, with a value of every type.
 core::HistoryPage pageUntil(const std::string& cursor) {
     core::HistoryRow row;
     row.cursor = cursor;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The end of a Slurm job is Slurm's to set: who may ask for it, how far, and when that is answered.
+// Slurm sets the end of a Slurm job. The tests check who may extend it, by how much, and when the
+// call is answered.
 #include "dbus/job_extension.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
@@ -11,7 +12,7 @@ using core::ErrorCode;
 using policy::Verdict;
 using Texts = std::vector<std::string>;
 
-// Alice's job 12 ends in an hour; she may have jobs of two.
+// Alice's job 12 ends in an hour. Her limit for jobs is two hours.
 class JobExtensions : public ContextTest {
   protected:
     JobExtensions() {
@@ -84,7 +85,7 @@ TEST_F(JobExtensions, NeverEndAJobSooner) {
     EXPECT_EQ(end(), ends);
 }
 
-// Its end is Slurm's helper's to look at.
+// Slurm's helper reads the job's end.
 TEST_F(JobExtensions, AskSlurmAlsoWhereNoPrologToldTheEnd) {
     core::NewJob job{13, alice, "alice", {}};
     ledger.startJob(job);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Options of calls are read strictly, paths name one thing, and every refusal has its name.
+// Options of calls are parsed strictly, a path names exactly one object, and every refusal has its
+// error name.
 #include "dbus/contract/names.hpp"
 #include "dbus/errors.hpp"
 #include "dbus/options.hpp"

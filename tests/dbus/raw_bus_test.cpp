@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What lies beneath sdbus-c++: handlers that sd-bus calls, messages that are looked at before
+// The layer below sdbus-c++: handlers that sd-bus calls, messages that are inspected before
 // sdbus-c++ reads them, and messages that are written without it.
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"

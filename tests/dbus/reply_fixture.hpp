@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Calls that nobody sent, of a real bus's connection: their answers reach nobody, and what is
-// refused is kept for the test.
+// Calls of a real bus's connection that no client sent. Their replies have no receiver, and the
+// refusals are kept for the test.
 #pragma once
 
 #include "dbus/reply.hpp"
@@ -29,7 +29,7 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
         }
         throw std::logic_error("no such method");
     }
-    /// What was received of a call.
+    /// Returns a call as the service receives it.
     static sdbus::MethodCall received() {
         static const auto connection = sdbus::createSystemBusConnection();
         static const auto proxy =
@@ -38,7 +38,7 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
         call.seal();
         return call;
     }
-    /// A call of Environment.Detach.
+    /// Returns a call of Environment.Detach.
     dbus::Reply<> call(core::Uid uid = alice, const std::string& connection = ":1.7",
                        bool interactive = false) {
         return {sdbus::Result<>{received()}, dbus::Call{row("dev.genv.Environment", "Detach"),
@@ -46,7 +46,7 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
                                                         *this,
                                                         isEnding}};
     }
-    /// What was said of the only refusal.
+    /// Returns the message of the only refusal.
     std::string said() const { return refusals.size() == 1 ? refusals[0].message : "not one"; }
 
     std::vector<dbus::Refusal> refusals;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every link leads somewhere: in the source tree, and where the documents are installed.
+"""Every link has a target, in the source tree and in the installed documents.
 
 usage: links_test.py SOURCE BUILD CMAKE DOCUMENT-FOLDER [unittest argument]...
 """
@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 from markdown import Page, pages  # noqa: E402
 
 SOURCE, BUILD, CMAKE, FOLDER = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
-# Texts outside the documents that name one of them.
+# Files outside the documents that name a document.
 NAMING = ("data/man/*", "data/conf/*", "data/systemd/*", "data/slurm/*", "data/journal/*", "client/genvctl/**/*.cpp",
           "service/**/*.cpp")
 NAMED = re.compile(r"(?<![\w/.-])(?:data/doc/|(?:/usr/share/doc/genv/)|/)?([a-z][\w-]*\.md)\b")
@@ -27,7 +27,7 @@ IN_TREE = re.compile(r"(?:core|policy|dbus|service|client|shims|data|tests|bench
 
 
 def broken(page, root):
-    """What is wrong with the links of a page, a line each."""
+    """Returns the faults in a page's links, one line each."""
     faults = []
     for number, target in page.links():
         if re.match(r"(?:https?|mailto):", target):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads the documents: their prose without code, their headings and their links, each with its line."""
+"""Parses the documents: their prose without code, their headings and their links, each with its line."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ BEGIN_GENERATED, END_GENERATED = "<!-- What follows is written", "<!-- The end o
 
 
 def pages(folder):
-    """The documents of a source tree."""
+    """Returns the documents of a source tree."""
     names = ("README.md", "NEWS.md", "CONTRIBUTING.md", "client/python/README.md")
     return [Page(path) for path in [*(folder / name for name in names), *sorted(folder.glob("data/doc/*.md"))]]
 
@@ -35,19 +35,19 @@ class Page:
                 self.lines.append((number, line))
 
     def links(self):
-        """(number, target) of each link and image."""
+        """Yields (number, target) of each link and image."""
         for number, paragraph in self.paragraphs():
             for found in LINK.finditer(CODE.sub(lambda code: "`" * len(code[0]), paragraph)):
                 yield number + paragraph[:found.start()].count("\n"), found["target"]
 
     def code(self):
-        """(number, text) of each piece of inline code."""
+        """Yields (number, text) of each piece of inline code."""
         for number, paragraph in self.paragraphs():
             for found in CODE.finditer(paragraph):
                 yield number + paragraph[:found.start()].count("\n"), found[2]
 
     def paragraphs(self):
-        """(number of the first line, text) of each paragraph, table row, list item and heading."""
+        """Yields (number of the first line, text) of each paragraph, table row, list item and heading."""
         start, text = 0, []
         for number, line in [*self.lines, (0, "")]:
             begins = not line.strip() or re.match(r"\s*(?:[*-] |\d+\. |#|\||>)", line) or number != start + len(text)
@@ -62,7 +62,7 @@ class Page:
                     text = []
 
     def anchors(self):
-        """What GitHub calls the headings in links."""
+        """Returns the anchors that GitHub makes for the headings."""
         found = []
         for heading in self.headings:
             words = LINK.sub(lambda link: link["text"], heading).replace("`", "")
@@ -72,7 +72,7 @@ class Page:
 
 
 def prose(text):
-    """A paragraph as a reader hears it: links as their text, inline code as the word CODE's stand-in `x`."""
+    """Returns a paragraph as a reader hears it: links as their text, and inline code as the stand-in `x`."""
     text = LINK.sub(lambda link: "" if link["image"] else link["text"], text)
     text = CODE.sub("x", text)
     text = re.sub(r"<[^>\n]+>|\*\*|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)", lambda mark: " " * len(mark[0]) if "<" in mark[0] else "", text)

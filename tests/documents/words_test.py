@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The documents are plain English, as far as patterns can tell: no phrases to avoid, no clauses without a noun, no abbreviation
-that is not explained. Each fault is listed with its file and line.
+"""The documents are plain English, as far as patterns can check: no phrases to avoid, no clauses without a noun, no
+abbreviation without an explanation. Each fault is listed with its file and line.
 
 usage: words_test.py SOURCE [--measure [FILE]...]    (--measure: words in a sentence, on average)
 """
@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 from markdown import Page, pages, prose  # noqa: E402
 
-# What not to write, and what to write instead.
+# Phrases to avoid, and the replacement for each.
 PHRASES = {
     r"owns the truth|owns who": "decides who holds which GPU",
     r"\bone's\b|\boneself\b": "your, a user's",
@@ -50,7 +50,8 @@ CLAUSES = {
     rf"\b(?:{BEFORE_CLAUSE}) (?:who|what)\b(?! to\b| happen)": "a clause without a noun after a preposition",
     r"\b(?:is|are) (?:who|what|whoever|whatever)\b": "a clause without a noun as a predicate",
 }
-# What readers of these documents know. Others are explained at their first use: "NVML (NVIDIA Management Library)".
+# Abbreviations that readers of these documents know. Others are explained at their first use: "NVML (NVIDIA Management
+# Library)".
 KNOWN = set("""
     API ASCII CPU CSV CUDA GNU GPU HTTP HTTPS ID IP IPC JSON KB MB GB KIB MIB GIB LGPL NVIDIA OK OS PCI PDF PID PNG RAM SDK SPDX SSH SVG TCP
     TLS UID UTC UTF UUID VM XML YAML IDE URL CI DIR FILE AND NOT OR NAME AMD EOF NEWS README CONTRIBUTING LICENSE XX YYYY MM DD HH SS
@@ -61,7 +62,8 @@ ABBREVIATION = re.compile(r"(?<![\w./-])([A-Z]{2,6})(?=s?\b)(?![\w./-]*[_=])")
 
 
 def explained(abbreviation, text):
-    """Whether the text says what an abbreviation is: in brackets behind it, or it in brackets behind the words."""
+    """Returns whether the text explains an abbreviation: in brackets after it, or with the abbreviation in brackets
+    after the words."""
     return re.search(rf"\b{abbreviation}s?(?: \w+)?\)?,? \((?!\d)[^)]+\)|\({abbreviation}s?\)|{abbreviation}s?(?:,| is) (?:the |NVIDIA's |an? )", text)
 
 
@@ -91,7 +93,7 @@ def faults_of(page, root):
 
 
 def average(page):
-    """Words in a sentence of the page's paragraphs and list items."""
+    """Returns the average number of words in a sentence of the page's paragraphs and list items."""
     words = sentences = 0
     for _, text in page.paragraphs():
         if text.startswith(("|", "#", "<", "!")):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVML's functions that find devices and tell of them.
+// NVML's functions that find and describe devices.
 #include "tests/fake_nvml/machine.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ PciAddress parsePci(const std::string& text) {
     return address;
 }
 
-// A GPU's address; without one in the file, made of its index.
+// Returns a GPU's address. If the file has none, it is derived from the index.
 PciAddress pciOf(Machine& m, unsigned index) {
     for (const json& gpu : member(m.file(), "devices")) {
         if (textOf(gpu["uuid"]) == m.gpus().at(index) && gpu.contains("pci"))
@@ -40,7 +40,7 @@ Return count(const char* function, unsigned* result) {
 }
 #endif
 
-// The first version counts what may be opened.
+// The first version of the function counts only the GPUs that can be opened.
 Return countOpen(const char* function, unsigned* result) {
     return call(function, [&](Machine& m) {
         *result = static_cast<unsigned>(std::ranges::count_if(
@@ -54,7 +54,7 @@ Return handleByIndex(const char* function, unsigned index, nvml::Device* result)
             throw Refusal{Return::InvalidArgument};
         m.requireOpen(m.gpus()[index]);
         const nvml::Device handle = m.handleOf(m.gpus()[index]);
-        m.find(handle); // refuses a lost one
+        m.find(handle); // refuses a lost device
         *result = handle;
     });
 }
@@ -95,7 +95,7 @@ Return copyMember(const char* function, nvml::Device device, const char* name, c
     });
 }
 
-// A reading of a GPU. MIG instances have none of their own.
+// Returns a reading of a GPU. MIG instances have no readings of their own.
 unsigned reading(const FoundDevice& found, const char* name) {
     const json& value = member(found.values, name);
     if (found.isMig() || value.is_null())
@@ -184,7 +184,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::Memor
 FAKE_NVML_EXPORT Return nvmlDeviceGetUtilizationRates(nvml::Device device,
                                                       nvml::Utilization* result) {
     return callOn(device, __func__, [&](const FoundDevice& found) {
-        // There are no rates for a GPU in MIG mode either.
+        // A GPU in MIG mode has no utilization rates either.
         if (found.gpu.contains("mig"))
             throw Refusal{Return::NotSupported};
         *result = {reading(found, "utilization"), found.values.value("memory_utilization", 0U)};

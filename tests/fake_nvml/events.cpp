@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVML's events, of which there are XIDs. A wait does not last: it finds an event or times out at
+// NVML's events. The only kind here is XIDs. A wait never blocks: it finds an event or times out at
 // once.
 #include "tests/fake_nvml/machine.hpp"
 
@@ -20,7 +20,7 @@ nvml::OpaqueEventSet& check(Machine& m, nvml::EventSet set) {
     return *set;
 }
 
-// `size`: how much of the data this version of the function fills in.
+// `size` is the number of bytes that this version of the function fills in.
 Return wait(const char* function, nvml::EventSet handle, nvml::EventData* data, std::size_t size) {
     return call(function, [&](Machine& m) {
         nvml::OpaqueEventSet& set = check(m, handle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVML's way around its own symbols. The functions call nothing that is exported: what stands in
-// front of the symbols must not see them.
+// NVML's interface that bypasses its own symbols. The functions call no exported function, so that
+// a filter in front of the symbols cannot see the calls.
 #include "tests/fake_nvml/export_table.hpp"
 
 #include "tests/fake_nvml/machine.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A table of functions that nvmlInternalGetExportTable() gives, for programs that go around the
-// symbols as NVIDIA's own do. NVIDIA's tables are private; this one has functions and an id of its
-// own.
+// A table of functions from nvmlInternalGetExportTable(), for programs that bypass the symbols as
+// NVIDIA's own programs do. NVIDIA's tables are private; this one has its own functions and id.
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"
@@ -21,7 +20,8 @@ struct ExportTable {
     /// In bytes.
     service::nvml::Return (*memory)(service::nvml::Device, unsigned long long* total,
                                     unsigned long long* reserved, unsigned long long* used);
-    /// Of one type: "compute", "graphics" or "mps". As the third version of the public functions.
+    /// Lists processes of one type: "compute", "graphics" or "mps". Otherwise as the third version
+    /// of the public functions.
     service::nvml::Return (*processes)(service::nvml::Device, const char* type, unsigned* count,
                                        service::nvml::ProcessV2* list);
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fake NVML behaves as NVIDIA documents the real one, where callers could notice.
+// The fake NVML behaves as NVIDIA documents the real one, wherever callers could notice a
+// difference.
 #include "service/gpu/nvml_abi.hpp"
 #include "tests/fake_nvml/export_table.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// NVML's less common ways to a device, and a function that no NVML has.
+// NVML's less common ways to get a device, and a function that no real NVML has.
 #include "tests/fake_nvml/machine.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ using namespace genv::fake_nvml;
 
 namespace {
 
-// A list of handles: a count of 0 asks how many there are.
+// Copies a list of handles. A count of 0 asks for the number of handles.
 void copyHandles(Machine& m, const std::vector<std::string>& gpus, unsigned* count,
                  nvml::Device* handles) {
     const auto all = static_cast<unsigned>(gpus.size());
@@ -33,7 +33,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetHandleBySerial(const char* serial, nvml::De
     });
 }
 
-// All others are near to a GPU.
+// All other GPUs are near a GPU.
 FAKE_NVML_EXPORT Return nvmlDeviceGetTopologyNearestGpus(nvml::Device device, int /*level*/,
                                                          unsigned* count, nvml::Device* handles) {
     return call(__func__, [&](Machine& m) {
@@ -44,7 +44,7 @@ FAKE_NVML_EXPORT Return nvmlDeviceGetTopologyNearestGpus(nvml::Device device, in
     });
 }
 
-// All are near to every processor.
+// All GPUs are near every processor.
 FAKE_NVML_EXPORT Return nvmlSystemGetTopologyGpuSet(unsigned /*cpu*/, unsigned* count,
                                                     nvml::Device* handles) {
     return call(__func__, [&](Machine& m) { copyHandles(m, m.gpus(), count, handles); });

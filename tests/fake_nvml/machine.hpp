@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The machine that the fake NVML reports, read from the JSON file that GENV_FAKE_NVML names;
-// without one there is no driver. A test changes the machine by renaming another file over it; the
-// next call sees that. As with the real library the list of GPUs stays as it was at nvmlInit(): a
-// GPU that is taken out of the file is lost until then.
+// The machine that the fake NVML reports, read from the JSON file in GENV_FAKE_NVML. Without a file
+// there is no driver. A test changes the machine by renaming another file over it; the next call
+// reads the new file. As in the real library, the list of GPUs stays as it was at nvmlInit(): a GPU
+// that is removed from the file is lost until the next nvmlInit().
 //
 // {"driver": "550.54.15", "nvml": "12.550.54.15", "cuda": 12040,
 //  "print": "text to standard output at each call", "error_string": "what nvmlErrorString() says",
@@ -23,15 +23,17 @@
 //             null]}]}
 //
 // A fault is a hang, a crash or the value to return, for one function or all ("*"), on every device
-// or one; 13 is "the driver behind the library does not know it", 3 "this device does not have it".
-// The utilization of a process are its samples, a time and a percentage each; without any it has
-// one. Members may be missing: what a device does not have is then not supported. "mig" puts a GPU
-// into MIG mode, null being a gap in the indices. Processes are of type compute (the default),
-// graphics or mps. The node of a GPU is opened when its handle is asked for: a caller who may not
-// open it gets no handle but NVML_ERROR_NO_PERMISSION, though all GPUs are counted, but by the
-// first version of the count. A node without a driver is one that may be opened. Events of XIDs are
-// told once to each event set that was made before their id first stood in the file. A text may be
-// an array of bytes, for what JSON cannot hold.
+// or one. Value 13 means that the driver behind the library lacks the function, 3 that this device
+// does not support it. The utilization of a process lists its samples, each a time and a
+// percentage; the default is one sample. Members may be missing: the device then does not support
+// the reading. "mig" puts a GPU into MIG mode; null is a gap in the indices. Processes are of type
+// compute (the default), graphics or mps.
+//
+// The node of a GPU is opened when its handle is requested. A caller who may not open it gets
+// NVML_ERROR_NO_PERMISSION and no handle, although all GPUs are counted, except by the first
+// version of the count. A node without a driver counts as one that can be opened. XID events are
+// delivered once to each event set that was created before their id first appeared in the file. A
+// text may be an array of bytes, for values that JSON cannot hold.
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"
@@ -49,7 +51,7 @@
 
 namespace genv::service::nvml {
 
-/// What a handle points to. It means something until the nvmlShutdown() that follows its making.
+/// The target of a handle. It is valid until the first nvmlShutdown() after its creation.
 struct OpaqueDevice {
     unsigned generation;
     std::string gpu;      ///< UUID
@@ -69,22 +71,22 @@ namespace nvml = service::nvml;
 using nlohmann::json;
 using nvml::Return;
 
-/// An answer that is an error: functions throw it, the exports return it.
+/// An answer that is an error. Functions throw it; the exports return it.
 struct Refusal {
     Return result;
 };
 
-/// A GPU or MIG instance as the file has it now.
+/// The current entry of a GPU or MIG instance in the file.
 struct FoundDevice {
     const json& values;
-    const json& gpu; ///< the same but for a MIG instance
+    const json& gpu; ///< the same, except for a MIG instance
     [[nodiscard]] bool isMig() const { return &values != &gpu; }
 };
 
 class Machine {
   public:
-    /// Begins a call of this function: reads the file again if it changed, and does what faults
-    /// say; a value to return is thrown.
+    /// Starts a call of this function: reads the file again if it changed, and applies the faults.
+    /// A value to return is thrown.
     void enter(const char* function);
 
     void init();
@@ -92,23 +94,23 @@ class Machine {
     /// Throws Uninitialized before init().
     void requireInit() const;
 
-    /// UUIDs of the GPUs as they were at init().
+    /// Returns the UUIDs of the GPUs at the time of init().
     [[nodiscard]] const std::vector<std::string>& gpus() const { return gpus_; }
     [[nodiscard]] const json& file() const { return file_; }
     [[nodiscard]] std::uint64_t lastXid() const;
 
-    /// Whether this process could open the node of a GPU, now or since init().
+    /// Returns whether this process could open the node of a GPU, now or at any time since init().
     bool mayOpen(const std::string& gpu);
-    /// The same; throws NoPermission.
+    /// Throws NoPermission unless mayOpen().
     void requireOpen(const std::string& gpu);
 
     nvml::Device handleOf(const std::string& gpu, const std::string& instance = {});
-    /// What a handle points to. Throws what NVML answers for handles that are wrong, lost, or under
+    /// Returns the device of a handle. Throws NVML's error for an invalid handle, a lost device, or
     /// a fault.
     FoundDevice find(nvml::Device handle) const;
-    /// The MIG instance of this UUID on this GPU, or null.
+    /// Returns the MIG instance with this UUID on this GPU, or null.
     [[nodiscard]] const json* findInstance(const std::string& gpu, const std::string& uuid) const;
-    /// The index of a handle: of a GPU among the GPUs, of a MIG instance within its GPU.
+    /// Returns the index of a handle: of a GPU among the GPUs, of a MIG instance within its GPU.
     [[nodiscard]] unsigned indexOf(nvml::Device handle) const;
 
     std::mutex mutex;
@@ -119,9 +121,9 @@ class Machine {
     [[nodiscard]] const json* findGpu(const std::string& uuid) const;
     void applyFaults(const json& owner) const;
 
-    std::string function_; // the call that is being made
+    std::string function_; // the current call
     json file_;
-    std::string version_; // which file this is: its inode, size and time of change
+    std::string version_; // the version of the file: its inode, size and modification time
     unsigned users_ = 0;
     unsigned generation_ = 0;
     std::vector<std::string> gpus_;
@@ -131,11 +133,11 @@ class Machine {
 
 Machine& machine();
 
-/// A text member, given as a string or as an array of bytes.
+/// Returns a text member, given as a string or as an array of bytes.
 std::string textOf(const json& value);
-/// A member, or null.
+/// Returns a member, or null.
 const json& member(const json& object, const char* name);
-/// Copies a text with its zero. Throws InsufficientSize.
+/// Copies a text and its terminating zero. Throws InsufficientSize.
 void copyText(const std::string& text, char* buffer, unsigned size);
 
 /// The common part of all exports.
@@ -152,7 +154,7 @@ Return call(const char* function, Action action) {
     }
 }
 
-/// The same for a function about a device.
+/// The common part of exports for functions about a device.
 template <typename Action>
 Return callOn(nvml::Device handle, const char* function, Action action) {
     return call(function, [&](Machine& m) { action(m.find(handle)); });

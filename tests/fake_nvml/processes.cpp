@@ -20,13 +20,13 @@ void append(const json& owner, const char* type, std::vector<nvml::ProcessDetail
     }
 }
 
-// `entrySize`: what this version of the function is documented to fill in per process.
+// `entrySize` is the documented size of a process entry in this version of the function.
 Return listProcesses(const char* function, nvml::Device device, unsigned* count, void* infos,
                      const char* type, std::size_t entrySize) {
     return callOn(device, function, [&](const FoundDevice& found) {
         std::vector<nvml::ProcessDetailV1> list;
         append(found.values, type, list);
-        // A GPU in MIG mode tells of all that run on its instances.
+        // A GPU in MIG mode lists all processes of its instances.
         if (!found.isMig()) {
             for (const json& instance : member(found.gpu, "mig"))
                 append(instance, type, list);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What NVML tells of processes beside that they run: utilization, accounting and sessions, made up
-// for each process of the file, of whatever type. "sessions": true gives a process one with each
-// coder.
+// NVML's further data on processes: utilization, accounting and sessions, generated for each
+// process of the file, of any type. "sessions": true gives a process one session with each codec.
 #include "tests/fake_nvml/machine.hpp"
 
 using namespace genv::fake_nvml;
 
 namespace {
 
-// Calls `add` with the pid of each process on a device, and its JSON.
+// Calls `add` with the PID and the JSON of each process on a device.
 template <typename Add>
 void forEachProcess(const FoundDevice& found, Add add) {
     for (const json& process : member(found.values, "processes"))
@@ -21,7 +20,7 @@ void forEachProcess(const FoundDevice& found, Add add) {
     }
 }
 
-// Hands a list over as NVML does.
+// Returns a list in the way of NVML.
 template <typename Entry>
 void handOver(const std::vector<Entry>& list, unsigned* count, Entry* out) {
     const unsigned room = *count;
@@ -31,7 +30,7 @@ void handOver(const std::vector<Entry>& list, unsigned* count, Entry* out) {
     std::copy(list.begin(), list.end(), out);
 }
 
-// Samples are told by "not found" where there are none.
+// NVML reports "not found" if there are no samples.
 template <typename Entry>
 void handOverSamples(const std::vector<Entry>& list, unsigned* count, Entry* out) {
     if (list.empty())
