@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every kind of change that somebody asks for, to be made while something goes wrong, beside an
-// environment of bob's that nothing may happen to.
+// Every kind of change that a caller can request, for tests that cause a fault meanwhile. Bob has
+// an environment that must not change.
 #pragma once
 
 #include "tests/faults/fixture.hpp"
@@ -12,11 +12,11 @@ namespace genv::tests {
 
 class ChangeTest : public FaultTest {
   protected:
-    /// One thing that somebody does to an environment with a process of alice's.
+    /// One change to an environment with a process of alice's.
     struct Act {
         const char* name;
-        bool hasEnvironment; ///< before it
-        std::uint32_t gpus;  ///< that the environment has before it
+        bool hasEnvironment; ///< before the act
+        std::uint32_t gpus;  ///< the devices of the environment before the act
         std::function<std::unique_ptr<PendingCall>(const std::string& id, const UserProcess&)>
             start;
         std::function<bool(const std::string& id)> isDone;
@@ -69,7 +69,7 @@ class ChangeTest : public FaultTest {
                    : 1 + static_cast<std::size_t>(std::count(list.begin(), list.end(), ','));
     }
 
-    /// The environment before an act; what it looks like.
+    /// Prepares the environment for an act and returns its description.
     std::string prepare(const Act& act, const std::string& id, const UserProcess& shell) {
         if (!act.hasEnvironment)
             return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Thousands of clients that call, subscribe, wait, hold locks, and are killed: the service is as
-// large after them as before, and everybody else is served.
+// Thousands of clients call, subscribe, wait, hold locks, and are killed. The service uses no more
+// memory afterwards than before, and serves all others.
 #include "tests/faults/fixture.hpp"
 
 #include <sys/prctl.h>
@@ -11,7 +11,7 @@ namespace genv::tests {
 namespace {
 
 struct Size {
-    long resident = 0; ///< KiB, without what is shared with files
+    long resident = 0; ///< KiB, without memory that is shared with files
     std::size_t descriptors = 0;
     std::size_t threads = 0;
 };
@@ -39,14 +39,14 @@ class Storm : public FaultTest {
     static constexpr int perProcess = 50;
 
     Storm() : FaultTest(1) {
-        // Waiting and locks of as many at once as root may have.
+        // As many waits and locks at once as root may have.
         EXPECT_TRUE(asRoot
                         ->environment(shared, "Attach", "a{sv}", 2, "index", "u", 0U,
                                       "over-subscribe", "b", 1)
                         .ok());
     }
 
-    /// Fifty connections in a process that is killed amid what it does.
+    /// Makes fifty connections in a process that is killed in the middle of its calls.
     void strike(int number) const {
         std::array<int, 2> ready{};
         ASSERT_EQ(::pipe(ready.data()), 0);
@@ -99,7 +99,7 @@ class Storm : public FaultTest {
     void storm(int clients) {
         for (int done = 0; done < clients; done += perProcess)
             strike(done);
-        // All that they held is free again, and all that they began is over.
+        // All their devices are free again, and all their requests have ended.
         waitUntil([&] { return environmentCount() == "1"; }, "their environments to end");
         waitUntil(
             [&] {
@@ -127,7 +127,7 @@ TEST_F(Storm, OfClientsThatAreKilledLeavesTheServiceAsItWas) {
                 after.descriptors, after.threads);
     EXPECT_EQ(after.descriptors, before.descriptors);
     EXPECT_LE(after.threads, before.threads + 2) << "GLib keeps an idle thread for a while";
-    // A hundred bytes kept for each of 9 000 clients would be more than this.
+    // A hundred bytes kept for each of 9 000 clients would exceed this limit.
     EXPECT_LT(after.resident, before.resident + (isFull() ? 880 : 512));
 }
 

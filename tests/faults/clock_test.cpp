@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Somebody sets the clock, or the machine sleeps: the service's clocks are shifted, and nobody
-// else's.
+// An administrator sets the clock, or the machine is suspended: the test shifts only the service's
+// clocks.
 #include "tests/faults/fixture.hpp"
 
 namespace genv::tests {
@@ -16,7 +16,7 @@ class Clock : public FaultTest {
                      "t", seconds)
             .readString();
     }
-    /// The number by which a shell sees that something changed.
+    /// Returns the sequence number by which a shell notices a change.
     static std::uint64_t shellSequence(const std::string& id) {
         std::uint64_t sequence = 0;
         std::ifstream(Service::stateFolder().parent_path() / "shell" /
@@ -24,7 +24,7 @@ class Clock : public FaultTest {
             sequence;
         return sequence;
     }
-    /// Whatever a look at the GPUs does by the way has been done.
+    /// Takes a sample of the GPUs and waits for everything that the service does with it.
     void look() { EXPECT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok()); }
 };
 
@@ -40,7 +40,7 @@ TEST_F(Clock, ThatJumpsForwardAndBackMovesNoLeaseAndUpsetsNoOrder) {
         injector.setWall(jump);
         look();
         EXPECT_EQ(describe(hers), before);
-        // Shells see a change by a number that only grows, whatever the time is.
+        // Shells notice a change by a number that only increases, whatever the time is.
         EXPECT_TRUE(asRoot->environment(hers, "Attach", "a{sv}", 1, "count", "u", 2U).ok());
         EXPECT_TRUE(
             asRoot->environment(hers, "Attach", "a{sv}", 2, "count", "u", 1U, "exact", "b", 1)
@@ -55,7 +55,7 @@ TEST_F(Clock, ThatJumpsForwardAndBackMovesNoLeaseAndUpsetsNoOrder) {
     EXPECT_EQ(environmentCount(), "1");
 }
 
-// The monotonic clock stands while a machine sleeps; leases do not.
+// The monotonic clock stops while a machine is suspended; leases continue.
 TEST_F(Clock, ThatStoodWhileTheMachineSleptEndsTheLeasesThatEndedMeanwhile) {
     UserProcess alices(alice);
     const UserProcess bobs(bob);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// polkitd and the bus stop, go on, are killed and come back, while people ask and wait.
+// polkitd and the bus are stopped, continued, killed and restarted while clients call and wait.
 #include "tests/bus/support/queue.hpp"
 #include "tests/faults/fixture.hpp"
 
@@ -42,7 +42,7 @@ TEST_F(Daemons, PolkitdThatIsKilledWhileItIsAskedMeansNoAndTheNextOneIsAsked) {
     }
 }
 
-// With a bus that starts polkitd when it is asked, as that of a machine does.
+// With a bus that activates polkitd, as the bus of a machine does.
 class ActivatedPolkitd : public Daemons {};
 
 TEST_F(ActivatedPolkitd, ThatIsKilledWhileItIsAskedIsStartedAndAskedAgain) {
@@ -70,14 +70,14 @@ TEST_F(Daemons, WaitersKeepTheirPlacesOverARestartOfPolkitd) {
     EXPECT_EQ(devicesOf(his), "0,1");
 }
 
-// A bus that stands still for as long as it likes: what happened meanwhile has happened, and what
-// was asked before is answered after.
+// A bus that is stopped for any length of time: changes take effect meanwhile, and earlier calls
+// are answered afterwards.
 TEST_F(Daemons, ABusThatStopsAndGoesOnLosesNothing) {
     const pid_t same = service.pid();
     signalDaemon("bus", SIGSTOP);
     alices.kill(SIGKILL);
     alices.wait();
-    // The service needs no bus to see that a process ended.
+    // The service needs no bus to notice the end of a process.
     service.waitForLog("environment " + hers + " of uid 1001 ended");
     const auto attach = asBob->start(environmentPath(his), environmentInterface, "Attach", "a{sv}",
                                      1, "count", "u", 2U);

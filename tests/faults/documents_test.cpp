@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What lies in the state folder is no document, or the folder goes: the service starts, people keep
-// what they have, and nothing outside the folder is touched.
+// The state folder contains invalid files, or is removed. The service starts, users keep their
+// devices, and nothing outside the folder is touched.
 #include "tests/faults/fixture.hpp"
 
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ TEST_F(Documents, ThatAreNoFilesOrSomebodyElsesAreSetAside) {
     const std::string secret = (folder().parent_path() / "secret").string();
     std::ofstream(secret) << "not the service's";
     const std::string good = read(documentOf(id));
-    // What would be good documents, but for who could have written them.
+    // Valid documents, except that users could have written them.
     std::deque<UserProcess> processes;
     for (const char* name : {"link", "alices", "anybodys"})
         ASSERT_EQ(asBob
@@ -62,7 +62,7 @@ TEST_F(Documents, ThatAreNoFilesOrSomebodyElsesAreSetAside) {
     EXPECT_EQ(environmentCount(), "1");
     EXPECT_EQ(read(secret), "not the service's");
     EXPECT_FALSE(shell.hasEnded());
-    // What could not even be moved is in nobody's way but its own.
+    // A file that could not even be moved affects nothing else.
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::symlink_status(folder() / "_43.json")));
     const UserProcess another(bob);
     EXPECT_EQ(asBob->manager("Activate", "a{sv}", 2, "pid", "u", another.pid(), "id", "s", "C")
@@ -75,8 +75,8 @@ TEST_F(Documents, ThatAreNoFilesOrSomebodyElsesAreSetAside) {
     std::filesystem::remove_all(folder().parent_path() / "broken");
 }
 
-// Every length that a document can be cut to, and every bit that can be wrong in it, in one start
-// each: tests/faults/ledger_test.cpp looks at what comes of each.
+// Every length to which a document can be cut and every wrong bit, all in one start each.
+// tests/faults/ledger_test.cpp checks the result of each.
 TEST_F(Documents, CutAnywhereAreSetAsideAndTheOthersServe) {
     const std::string good = read(documentOf(id));
     ASSERT_GT(good.size(), 100U);
@@ -116,7 +116,7 @@ TEST_F(Documents, WhoseFolderIsRemovedAreWrittenAgain) {
     const std::string document = read(documentOf(id));
     for (const std::filesystem::path& gone : {folder(), folder().parent_path() / "shell"})
         std::filesystem::remove_all(gone);
-    // The next change finds it out.
+    // The next change detects it.
     EXPECT_TRUE(asBob->environment(his, "Configure", "a{sv}as", 1, "gpus", "u", 3U, 0).ok());
     waitUntil([&] { return read(documentOf(id)) == document; }, "the other document");
     waitUntil([&] { return shellFile(id) == devicesOf(id) && shellFile(his) == devicesOf(his); },
@@ -128,7 +128,7 @@ TEST_F(Documents, WhoseFolderIsRemovedAreWrittenAgain) {
     expectShellFilesFor({id, his});
 }
 
-// Where nothing changes, a look at the GPUs finds it out.
+// Without a change, the next sample of the GPUs detects it.
 TEST_F(Documents, WhoseFolderIsRemovedAreWrittenAgainAtTheNextLook) {
     std::ofstream(Service::configurationFolder() / "genvd.conf") << "[Enforcement]\nInterval=1s\n";
     service.restart(SIGTERM);

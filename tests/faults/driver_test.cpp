@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The driver crashes wherever it is asked, says what cannot be, and loses devices that people hold,
+// The driver crashes in every function, returns impossible data, and loses devices that users hold,
 // lock and wait for.
 #include "tests/bus/support/queue.hpp"
 #include "tests/faults/fixture.hpp"
@@ -30,7 +30,7 @@ class Gpus : public FaultTest {
                        R"(","name":"NVIDIA A100","memory":{"total":16000000000,"used":1000}})";
         return R"({"devices":[)" + devices + "]" + more + "}";
     }
-    // A fresh look at the GPUs: what the service saw before is, to it, older than that.
+    // Takes a fresh sample of the GPUs: to the service, its previous sample is older than the call.
     Answer look() {
         injector.setBoot(ahead += std::chrono::seconds{2});
         return asRoot->manager("Snapshot");
@@ -54,7 +54,7 @@ class Gpus : public FaultTest {
     UserProcess bobs{bob};
 };
 
-// What genv-nvml asks of the library.
+// The NVML functions that genv-nvml calls.
 constexpr const char* entryPoints[] = {
     "nvmlInit_v2",
     "nvmlDeviceGetCount_v2",
@@ -85,7 +85,7 @@ TEST_F(Gpus, WhoseDriverCrashesWhereverItIsAskedStayWithTheirHolders) {
     for (const char* function : entryPoints) {
         SCOPED_TRACE(function);
         machine(listing("abcd", R"(,"faults":{")" + std::string(function) + R"(":"crash"})"));
-        // One that is only called at its start is not called until it is started anew.
+        // A function that is called only at the start is not called until the helper is restarted.
         const bool atStart = std::string(function) == "nvmlInit_v2";
         if (atStart)
             service.restart(SIGKILL);
@@ -101,7 +101,7 @@ TEST_F(Gpus, WhoseDriverCrashesWhereverItIsAskedStayWithTheirHolders) {
     std::printf("crashed in %d of its functions\n", crashed);
 }
 
-// Each function that hangs takes the time that an answer may take, so a few stand for the others.
+// Each function that hangs takes the whole timeout of an answer, so a few of them represent all.
 TEST_F(Gpus, WhoseDriverHangsWhereverItIsAskedHoldUpNobody) {
     const std::string hers = activate(*asAlice, alices, 4);
     const std::size_t step = isFull() ? 1 : 7;
@@ -141,7 +141,7 @@ TEST_F(Gpus, ThatCannotBeAreNotBelieved) {
         look();
         EXPECT_TRUE(asAlice->manager("ListDevices").ok());
         EXPECT_FALSE(service.hasEnded());
-        // Shares of what is there are worked out without going over.
+        // The sums of shares do not overflow.
         asBob->manager("Activate", "a{sv}", 3, "pid", "u", bobs.pid(), "gpus", "u", 1U,
                        "gpu-memory", "t", std::uint64_t{1} << 63);
         asBob->manager("Activate", "a{sv}", 4, "pid", "u", bobs.pid(), "gpus", "u", 1U,
@@ -165,7 +165,7 @@ TEST_F(Gpus, WhoseDriverHangsAtTheStartAreServedAsTheyWere) {
     EXPECT_TRUE(asAlice->environment(hers, "Detach", "au", 1, 1U).ok());
 }
 
-// What a driver does not say is not that there are no GPUs.
+// A driver without an answer does not mean a machine without GPUs.
 TEST_F(Gpus, WhoseDriverIsUnloadedOrFailsStayWithTheirHolders) {
     const std::string hers = activate(*asAlice, alices, 3);
     constexpr int notLoaded = 9;
@@ -174,7 +174,7 @@ TEST_F(Gpus, WhoseDriverIsUnloadedOrFailsStayWithTheirHolders) {
          {std::pair("nvmlInit_v2", notLoaded), std::pair("nvmlInit_v2", unknown),
           std::pair("nvmlDeviceGetCount_v2", unknown)}) {
         SCOPED_TRACE(std::string(function) + " gives " + std::to_string(result));
-        // One that is only called at its start is not called until it is started anew.
+        // A function that is called only at the start is not called until the helper is restarted.
         machine(listing("abcd", R"(,"faults":{"*":"crash"})"));
         waitUntil([&] { return !look().ok(); }, "the crash to be seen");
         machine(listing("abcd", R"(,"faults":{")" + std::string(function) +
@@ -215,7 +215,7 @@ TEST_F(Gpus, ThatVanishAtOnceAreTakenFromTheirHoldersAndComeBackFree) {
     EXPECT_EQ(devicesOf(his), "1,2,3");
 }
 
-// Whoever lists all objects at the moment at which some go is answered all the same.
+// A list of all objects is answered even while some objects are removed.
 TEST_F(Gpus, ThatVanishFailNobodysListOfObjects) {
     for (int round = 0; round < 10; ++round) {
         for (const std::string letters : {"a", "abcd"}) {
@@ -285,7 +285,7 @@ TEST_F(Gpus, ThatVanishEndTheirLocksAndNotThePlacesOfThoseWhoWait) {
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "LockedBy"), hers);
 }
 
-// No process can be started for the driver: as with a driver that hangs.
+// No process can be started for the driver. The effect is the same as with a driver that hangs.
 TEST_F(Gpus, AreStaleWhileNoProcessCanBeStartedAndWellAfter) {
     const std::string hers = activate(*asAlice, alices, 2);
     injector.arm(spawnCalls, FaultAction::Fail, 1, EAGAIN, 0);

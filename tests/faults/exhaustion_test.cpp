@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service runs out of descriptors, of places in systemd's store, and of memory: it refuses, or
-// ends and comes back; what people hold stays theirs.
+// The service runs out of descriptors, of space in systemd's descriptor store, and of memory. It
+// refuses requests, or ends and restarts. Users keep their devices.
 #include "tests/bus/support/descriptor_store.hpp"
 #include "tests/faults/fixture.hpp"
 
@@ -26,7 +26,7 @@ class Exhausted : public FaultTest {
         return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder),
                                                       std::filesystem::directory_iterator()));
     }
-    /// The soft limit alone: what a service may have at most stays.
+    /// Sets only the soft limit; the hard limit stays.
     void limitDescriptors(rlim_t most) const {
         rlimit limit{};
         ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, nullptr, &limit), 0);
@@ -34,9 +34,9 @@ class Exhausted : public FaultTest {
         ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
     }
 
-    /// No further descriptor: the limit is on their numbers, and the low ones are those that the
-    /// service has from its start on, so that it does not matter what its threads have open now.
-    /// More than the loop polls are below it, since poll(2) takes no more than the limit.
+    /// Leaves no free descriptor. The limit applies to descriptor numbers. The service has the low
+    /// ones from its start on, so the descriptors that its threads have open now do not matter. The
+    /// loop polls fewer descriptors than the limit, as poll(2) requires.
     void leaveNone() const { limitDescriptors(descriptors() / 2); }
 
     UserProcess alices{alice};
@@ -51,8 +51,9 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
         return asRoot->manager("Activate", "a{sv}", 2, "pid", "u", processes.back().pid(), "uid",
                                "u", bob);
     };
-    // A thread of the service that opens a file may have the last one for a moment: full is what
-    // refuses for a while, be it because of the process or of the document.
+    // A thread of the service that opens a file may use the last descriptor for a moment. The
+    // service counts as full once it has refused for a while, because of the process or of the
+    // document.
     std::size_t made = 0;
     int refusals = 0;
     processes.emplace_back(bob);
@@ -69,7 +70,7 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
                 << answer.error << ": " << answer.text;
         }
     }
-    // Without the very last one, a process cannot be held.
+    // Without the very last descriptor, the service cannot pin a process.
     const std::size_t most = descriptors() + 1;
     leaveNone();
     const Answer refusal = activateLast();
@@ -80,7 +81,7 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
     EXPECT_TRUE(asAlice->manager("ListDevices").ok());
     const auto environments = std::to_string(made + 1);
     EXPECT_EQ(environmentCount(), environments);
-    // One ends, and there is room again.
+    // One environment ends, and there is a free descriptor again.
     limitDescriptors(most);
     processes.front().kill(SIGKILL);
     waitUntil([&] { return environmentCount() == std::to_string(made); }, "one to end");
@@ -90,7 +91,8 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
     EXPECT_EQ(describe(hers), before);
 }
 
-// A lock takes several: one for its document, two for its pipe, and those that the answer carries.
+// A lock needs several descriptors: one for its document, two for its pipe, and those in the
+// answer.
 TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {
     const auto isLocked = [&] {
         return !asRoot->property(devicePath(0), deviceInterface, "LockedBy").empty();
@@ -117,7 +119,7 @@ TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {
     EXPECT_EQ(environmentCount(), "1");
 }
 
-// sdbus-c++ duplicates a descriptor that it takes out of an option.
+// sdbus-c++ duplicates a descriptor when it reads the descriptor from an option.
 TEST_F(Exhausted, DescriptorsRefuseAnActivationAtEachThatItNeedsAndChangeNothing) {
     const std::string before = describe(hers);
     std::set<std::string> errors;
@@ -132,7 +134,7 @@ TEST_F(Exhausted, DescriptorsRefuseAnActivationAtEachThatItNeedsAndChangeNothing
         reached = injector.fired() > 0;
         injector.disarm();
         ::close(pidfd);
-        // sdbus-c++ refuses on its own a call that it cannot read.
+        // sdbus-c++ itself refuses a call that it cannot read.
         if (!answer.ok() && answer.error != "System.Error.EMFILE") {
             errors.insert(answer.error);
             EXPECT_TRUE(answer.text.ends_with("try again later") ||
@@ -146,7 +148,7 @@ TEST_F(Exhausted, DescriptorsRefuseAnActivationAtEachThatItNeedsAndChangeNothing
     waitUntil([&] { return environmentCount() == "1"; }, "the end of what was activated");
 }
 
-// A descriptor that a caller passes and that finds no room: sd-bus gives the connection up.
+// If there is no room for a descriptor that a caller passes, sd-bus closes the connection.
 TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
     const std::string before = describe(hers);
     const UserProcess bobs(bob);
@@ -167,8 +169,8 @@ TEST_F(Exhausted, DescriptorsThatAreGivenToItWithoutRoomLoseNothing) {
     EXPECT_FALSE(activate(*asBob, bobs).empty());
 }
 
-// Memory runs out at one allocation after the other of a change: the service answers, or ends with
-// a failure and comes back with the old state or the new.
+// Memory runs out at each allocation of a change in turn. The service answers, or fails and
+// restarts with the old state or the new one.
 TEST_F(Exhausted, MemoryEndsItAndTheNextOneHasEverything) {
     int ended = 0;
     int answered = 0;
@@ -215,8 +217,8 @@ class FullStore : public FaultTest {
     static constexpr std::uint32_t devices = 258;
 };
 
-// systemd's store holds so many descriptors that a restart still works; who comes later is told in
-// the log, and has a lock for as long as the service runs.
+// systemd's store is limited so that a restart still works. For later locks the service logs a
+// warning; they last as long as the service runs.
 TEST_F(FullStore, KeepsThe256FirstLocksOverARestartAndTheLogNamesTheOthers) {
     DescriptorStore store;
     service.end(SIGTERM);
@@ -231,7 +233,7 @@ TEST_F(FullStore, KeepsThe256FirstLocksOverARestartAndTheLogNamesTheOthers) {
         ASSERT_TRUE(answer.ok() && sd_bus_message_read(answer.message.get(), "h", &fd) > 0)
             << answer.text;
         locks.push_back(own(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
-        store.received(); // its socket holds only so many
+        store.received(); // its socket has a limited queue
     }
     service.waitForLog("will not outlive a restart: 256 are kept already");
     const auto locked = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A service in which system calls go wrong when the test says so, and what may be found after it.
+// A service whose system calls fail when the test says so, and checks of its state afterwards.
 #pragma once
 
 #include "tests/bus/support/fixture.hpp"
@@ -23,12 +23,12 @@
 
 namespace genv::tests {
 
-/// Whether everything is to be tried that is otherwise sampled.
+/// Returns whether to run all cases instead of a sample of them.
 inline bool isFull() {
     return std::getenv("GENV_TEST_FULL") != nullptr;
 }
 
-/// The folder of the private bus.
+/// Returns the folder of the private bus.
 inline std::filesystem::path busFolder() {
     const char* folder = std::getenv("GENV_PRIVATE_BUS");
     if (folder == nullptr)
@@ -36,7 +36,7 @@ inline std::filesystem::path busFolder() {
     return folder;
 }
 
-/// The page that is shared with the service.
+/// The memory page that is shared with the service.
 class Injector {
   public:
     Injector() : path_(busFolder() / "injection") {
@@ -53,8 +53,8 @@ class Injector {
     Injector& operator=(const Injector&) = delete;
     ~Injector() { ::munmap(page_, sizeof(Injection)); }
 
-    /// From now on: the calls of these classes are counted, and `count` of them from number `first`
-    /// on go wrong (0: all).
+    /// From now on, counts the calls of these classes. `count` calls starting with number `first`
+    /// fail (0: all of them).
     void arm(std::uint32_t classes, FaultAction action, std::uint32_t first, int error = 0,
              std::uint32_t count = 1) {
         disarm();
@@ -94,7 +94,7 @@ class FaultTest : public BusTest {
     explicit FaultTest(std::uint32_t devices = 8)
         : BusTest({{"GENV_MOCK_DEVICE_COUNT", std::to_string(devices)}}) {
         service.end(SIGTERM);
-        // What a test before this one left for shells to read.
+        // Removes the shell files of an earlier test.
         std::filesystem::remove_all(Service::stateFolder().parent_path() / "shell");
         service.set("LD_PRELOAD", GENV_TEST_PRELOAD);
         service.set(injectionVariable, injector.path());
@@ -103,7 +103,7 @@ class FaultTest : public BusTest {
 
     std::map<std::uint32_t, std::string> holders() { return holdersOf(*asRoot); }
 
-    /// An environment as everybody sees it; "" for none.
+    /// Returns an environment as every user sees it; "" if there is none.
     std::string describe(const std::string& id) {
         if (!asRoot->manager("GetEnvironment", "s", id.c_str()).ok())
             return "";
@@ -114,7 +114,7 @@ class FaultTest : public BusTest {
         return text;
     }
 
-    /// The devices that the shell's file of an environment names; "" for no file.
+    /// Returns the devices in the shell file of an environment; "" if there is no file.
     static std::string shellFile(const std::string& id) {
         std::string text;
         const std::filesystem::path label = std::filesystem::path(environmentPath(id)).filename();
@@ -123,7 +123,7 @@ class FaultTest : public BusTest {
         std::getline(file, text);
         return text;
     }
-    /// Every living environment's file is there and right, and there is no other.
+    /// Expects that every living environment has a correct file, and that there is no other file.
     void expectShellFilesFor(const std::set<std::string>& ids) {
         std::size_t files = 0;
         std::string names;
@@ -139,8 +139,9 @@ class FaultTest : public BusTest {
         }
     }
 
-    /// Waits until a call is answered or the service has ended. The bus, which answers for it then,
-    /// may see the end of its connection before this process can see the end of the service.
+    /// Waits until a call is answered or the service has ended. If it ends, the bus answers for it.
+    /// The bus may notice the end of the connection before this process can notice the end of the
+    /// service.
     void finishOrEnd(Client& client, const PendingCall& call) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
         while (!call.answered && !service.hasEnded()) {
@@ -154,12 +155,13 @@ class FaultTest : public BusTest {
             (error == SD_BUS_ERROR_NO_REPLY || error == SD_BUS_ERROR_SERVICE_UNKNOWN))
             waitUntil([&] { return service.hasEnded(); }, "the end of the service");
     }
-    /// A turn of the service's loop: whatever the calls before made it do is done, or it has ended.
+    /// Waits for one turn of the service's loop: the work of earlier calls is done, or the service
+    /// has ended.
     void turn() {
         const auto ping = asRoot->start(managerPath, "org.freedesktop.DBus.Peer", "Ping");
         finishOrEnd(*asRoot, *ping);
     }
-    /// Disarms; whether the service was killed.
+    /// Disarms. Returns whether the service was killed.
     bool wasKilled() {
         turn();
         injector.disarm();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The service is killed at each of the system calls by which a change is written and told, one
-// after the other. A change happened or did not; what was answered holds.
+// The service is killed at each system call that writes or announces a change, one after the other.
+// The change is complete or did not happen, and a result that was returned stays valid.
 #include "tests/faults/changes.hpp"
 
 namespace genv::tests {
@@ -18,7 +18,8 @@ TEST_F(Killed, AtEachCallOfEachChangeItHasTheOldStateOrTheNew) {
                 UserProcess shell(alice);
                 const std::string id = nextId();
                 const std::string before = prepare(act, id, shell);
-                // Replies and signals are points, too: a change may be whole and not yet told.
+                // Replies and signals are also possible points: a change may be complete and not
+                // yet announced.
                 injector.arm(action == FaultAction::Kill ? storeCalls | sendCalls : storeCalls,
                              action, point);
                 const auto call = act.start(id, shell);
@@ -29,7 +30,8 @@ TEST_F(Killed, AtEachCallOfEachChangeItHasTheOldStateOrTheNew) {
                     ++kills;
                     service.start();
                 }
-                // An end that was written down is decided by the first look at the GPUs.
+                // The first sample of the GPUs decides about an end that was written to the
+                // document.
                 waitUntil([&] { return act.isDone(id) || describe(id) == before; },
                           "the old state or the new");
                 if (answer.ok()) {
@@ -64,7 +66,7 @@ TEST_F(Killed, AtEachCallAfterAProcessEndedTheEnvironmentIsOver) {
         const std::string id = activate(*asAlice, shell, 2);
         injector.arm(storeCalls | sendCalls, FaultAction::Kill, point);
         shell.kill(SIGKILL);
-        // The exit reaches the service when it will; a look each time the processor is free.
+        // The exit reaches the service at any time, so this checks whenever the processor is free.
         waitUntil(
             [&] {
                 turn();
@@ -84,7 +86,8 @@ TEST_F(Killed, AtEachCallAfterAProcessEndedTheEnvironmentIsOver) {
     }
 }
 
-// What one gives back is granted to who waits for it: two documents, two answers, one device.
+// Devices that one user releases are granted to the waiting user: two documents, two answers, one
+// device.
 TEST_F(Killed, AtEachCallOfAGrantTheDeviceIsTheOldHoldersTheNewOnesOrFree) {
     for (std::uint32_t point = 1;; ++point) {
         SCOPED_TRACE("call " + std::to_string(point));
@@ -142,7 +145,7 @@ TEST_F(Killed, AtEachCallOfItsStartItStartsTheNextTimeAsIfNothingHadBeen) {
         bool died = false;
         try {
             service.start();
-            // What ended meanwhile is decided by the first look at the GPUs.
+            // The first sample of the GPUs decides about environments that ended meanwhile.
             waitUntil([&] { return service.hasEnded() || environmentCount() == "2"; },
                       "the end of the one that is gone");
             died = wasKilled();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The store fails at any of its calls, over random sequences of what people do and what happens;
-// and documents are damaged at every byte. A ledger that never saw a failure is the model: it is
-// told the same, but for the requests that the other one refused.
+// The store fails at any of its calls, over random sequences of requests and facts; and documents
+// are damaged at every byte. The model is a ledger whose store never failed. It gets the same
+// input, except for the requests that the other ledger refused.
 #include "core/error.hpp"
 #include "core/recovery.hpp"
 #include "core/state_schema.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr core::DeviceIndex devices = 4;
 
-/// A ledger with all that it stands on, and one step at a time of what may befall it.
+/// A ledger with its stand-ins, and one random step at a time.
 class World {
   public:
     World() {
@@ -24,7 +24,7 @@ class World {
         ledger.observed(gpus(devices));
     }
 
-    /// Does what the number says. Returns false when the store refused it.
+    /// Does the step with this number. Returns false if the store refused it.
     bool step(std::uint32_t number) {
         prepare(number);
         const std::uint32_t who = (number >> 8U) % 6;
@@ -39,7 +39,8 @@ class World {
         return true;
     }
 
-    /// What comes before a step, be it refused or not: time, and the process that asks.
+    /// The part of a step that happens even if it is refused: time passes, and the calling process
+    /// exists.
     void prepare(std::uint32_t number) {
         clock.pass(std::chrono::seconds{1});
         const std::uint32_t who = (number >> 8U) % 6;
@@ -48,7 +49,8 @@ class World {
             processes.add(pid, alice + who % 3, 7 + exits_[pid]);
     }
 
-    /// The state in words, with ranks for the numbers that a refused request uses up.
+    /// Returns the state as text. Ranks replace the sequence numbers, because a refused request
+    /// uses numbers up.
     std::string describe() const { return describe(ledger); }
     static std::string describe(const core::Ledger& ledger) {
         std::string text;
@@ -73,7 +75,7 @@ class World {
         return text;
     }
 
-    /// What a service that starts now makes of the documents.
+    /// Returns the state of a service that starts now with the documents.
     std::string describeRestarted() {
         FakeStore copy;
         copy.documents = store.documents;
@@ -144,7 +146,7 @@ std::vector<std::uint32_t> randomSteps(std::uint32_t seed, std::size_t count) {
     return steps;
 }
 
-// One write fails, or that and the next ones, at each point of a sequence.
+// One write fails, or it and the following ones, at each point of a sequence.
 TEST(StoreFaults, WhereverTheyAreTheLedgerIsTheModelAndSoIsTheNextOne) {
     int refused = 0;
     for (std::uint32_t seed = 1; seed <= 2; ++seed) {
@@ -169,7 +171,7 @@ TEST(StoreFaults, WhereverTheyAreTheLedgerIsTheModelAndSoIsTheNextOne) {
                     }
                     ASSERT_EQ(world.describe(), model.describe());
                     expectNothingTwice(world.ledger);
-                    world.describeRestarted(); // as a crash at this moment
+                    world.describeRestarted(); // the state after a crash at this moment
                 }
                 reached = world.store.failures > 0;
                 world.store.writesUntilFailure = -1;
@@ -199,7 +201,7 @@ class DamagedDocuments : public LedgerTest {
         ledger.attach("10", core::PlannedWait{request, expected}, alice);
     }
 
-    /// Starts with this in the place of alice's document. Whether it was taken.
+    /// Starts with this text as alice's document. Returns whether it was accepted.
     bool startsWith(const std::string& text) {
         FakeStore damaged;
         damaged.documents = store.documents;
@@ -220,7 +222,7 @@ class DamagedDocuments : public LedgerTest {
     }
 
   private:
-    bool taken_ = true; ///< whether what was taken is written as it was read
+    bool taken_ = true; ///< whether accepted documents are written as they were read
 };
 
 TEST_F(DamagedDocuments, CutAtAnyByteAreSetAside) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// LD_PRELOAD loads this library into genvd. It makes the call that a test chose go wrong, shifts
-// the clocks (injection.hpp), and lets a test hang the user database. Programs that genvd starts
-// inherit it and are left alone. Nothing here allocates, and system calls go straight to the
-// kernel.
+// LD_PRELOAD loads this library into genvd. It makes the call that a test chose fail, shifts the
+// clocks (injection.hpp), and lets a test hang the user database. Programs that genvd starts
+// inherit the library, but it does not affect them. Nothing here allocates memory, and system calls
+// bypass the C library.
 #include "tests/faults/injection.hpp"
 
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ Injection* injection = nullptr;
 constexpr int mostTracked = 4096;
 bool tracked[mostTracked]; // descriptors of files in the runtime directory
 const char* runtimeDirectory = "";
-const char* userDatabase = ""; // a named pipe while it hangs: until somebody opens its other end
+const char* userDatabase = ""; // a named pipe while it hangs, until its other end is opened
 
 __attribute__((constructor)) void attach() {
     const char* path = std::getenv(genv::tests::injectionVariable);
@@ -59,7 +59,7 @@ bool isMainThread() {
     return ::syscall(SYS_gettid) == ::getpid();
 }
 
-// This counts a call and says whether it is to go wrong.
+// Counts a call and returns whether it is to fail.
 bool strikes(CallClass callClass) {
     if (injection == nullptr || __atomic_load_n(&injection->armed, __ATOMIC_ACQUIRE) == 0 ||
         (injection->classes & callClass) == 0 ||
@@ -73,7 +73,7 @@ bool strikes(CallClass callClass) {
     return true;
 }
 
-// This does what is to happen in place of a call, and returns the error with which the call fails.
+// Does the action in place of a call, and returns the error with which the call fails.
 int strike() {
     if (injection->action != FaultAction::Fail)
         ::syscall(SYS_kill, ::getpid(), SIGKILL);
@@ -86,7 +86,7 @@ int result(long value) {
 
 bool isInRuntimeDirectory(int folder, const char* path) {
     if (folder != AT_FDCWD && path[0] != '/')
-        return true; // the service opens nothing else like this
+        return true; // the service opens no other files this way
     return std::strncmp(path, runtimeDirectory, std::strlen(runtimeDirectory)) == 0;
 }
 
@@ -116,7 +116,7 @@ int guarded(CallClass callClass, Function call, Arguments... arguments) {
     return result(call(arguments...));
 }
 
-// This calls a function of sd-bus. Such a function returns its error.
+// Calls a function of sd-bus, which returns its error.
 template <typename... Arguments>
 int registered(const char* function, Arguments... arguments) {
     if (strikes(genv::tests::busRegistrations))
@@ -127,7 +127,7 @@ int registered(const char* function, Arguments... arguments) {
 
 } // namespace
 
-// The C library's own names are what is replaced here.
+// The library replaces the C library's own names.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 
@@ -167,7 +167,7 @@ int openat64(int folder, const char* path, int flags, ...) {
     return openAt(folder, path, flags, mode);
 }
 
-// _FORTIFY_SOURCE replaces them by these.
+// _FORTIFY_SOURCE replaces the functions above with these.
 int __open_2(const char* path, int flags) {
     return openAt(AT_FDCWD, path, flags, 0);
 }
@@ -210,7 +210,7 @@ int getpwuid_r(uid_t uid, passwd* entry, char* buffer, std::size_t size, passwd*
     return real(uid, entry, buffer, size, found);
 }
 
-// A close that fails has closed all the same.
+// A close that fails has closed the descriptor all the same.
 int close(int fd) {
     const bool strikesHere = isTracked(fd) && strikes(genv::tests::storeCalls);
     const int error = strikesHere ? strike() : 0;
@@ -258,7 +258,7 @@ int dup(int fd) noexcept {
     return guarded(genv::tests::openCalls, [=] { return ::syscall(SYS_dup, fd); });
 }
 
-// Every command's argument is a word, which those without one ignore.
+// The argument of every command is a word. Commands without an argument ignore it.
 int fcntl64(int fd, int command, ...) {
     va_list list;
     va_start(list, command);

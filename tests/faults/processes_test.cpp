@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A tree of processes that forks without a pause while environments come and go: who belongs where
-// stays right, and nobody else is ended.
+// A tree of processes forks without a pause while environments come and go. Each process is
+// assigned to the right environment, and no other process is terminated.
 #include "tests/faults/fixture.hpp"
 
 #include <grp.h>
@@ -11,8 +11,8 @@
 namespace genv::tests {
 namespace {
 
-/// A root process of alice's that forks children without a pause, each of which forks one more and
-/// ends; `breadth` of the last ones live at a time.
+/// A root process of alice's that forks children without a pause. Each child forks once more and
+/// exits; `breadth` of the last ones live at a time.
 class ForkStorm {
   public:
     explicit ForkStorm(int breadth) : pid_(::fork()) {
@@ -27,7 +27,7 @@ class ForkStorm {
         ::waitpid(pid_, nullptr, 0);
     }
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
-    /// Ends the root process and leaves the children.
+    /// Ends the root process and leaves the children running.
     void endRoot() {
         ::kill(pid_, SIGKILL);
         ::waitpid(pid_, nullptr, 0);
@@ -53,7 +53,7 @@ class ForkStorm {
         for (std::size_t next = 0;; ++next) {
             const pid_t child = ::fork();
             if (child == 0) {
-                if (next % 16 == 0) // some take part
+                if (next % 16 == 0) // some use the GPU
                     ::prctl(PR_SET_NAME, computeProcessName);
                 ::alarm(60);
                 for (;;)
@@ -72,7 +72,7 @@ class ForkStorm {
 
 class Forks : public FaultTest {
   protected:
-    /// The ids that compute processes are listed with.
+    /// Returns the environments in the list of compute processes, by PID.
     std::map<core::Pid, std::string> computeProcesses(bool& answered) {
         std::map<core::Pid, std::string> found;
         const Answer answer = asRoot->manager("ListProcesses");
@@ -107,8 +107,8 @@ TEST_F(Forks, WithoutAPauseConfuseNobodyAndEndWithTheirRoot) {
                 .readString();
         ASSERT_TRUE(asRoot->environment(hers, "Attach", "a{sv}", 1, "count", "u", 2U).ok());
         const std::string path = environmentPath(hers);
-        // Descendants are hers for as long as they live; what ended before it was looked at is
-        // nobody's.
+        // Descendants are assigned to her environment while they live. A process that exited before
+        // the service read it has no environment.
         waitUntil([&] { return storm.children().size() > 100; }, "the storm");
         for (const core::Pid child : storm.children()) {
             ++asked;
@@ -126,7 +126,8 @@ TEST_F(Forks, WithoutAPauseConfuseNobodyAndEndWithTheirRoot) {
         }
         bool answered = false;
         for (const auto& [pid, entry] : computeProcesses(answered)) {
-            // What ended while it was looked at, or was left by the storm before, is nobody's.
+            // A process that exited while the service read it, or that an earlier storm left, has
+            // no environment.
             if (pid == bobs.pid()) {
                 EXPECT_EQ(entry, std::to_string(bob) + " " + his);
             } else {
@@ -136,7 +137,7 @@ TEST_F(Forks, WithoutAPauseConfuseNobodyAndEndWithTheirRoot) {
             }
         }
         EXPECT_TRUE(answered);
-        // Its processes are ended amid the storm, and only those.
+        // Only the environment's processes are terminated in the middle of the storm.
         EXPECT_TRUE(asRoot->environment(hers, "Detach", "au", 0).ok());
         storm.endRoot();
         waitUntil([&] { return environmentCount() == "1"; }, "the environment to end");

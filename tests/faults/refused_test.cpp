@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The kernel refuses the system calls by which a change is written: a request changes nothing and
-// works the next time, a fact is so at once and is written later.
+// The kernel refuses the system calls that write a change. A request then changes nothing and
+// succeeds the next time. A fact applies at once and is written later.
 #include "tests/faults/changes.hpp"
 
 #include <array>
@@ -62,7 +62,7 @@ TEST_F(Refused, AtEachCallOfEachRequestItChangesNothingAndWorksTheNextTime) {
     EXPECT_EQ(describe(his), hisState);
 }
 
-// A write that takes only half of what it is given is gone on with.
+// After a write that takes only half of its data, the service writes the rest.
 TEST_F(Refused, AtNoWriteThatTakesHalf) {
     int halves = 0;
     for (const Act& act : acts()) {
@@ -100,7 +100,7 @@ TEST_F(Refused, AtNoWriteThatTakesHalf) {
     EXPECT_GT(halves, 8) << "the writes are not caught any more";
 }
 
-// Everything that is written fails: what happened is so at once, and is written when that works.
+// Every write fails: facts apply at once, and are written when writes succeed again.
 TEST_F(Refused, FactsApplyAtOnceAndAreWrittenAsSoonAsThatWorks) {
     for (const int error : refusals) {
         SCOPED_TRACE(std::strerror(error));
@@ -129,9 +129,9 @@ TEST_F(Refused, FactsApplyAtOnceAndAreWrittenAsSoonAsThatWorks) {
     }
 }
 
-// A shell learns of a change even if it could not be told when it was made.
+// A shell learns of a change even if its file could not be written at the time of the change.
 TEST_F(Refused, ShellsAreToldOnceTheirFilesCanBeWritten) {
-    // Not only by a look at the GPUs, which would come to it as well.
+    // This must not depend on a sample of the GPUs, which would also trigger it.
     std::ofstream(Service::configurationFolder() / "genvd.conf") << "[Enforcement]\nInterval=1h\n";
     service.restart(SIGTERM);
     UserProcess shell(alice);
@@ -151,9 +151,9 @@ TEST_F(Refused, ShellsAreToldOnceTheirFilesCanBeWritten) {
     }
 }
 
-// What ended while the service was away, and cannot be cleared away when it starts.
+// An environment ended while the service was down, and its file cannot be removed at the start.
 TEST_F(Refused, WhatAStartCannotWriteIsWrittenAsSoonAsThatWorks) {
-    // A look at the GPUs would come to it as well.
+    // A sample of the GPUs would also trigger it.
     std::ofstream(Service::configurationFolder() / "genvd.conf") << "[Enforcement]\nInterval=1h\n";
     service.restart(SIGTERM);
     int started = 0;

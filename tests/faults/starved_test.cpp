@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whatever runs out while the service starts, it starts with everything, or it does not start and
-// has touched nothing.
+// A resource runs out while the service starts. The service starts with its complete state, or it
+// does not start and has changed nothing.
 #include "tests/faults/changes.hpp"
 
 #include <cerrno>
@@ -21,8 +21,8 @@ class Starved : public ChangeTest {
     }
 };
 
-// Whatever cannot be opened while it starts, it starts with everything, or it does not start and
-// has touched nothing.
+// Descriptors cannot be opened during the start. The service starts with its complete state, or it
+// does not start and has changed nothing.
 TEST_F(Starved, OfDescriptorsAtItsStartItTakesNobodyForDeadAndNothingForBroken) {
     std::filesystem::remove_all(Service::stateFolder().parent_path() / "broken");
     const UserProcess alices(alice);
@@ -55,8 +55,8 @@ TEST_F(Starved, OfDescriptorsAtItsStartItTakesNobodyForDeadAndNothingForBroken) 
     EXPECT_GT(failed, 5);
 }
 
-// A document that cannot be read for want of memory is read another time. A document that the
-// device does not give is set aside.
+// A document that cannot be read because memory is short is read at a later start. A document that
+// the device cannot return is set aside.
 TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
     const std::filesystem::path broken = Service::stateFolder().parent_path() / "broken";
     std::filesystem::remove_all(broken);
@@ -84,7 +84,7 @@ TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
     std::filesystem::remove_all(broken);
 }
 
-// Without any one of them, the service would not hear its callers, or would serve them past its
+// Without any one of them, the service would not receive calls, or would serve callers above its
 // caps.
 TEST_F(Starved, OfARegistrationWithTheBusItDoesNotStartAndSaysWhichOne) {
     service.end(SIGKILL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The user database hangs, as a directory server far away does: no limit of a user is dropped for
-// it.
+// The user database hangs, as a remote directory server does. No limit of a user is dropped because
+// of that.
 #include "tests/faults/fixture.hpp"
 
 #include <fcntl.h>
@@ -27,12 +27,12 @@ class UserDatabase : public FaultTest {
     ~UserDatabase() override { answer(); }
 
     void startAgain() { service.restart(SIGTERM); }
-    /// It answers nobody from here on.
+    /// From now on the database answers no query.
     void hang() const {
         if (::mkfifo(pipe_.c_str(), 0600) != 0)
             throw std::runtime_error("mkfifo");
     }
-    /// It answers whoever asked, and whoever asks.
+    /// The database answers pending and later queries.
     void answer() const {
         const int end = ::open(pipe_.c_str(), O_RDWR | O_CLOEXEC);
         std::filesystem::remove(pipe_);
@@ -50,7 +50,7 @@ TEST_F(UserDatabase, ThatHangsDropsNoLimitOfAUserOfWhomItSpokeBefore) {
     const UserProcess shell(bob);
     const std::string id = activate(*asBob, shell, 1);
     hang();
-    injector.setBoot(std::chrono::hours{1}); // what it said is out of date by then
+    injector.setBoot(std::chrono::hours{1}); // its earlier answers are out of date by then
     EXPECT_EQ(attach(*asBob, id, 2).error, error::quotaExceeded) << "he is a student";
     EXPECT_EQ(devicesOf(id), "0");
     service.waitForLog("the user database does not answer");
@@ -67,7 +67,7 @@ TEST_F(UserDatabase, ThatHangsFromTheStartHoldsEverybodyToTheStrictestLimits) {
     waitUntil([&] { return attach(*asAlice, id, 4).ok(); }, "the general limit to hold again");
 }
 
-// A rule ends nobody's work for a limit that may not be theirs.
+// A rule terminates no process because of a limit that may not apply to its user.
 TEST_F(UserDatabase, ThatHangsEndsNobodysWork) {
     const UserProcess shell(carol);
     const std::string id = activate(*asCarol, shell, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people type for memory, time spans and moments; and that what is written of an amount is
-// read as the same.
+// User input for memory amounts, time spans and points in time. Formatting an amount and parsing it
+// again gives the same amount.
 #include "core/bytes.hpp"
 #include "core/duration.hpp"
 #include "core/error.hpp"
@@ -31,7 +31,7 @@ void writeAndRead(core::Bytes amount) {
            "an amount is read as it was written");
 }
 
-// Written in two units at most, so what is lost is less than the second.
+// A span is formatted in at most two units, so the error is less than one of the second unit.
 void writeAndRead(milliseconds span) {
     const std::string text = core::formatDuration(span);
     const milliseconds again = core::parseDuration(text);

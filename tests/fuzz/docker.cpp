@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The shim of docker and podman: command lines, a word a line. What is rewritten once is in order,
+// The shim of docker and podman: command lines, one word a line. A rewritten command line is valid,
 // and rewriting it again changes nothing.
 #include "shims/docker/rewrite.hpp"
 #include "tests/fuzz/target.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Somebody who holds a GPU, for what is looked at beside them.
+// A user who holds a GPU, as background for other inputs.
 #pragma once
 
 #include "core/ledger.hpp"
@@ -11,7 +11,7 @@
 
 namespace genv::fuzz {
 
-/// Gives an environment of alice's, which lives on a process 10, one of the GPUs.
+/// Gives an environment of alice's, kept alive by process 10, one of the GPUs.
 inline void addHolder(core::Ledger& ledger, tests::FakeProcesses& processes,
                       const std::string& id) {
     processes.add(10, tests::alice);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Names of machines, from command lines and files: what is read here becomes words of ssh's
-// command line.
+// Host names from command lines and files. They become words of ssh's command line.
 #include "client/genvctl/remote/known_hosts.hpp"
 #include "client/remote/ssh/host.hpp"
 #include "client/remote/ssh/ssh.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Records of the journal, as FIELD=VALUE lines: one is no event, or the bus can carry it whole.
+// Records of the journal, as FIELD=VALUE lines. A record is rejected, or the bus can carry its
+// event completely.
 #include "dbus/event_rows.hpp"
 #include "service/journal/event_row.hpp"
 #include "tests/fuzz/plain_message.hpp"

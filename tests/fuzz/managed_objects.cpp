@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a service answers, which may be another machine's: objects with any properties, to the
+// The answer of a service, possibly on another host: objects with any properties become the
 // library's values or its one exception.
 #include "client/libgenv/conversions.hpp"
 #include "client/libgenv/machine_conversions.hpp"
@@ -39,7 +39,7 @@ sdbus::Variant valueFrom(Bytes& bytes) {
     }
 }
 
-// One with every property of the type that it has, before the input changes some.
+// Returns an object with every property in its type, before the input changes some.
 client::Dictionary goodObject() {
     const std::string text = "7";
     const std::uint32_t few = 1;
@@ -66,7 +66,7 @@ void tryReading(Read read) {
     try {
         read();
     } catch (const sdbus::Error&) {
-        // What the library tells as genv::Error.
+        // The library reports this as genv::Error.
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The shim of nvidia-smi: a command line, then what the real one prints. The first line is the
-// words, the rest is the output. What is corrected does not depend on how the pipe cuts it.
+// The shim of nvidia-smi: a command line, then the output of the real program. The first line has
+// the words, the rest is the output. The corrected output does not depend on how the pipe splits
+// it.
 #include "shims/nvidia_smi/correction.hpp"
 #include "shims/nvidia_smi/identity.hpp"
 #include "tests/fuzz/target.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the process that has the driver tells the service: a line is refused, or it is samples that
-// the ledger can take, one after another.
+// The lines that the driver's helper process sends to the service. A line is refused, or it has
+// samples that the ledger can process, one after another.
 #include "service/gpu/nvml_devices.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "tests/core/fakes.hpp"

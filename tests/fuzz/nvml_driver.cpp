@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A driver that says anything at all: the input is what NVML's functions answer. What the sampler
-// makes of it is always something that the service's side of the protocol takes.
+// A driver with arbitrary answers: the input is the answers of NVML's functions. The service's side
+// of the protocol always accepts the sampler's output for them.
 //
-// This program is the library itself: its symbols are exported, and a library without a name is
-// the program.
+// This program is the library itself: its symbols are exported, and loading a library with an empty
+// name returns the program.
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
 #include "tests/fuzz/target.hpp"
@@ -17,9 +17,9 @@
 namespace genv::fuzz::nvml_driver {
 
 using namespace service::nvml;
-using service::nvml::Device; // and no other one
+using service::nvml::Device; // the only handle
 
-// The input that is being played, within one run of the target.
+// The current input, during one run of the target.
 Bytes* driver = nullptr;
 
 Return answered() {
@@ -61,7 +61,7 @@ std::uint64_t amount() {
     return driver->below(8) == 0 ? driver->number64() : std::uint64_t{driver->byte()} << 28U;
 }
 
-// Entries of any size, more or fewer than it says.
+// Returns entries of any size, more or fewer than the count says.
 Return giveProcesses(unsigned* count, void* room) {
     const Return result = answered();
     constexpr std::array sizes{sizeof(ProcessV1), sizeof(ProcessV2), sizeof(ProcessDetailV1)};
@@ -78,7 +78,7 @@ Return giveProcesses(unsigned* count, void* room) {
     return lie == 1 ? Return::InsufficientSize : result;
 }
 
-// Samples of any time, more or fewer than it says.
+// Returns samples of any time, more or fewer than the count says.
 Return giveUtilizations(ProcessUtilizationSample* samples, unsigned* count) {
     const Return result = answered();
     const std::size_t given = std::min<std::size_t>(driver->below(140), *count);
@@ -94,7 +94,7 @@ Return giveUtilizations(ProcessUtilizationSample* samples, unsigned* count) {
     return lie == 1 ? Return::InsufficientSize : result;
 }
 
-// What the helper says of GPUs that fail is no news here.
+// Suppresses the helper's messages about failing GPUs.
 class WithoutStandardError {
   public:
     WithoutStandardError() : before_(stderr) {

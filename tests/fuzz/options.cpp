@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The a{sv} of calls: any dictionary that the bus delivers, through a real message, to what the
-// handlers read options with.
+// The a{sv} of calls: any dictionary that the bus can deliver, through a real message, to the
+// handlers' parsers of options.
 #include "dbus/environment_options.hpp"
 #include "tests/fuzz/plain_message.hpp"
 #include "tests/fuzz/target.hpp"
@@ -65,7 +65,8 @@ sdbus::Variant valueFrom(Bytes& bytes, int depth) {
     }
 }
 
-// As the bus delivers it; nothing for what no client can send, such as text that is no UTF-8.
+// Returns the dictionary as the bus delivers it, or nothing for one that no client can send, such
+// as text that is not UTF-8.
 std::optional<dbus::VariantMap> dictionaryFrom(Bytes& bytes) {
     try {
         dbus::VariantMap sent;
@@ -123,7 +124,7 @@ GENV_FUZZ_TARGET(options) {
         expect(!change.gpuMemory || !*change.gpuMemory || (*change.gpuMemory)->count > 0,
                "no share is empty");
     });
-    // Whatever other calls take.
+    // The options of other calls.
     tryReading([&] {
         dbus::Options all(*given);
         all.take<std::string>("id");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A message that goes nowhere, as sdbus-c++ makes one for what a variant holds: the library has the
-// function and no header of its declares it.
+// A message without a destination, as sdbus-c++ creates one for the value of a variant. The library
+// has the function, but no header declares it.
 #pragma once
 
 #include <sdbus-c++/sdbus-c++.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Files of /proc, in which a process writes what it likes: its name, arguments and environment.
-// The first byte chooses which file the rest is.
+// Files of /proc, in which a process can write any text: its name, arguments and environment. The
+// first byte selects the file, and the rest is its text.
 #include "core/text.hpp"
 #include "service/processes/proc_text.hpp"
 #include "tests/fuzz/target.hpp"
@@ -9,7 +9,7 @@
 
 namespace genv::fuzz::proc {
 
-// However a process calls itself, it cannot say who its parent is.
+// Whatever its name is, a process cannot forge its parent.
 void expectNameIsNoField(std::string_view name) {
     if (name.find('\0') != std::string_view::npos)
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder `.genv`, which may come with somebody else's project: the name, the number of GPUs and
-// the memory, a line each. And the words by which Jupyter starts a kernel.
+// A folder `.genv`, which may come with a foreign project: the name, the number of GPUs and the
+// memory, one line each. Also the command line with which Jupyter starts a kernel.
 #include "client/genvctl/options/project.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"

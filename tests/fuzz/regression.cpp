@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs a target without libFuzzer: the empty input, every seed, and mutations of the seeds that are
-// the same each time (ten times as many where GENV_TEST_FULL is 1). For the sanitizers that every
-// run of the tests has; new ground is libFuzzer's.
+// the same each time (ten times as many if GENV_TEST_FULL is 1). It gives the sanitizers inputs in
+// every run of the tests; libFuzzer searches for new inputs.
 //
-//     fuzz_regression TARGET SEED-FOLDER MUTATIONS [MUTATION]
+//    fuzz_regression TARGET SEED-FOLDER MUTATIONS [MUTATION]
 //
-// An input that fails is named: a file, or the number that as MUTATION repeats it alone.
+// The report names an input that fails: a file, or a number that repeats it alone as MUTATION.
 #include "tests/fuzz/target.hpp"
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace {
 using genv::fuzz::Target;
 using Random = std::minstd_rand;
 
-// What was run last, for the report of whatever it makes the sanitizers say.
+// The last input, for the report when a sanitizer fails.
 std::string current;
 
 struct Seed {
@@ -48,7 +48,7 @@ std::size_t below(Random& random, std::size_t most) {
     return most == 0 ? 0 : random() % most;
 }
 
-// One change, of those that parsers stumble over.
+// Makes one change of a kind that parsers often handle wrongly.
 void mutate(std::string& text, const std::vector<Seed>& seeds, Random& random) {
     static const std::vector<std::string> words{"0",
                                                 "-1",
@@ -93,7 +93,7 @@ void mutate(std::string& text, const std::vector<Seed>& seeds, Random& random) {
     case 6:
         text.replace(at, length, words[below(random, words.size())]);
         break;
-    default: { // the end of another
+    default: { // the end of another seed
         const std::string& other = seeds[below(random, seeds.size())].text;
         text.replace(at, text.npos, other.substr(below(random, other.size() + 1)));
         break;
@@ -112,7 +112,7 @@ std::string mutation(std::size_t number, const std::vector<Seed>& seeds) {
 
 void run(const Target& target, std::string name, const std::string& text) {
     current = std::move(name);
-    // In memory of just this size, so that a byte too far is seen.
+    // Memory of exactly this size, so that an access beyond it is detected.
     const auto copy = std::make_unique<char[]>(text.size());
     std::ranges::copy(text, copy.get());
     target.run({copy.get(), text.size()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What Execute is given, by anybody, before they are asked who they are: a report is refused, or
-// matched against what is so here. It cannot name what is not there.
+// The report argument of Execute, from any user, before authorisation. A report is refused, or
+// compared with the current state. It cannot name anything that does not exist.
 #include "core/rules/report.hpp"
 
 #include "core/membership.hpp"

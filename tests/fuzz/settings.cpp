@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genvd.conf: whatever a file holds, it is taken whole or refused with a sentence that can be
-// shown.
+// genvd.conf: any file is accepted as a whole, or refused with a sentence that can be printed.
 #include "core/error.hpp"
 #include "service/settings/settings_file.hpp"
 #include "tests/fuzz/target.hpp"

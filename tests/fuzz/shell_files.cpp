@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A prompt's file as the service finds it when it starts: whatever it says, prompts are given one
-// that has its form, with sentences that can be shown.
+// A prompt's file as the service finds it at its start. Whatever its content is, prompts get a file
+// in the right form, with sentences that can be printed.
 #include "service/shell/shell_files.hpp"
 
 #include "tests/fuzz/holder.hpp"
@@ -46,7 +46,7 @@ GENV_FUZZ_TARGET(shell_files) {
     core::Ledger ledger(store, clock, events);
     ledger.observed(tests::gpus(1));
     addHolder(ledger, processes, "e10");
-    // Of the one that lives and of one that is gone.
+    // The file of the living environment and the file of one that has ended.
     runtime.fill("shell/e10", input);
     runtime.fill("shell/gone", input);
     service::ShellFiles files(runtime.path(), ledger, clock, users, log);

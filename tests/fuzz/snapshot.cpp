@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What other machines answer over SSH: snapshots, a line each, from one host after another; and
-// the rules over all of them. A snapshot is refused as a whole or is one that rules can work on.
+// Answers of other hosts over SSH: snapshots, one line each, from one host after another, and the
+// rules over all of them. A snapshot is refused as a whole, or the rules can process it.
 #include "client/remote/fleet/fleet_rules.hpp"
 #include "client/remote/fleet/old_genv.hpp"
 #include "core/error.hpp"
@@ -12,7 +12,7 @@
 
 namespace genv::fuzz::snapshot {
 
-// An entity that is written into a report is read as the same.
+// Expects that an entity in a written report is read back unchanged.
 void expectWrittenAgain(const remote::Snapshot& read) {
     for (const remote::Snapshot::Process& process : read.processes) {
         const std::string report = fmt::format(R"({{"terminate":{{"processes":[{}]}}}})",
@@ -47,7 +47,7 @@ GENV_FUZZ_TARGET(snapshot) {
         } catch (const remote::InvalidSnapshot& error) {
             expectShowable(error.what(), "why a snapshot is refused can be shown");
         }
-        // The same line, as what a command says that failed there.
+        // The same line, as the output of a command that failed on the host.
         const int status = static_cast<int>(line.size() % 256);
         expectShowable(remote::commandFailed("genv", {status, "", std::string(line)}).what(),
                        "what a far command says can be shown");

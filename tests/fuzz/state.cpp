@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The state documents, one a line, as a service finds them when it starts: whatever they say, it
-// starts, gives no device twice, and forgets nobody who still has a process.
+// The state documents, one a line, as a service finds them at its start. Whatever they contain, the
+// service starts, grants no device twice, and keeps every environment that still has a process.
 #include "core/placement.hpp"
 #include "core/recovery.hpp"
 #include "core/state_schema.hpp"
@@ -32,7 +32,7 @@ struct World {
     }
 };
 
-// What is read is written as it was.
+// A document that was read is written unchanged.
 std::string nameOf(std::string_view document, std::size_t number) {
     try {
         const core::Environment environment = core::decodeState(document);
@@ -107,7 +107,7 @@ std::vector<std::string> written(const core::Ledger& ledger) {
     return all;
 }
 
-// Everybody who is there asks for one device more.
+// Every environment requests one device more.
 void attachAll(core::Ledger& ledger) {
     std::vector<core::EnvironmentId> ids;
     for (const auto& [sequence, environment] : ledger.environments())

@@ -17,7 +17,7 @@ namespace genv::fuzz {
 
 namespace {
 
-// Not through stdio: a target may have put something else in the place of stderr.
+// Bypasses stdio: a target may have replaced stderr.
 void say(std::string_view text) {
     while (!text.empty()) {
         const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());

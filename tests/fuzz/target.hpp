@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a fuzz target is made of. A target is one source file with one GENV_FUZZ_TARGET, whose body
-// gives `input` to what reads foreign bytes and checks what it promises of the result. Under Clang
-// it is libFuzzer's entry (one program for each target); else it joins a table that the regression
-// program walks. A target keeps nothing from input to input but what it opened.
+// The parts of a fuzz target. A target is one source file with one GENV_FUZZ_TARGET, whose body
+// passes `input` to a parser of foreign input and checks promises about the result. Under Clang it
+// is libFuzzer's entry (one program for each target). Otherwise it is added to a table for the
+// regression program. A target keeps no state between inputs except open files.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@
 
 namespace genv::fuzz {
 
-/// Ends the program with a report unless a promise was kept.
+/// Ends the program with a report if a promise was broken.
 void expect(bool kept, const char* promise);
 
-/// Whether text is valid UTF-8 that does nothing to a terminal, a log or a table.
+/// Returns whether text is valid UTF-8 without control effects on a terminal, a log or a table.
 bool isShowable(std::string_view text);
-/// Expects that a message for people is.
+/// Expects that a message for users can be shown.
 void expectShowable(std::string_view message, const char* promise);
 
-/// The parts of an input between line feeds.
+/// Returns the parts of an input between line feeds.
 std::vector<std::string_view> linesIn(std::string_view input);
 
-/// Takes values from an input, one after another; zeros and empty texts once it is used up.
+/// Reads values from an input, one after another. After its end, it returns zeros and empty texts.
 class Bytes {
   public:
     explicit Bytes(std::string_view input) : rest_(input) {}
 
     [[nodiscard]] bool isEmpty() const { return rest_.empty(); }
     std::uint8_t byte();
-    /// From 0 to most - 1.
+    /// Returns a number from 0 to most - 1.
     std::size_t below(std::size_t most) { return byte() % most; }
     std::uint32_t number32() { return static_cast<std::uint32_t>(number(4)); }
     std::uint64_t number64() { return number(8); }
-    /// As long as its first byte says, at most.
+    /// Returns a text. Its first byte gives the maximum length.
     std::string_view text();
     std::string_view rest() { return take(rest_.size()); }
     std::string_view take(std::size_t count);
@@ -46,7 +46,7 @@ class Bytes {
     std::string_view rest_;
 };
 
-/// A file without a name that holds what a target last put into it.
+/// An unnamed file with the text that a target last put into it.
 class ForeignFile {
   public:
     ForeignFile();
@@ -62,7 +62,7 @@ class ForeignFile {
     std::string path_;
 };
 
-/// A folder of the target's own, which is removed at the end of the program.
+/// A folder of the target, which is removed at the end of the program.
 class ForeignFolder {
   public:
     ForeignFolder();
@@ -77,7 +77,7 @@ class ForeignFolder {
     std::string path_;
 };
 
-/// What the regression program walks.
+/// An entry in the table of the regression program.
 struct Target {
     Target(const char* named, void (*function)(std::string_view));
     std::string_view name;

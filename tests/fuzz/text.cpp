@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Foreign text on its way to a terminal, a log or a file name.
+// Foreign text that is written to a terminal, a log or a file name.
 #include "client/genvctl/terminal/text.hpp"
 
 #include "client/genvctl/terminal/table.hpp"
