@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A file of the journal that is cut short while it is read: the program that reads it lives.
+// A journal file is truncated while it is read. The reading program survives.
 #include "service/journal/reader.hpp"
 #include "service/journal/unreadable_pages.hpp"
 #include "tests/history/journal_folder.hpp"
@@ -17,7 +17,7 @@
 namespace genv::tests {
 namespace {
 
-// What happens before a step through the journal, the how manieth of which read.
+// Called before a step through the journal, with the number of the read and of the step.
 std::function<void(int read, int step)> beforeStep;
 int reads = 0;
 int steps = 0;
@@ -30,7 +30,7 @@ Function* behind(const char* name) {
 } // namespace
 } // namespace genv::tests
 
-// In front of libsystemd's: a test acts between two steps of the reader.
+// Wraps libsystemd's function, so that a test can act between two steps of the reader.
 extern "C" int sd_journal_open_directory(sd_journal** journal, const char* path, int flags) {
     ++genv::tests::reads;
     genv::tests::steps = 0;
@@ -50,7 +50,7 @@ class CutJournal : public testing::Test {
   protected:
     CutJournal() { reads = 0; }
 
-    // Leaves a file no more than its header.
+    // Truncates a file to its header.
     void cut(const std::string& name) { std::filesystem::resize_file(folder.file(name), 4096); }
     core::HistoryPage read() {
         core::HistoryQuery query;
@@ -93,7 +93,7 @@ struct Close {
     void operator()(FILE* file) const noexcept { std::fclose(file); }
 };
 
-// A file of one page and no byte.
+// Reads from a mapped file of zero bytes.
 void readNothing() {
     const std::unique_ptr<FILE, Close> file(std::tmpfile());
     const auto* page = static_cast<volatile char*>(

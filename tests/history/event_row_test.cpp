@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What of a journal record becomes an event, what makes it none, and a journal that cannot be read.
+// The conversion of journal records to events, the records that are not events, and a journal that
+// cannot be read.
 #include "service/journal/contract.hpp"
 #include "service/journal/event_row.hpp"
 #include "service/journal/reader.hpp"

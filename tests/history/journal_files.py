@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Records of the service's journal as tests write them: into the real journald, or as a journal file of times past."""
+"""Writes records of the service's journal for tests: to the real journald, or as a journal file with past times."""
 
 import os
 import re
@@ -12,7 +12,7 @@ CONTRACT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../serv
 
 
 def message_ids():
-    """Kind to MESSAGE_ID, as the contract has them."""
+    """Maps each kind to its MESSAGE_ID in the contract."""
     with open(CONTRACT, encoding="utf-8") as file:
         return dict(re.findall(r'Kind\{"([a-z-]+)", "([0-9a-f]{32})"\}', file.read()))
 
@@ -21,7 +21,7 @@ KINDS = message_ids()
 
 
 def encode(fields):
-    """Fields as the journal's native protocol and its export format have them; a value is text or bytes."""
+    """Encodes fields as in the journal's native protocol and its export format; a value is text or bytes."""
     out = b""
     for name, value in fields.items():
         data = value if isinstance(value, bytes) else str(value).encode()
@@ -33,20 +33,21 @@ def encode(fields):
 
 
 def event(kind, **fields):
-    """The fields of an event of a kind; the names are those of the contract, without GENV_."""
+    """Returns the fields of an event of a kind; the names are those of the contract, without GENV_."""
     named = {f"GENV_{name.upper()}": value for name, value in fields.items() if name != "message"}
     return {"MESSAGE": fields.get("message", f"a test's {kind}"), "PRIORITY": 6, "MESSAGE_ID": KINDS[kind],
             "GENV_EVENT": kind, **named}
 
 
 def send(fields):
-    """Writes a record into the journald that runs, as this process."""
+    """Sends a record to the running journald, as this process."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.sendto(encode(fields), "/run/systemd/journal/socket")
 
 
 def own_unit():
-    """The unit that journald takes this process, and the service that it starts, to be in; None where it is in none."""
+    """Returns the unit to which journald assigns this process and the service that it starts; None if it assigns none.
+    """
     send({"MESSAGE": "whose am I", "TEST_UNIT_OF": os.getpid()})
     subprocess.run(["journalctl", "--sync"], check=True)
     record = subprocess.run(["journalctl", "-o", "export", f"TEST_UNIT_OF={os.getpid()}"], capture_output=True,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of journal files, as journald would have written them.
+// A folder of journal files as journald writes them.
 #pragma once
 
 #include <cstdio>
@@ -24,8 +24,8 @@ class JournalFolder {
         return path_ / ("system@" + name + ".journal");
     }
 
-    /// Writes a file of records of root's that tell of attachments of alice and bob, a second apart
-    /// from this one on; false where the program for it is missing.
+    /// Writes a file of root's records about attachments of alice and bob, one a second from
+    /// `firstSecond` on. Returns false if the necessary program is missing.
     bool generate(const std::string& name, int firstSecond, int count) {
         const char* program = "/lib/systemd/systemd-journal-remote";
         if (!std::filesystem::exists(program))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A simulated life of users and GPUs, second by second under a clock of its own: the records that the service would
-write, and, counted on its own in whole seconds, what each user and each GPU had of any part of it."""
+"""A simulated life of users and GPUs, second by second with its own clock. It produces the records that the service
+would write and, computed separately in whole seconds, the use of each user and each GPU in any period."""
 
 import random
 
@@ -9,7 +9,7 @@ from journal_files import event
 USERS = {1001: "alice", 1002: "bob", 1003: "carol"}
 GPUS = 4
 SECOND = 1_000_000
-IDLE_AFTER = 60  # seconds without use after which the service says so
+IDLE_AFTER = 60  # seconds without use after which the service reports an idle attachment
 
 
 def uuid(gpu):
@@ -17,20 +17,21 @@ def uuid(gpu):
 
 
 class Hold:
-    """An attachment. `told` is whether the service has told that it is in use."""
+    """An attachment. `told` is whether the service has reported that it is in use."""
 
     def __init__(self, environment, uid, gpu, begin):
         self.environment, self.uid, self.gpu, self.begin, self.end = environment, uid, gpu, begin, None
         self.is_used = self.told = False
         self.last_used = None
-        self.uses = []  # [begin, end) as told
+        self.uses = []  # [begin, end) as reported
 
     def used_in(self, second):
         return any(begin <= second < end for begin, end in self.uses)
 
 
 class Life:
-    """Runs for so many seconds from a moment (µs since the epoch); at the end everybody has left."""
+    """Runs for this number of seconds from a point in time (µs since the epoch). At the end all environments have
+    ended."""
 
     def __init__(self, start, seconds, seed):
         self.random, self.start, self.seconds = random.Random(seed), start, seconds
@@ -115,7 +116,7 @@ class Life:
                 if hold.begin < until and (hold.end > since or since <= hold.begin)]
 
     def of_user(self, uid, since, until):
-        """What the report says of a user and the seconds [since, until), but for the name."""
+        """Returns the report's row about a user and the seconds [since, until), without the name."""
         holds = [hold for hold in self.holds_in(since, until) if hold.uid == uid]
         held = used = 0
         for hold in holds:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sums of the report, one rule each. tests/history/history-test has an hour of life.
+// The sums of the report, one test for each rule. tests/history/history-test has an hour of
+// simulated life.
 #include "client/genvctl/reports/usage_report.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ Time at(int minute) {
     return Time{std::chrono::minutes{1'000'000 + minute}};
 }
 
-// What happens to environments of alice's (a...) and bob's (b...) with devices.
+// Events of environments of alice's (a...) and bob's (b...) with devices.
 class Reports : public testing::Test {
   protected:
     HistoryEvent& event(const char* kind, int minute, const std::string& environment,
@@ -44,7 +45,7 @@ class Reports : public testing::Test {
     void inUse(int minute, const std::string& environment, const std::string& uuid) {
         event("in-use", minute, environment, uuid).since = at(minute);
     }
-    // Told a minute after it began.
+    // Reported a minute after it began.
     void idle(int minute, const std::string& environment, const std::string& uuid) {
         event("idle", minute + 1, environment, uuid).since = at(minute);
     }
@@ -95,7 +96,7 @@ TEST_F(Reports, TakeTheServicesTimesBeforeThoseOfItsRecords) {
     detached(52, "a", "G0", 10);
     input.events.back().held = 40min;
     expect(ofUser(0, 100), 40min, 0min, 0min);
-    input.events.back().since = at(60); // which cannot be
+    input.events.back().since = at(60); // which is impossible
     expect(ofUser(0, 100), 42min, 0min, 0min);
 }
 
@@ -113,7 +114,7 @@ TEST_F(Reports, CutThePeriodOutOfWhatBeganBeforeAndEndedLater) {
 TEST_F(Reports, DoNotGuessTheUseBeforeAnythingWasToldOfIt) {
     detached(50, "a", "G0", 10);
     expect(ofUser(0, 100), 40min, 0min, 40min);
-    inUse(60, "a", "G1"); // and of this one its beginning comes with its end
+    inUse(60, "a", "G1"); // the event that ends this attachment also has its start
     idle(70, "a", "G1");
     detached(80, "a", "G1", 55);
     expect(ofUser(0, 100), 65min, 10min, 45min, 2);
@@ -126,7 +127,7 @@ TEST_F(Reports, GoOnWithWhatIsHeldNow) {
     expect(ofUser(0, 100), 90min, 80min, 0min);
     expect(ofUser(0, 100, bob), 70min, 0min, 70min);
     input.held = {{"a", alice, "alice", "G0", at(10)}};
-    detached(60, "a", "G0", 10); // after it was asked for what is held
+    detached(60, "a", "G0", 10); // after the query for the present holdings
     expect(ofUser(0, 100), 50min, 40min, 0min);
 }
 
@@ -156,7 +157,7 @@ TEST_F(Reports, CountAnAttachmentOnceThatIsToldTwice) {
 
 TEST_F(Reports, TellAnAttachmentOfAnotherTimeFromTheOneThatWasSeenToBegin) {
     attached(10, "a", "G0");
-    inUse(12, "a", "G0"); // and the machine crashes; "a" comes again, and the journal lacks it
+    inUse(12, "a", "G0"); // and the machine crashes; "a" is activated again, without a record of it
     detached(90, "a", "G0", 80);
     expect(ofUser(0, 100), 12min, 0min, 10min, 2);
 }

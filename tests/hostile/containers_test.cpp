@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rootless containers: their processes have subordinate uids, and are still those of the user who
-// made the user namespace, to be counted, warned and ended, and nobody else's.
+// Rootless containers: their processes have subordinate uids, but belong to the user who made the
+// user namespace. Only that user's limits, warnings and enforcement apply to them.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/made.hpp"
 
@@ -26,7 +26,7 @@ void giveByte(int descriptor) {
         ::_exit(1);
 }
 
-// In a user namespace of alice's, as the user 4 there.
+// Runs in a user namespace of alice's, as user 4 there.
 [[noreturn]] void liveInside(int toMapper, int fromMapper) {
     if (::setresgid(alice, alice, alice) != 0 || ::setresuid(alice, alice, alice) != 0)
         ::_exit(1);
@@ -44,7 +44,7 @@ void giveByte(int descriptor) {
         ::pause();
 }
 
-// What newuidmap(1) does for a range of /etc/subuid: it is root's to do.
+// Does what newuidmap(1) does for a range of /etc/subuid, which needs root.
 void makeContainer(const Made::Say& say) {
     std::array<int, 2> toMapper{};
     std::array<int, 2> fromMapper{};
@@ -91,12 +91,12 @@ class RootlessContainers : public BusTest {
         }
         return false;
     }
-    /// Once the service has seen it: a sample serves for a second.
+    /// Retries until the service sees the process: a sample is used for a second.
     Answer terminate(Client& client) {
         waitUntil([&] { return listedAs() != UINT32_MAX; }, "it to be seen");
         return client.manager("TerminateProcess", "u", contained());
     }
-    /// As whose it is listed.
+    /// Returns the user to whom the list assigns the process.
     core::Uid listedAs() {
         const Answer answer = asBob->manager("ListProcesses");
         sd_bus_message* message = answer.message.get();
@@ -135,7 +135,7 @@ TEST_F(RootlessContainers, AreEndedByWhoStartedThemAndByNoOtherUser) {
     waitUntil([&] { return !livesOn(); }, "it to end");
 }
 
-// What polkit and an administrator's rule are told is a person, and not a number of nobody's.
+// polkit and an administrator's rule get the user's name, not a uid without a name.
 TEST_F(RootlessContainers, AreAskedAboutByTheNameOfWhoStartedThem) {
     const Rule rule("bob-ends-alices", R"(action.id == "dev.genv.manager.terminate-others" &&
         subject.user == "bob" && action.lookup("owner") == "alice")");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One user's flood is that user's problem: it ends in LimitsExceeded for them, the service's memory
-// stays bounded, and others are served meanwhile.
+// A flood of calls by one user affects only that user: the calls are refused with LimitsExceeded,
+// the service's memory stays bounded, and others are served meanwhile.
 //
-// Here, and nowhere else, a time is part of what is promised: others' calls stay under a second. A
-// machine that runs tests may be busy with much else, so the bound is a generous multiple; without
-// the defence the calls of others take as long as the whole flood before them, which the tests make
-// long enough.
+// This is the only test in which a time is part of the promise: others' calls take less than a
+// second. A test machine may be busy, so the bound is a generous multiple. Without the defence, the
+// calls of others take as long as the whole flood before them, and the tests make the flood long
+// enough.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/flooder.hpp"
 
@@ -29,7 +29,7 @@ bool isFull() {
     return std::getenv("GENV_TEST_FULL") != nullptr;
 }
 
-// A figure of a process's memory, in MiB.
+// Returns a figure of a process's memory, in MiB.
 std::size_t memoryOf(pid_t pid, const std::string& figure) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
     for (std::string word; status >> word;) {
@@ -40,7 +40,7 @@ std::size_t memoryOf(pid_t pid, const std::string& figure) {
     return 0;
 }
 
-// What it holds now, and what it has held at most.
+// The present resident memory, and its maximum so far.
 std::size_t residentOf(pid_t pid) {
     return memoryOf(pid, "VmRSS:");
 }
@@ -64,7 +64,7 @@ class Flood : public BusTest {
                               "GetManagedObjects");
     }
 
-    // Bob's calls of every kind; how long the slowest took.
+    // Makes bob's calls of every kind. Returns the duration of the slowest.
     milliseconds serveBob() {
         milliseconds worst{0};
         const auto timed = [&](const char* what, const std::function<Answer()>& call) {
@@ -81,12 +81,13 @@ class Flood : public BusTest {
         timed("Attach",
               [&] { return asBob->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U); });
         timed("Detach", [&] { return asBob->environment(id, "Detach", "au", 1, 1U); });
-        // A new connection is served, too.
+        // A new connection is served as well.
         timed("a new client", [&] { return Client(bob).manager("ListEnvironments"); });
         return worst;
     }
 
-    // Bob is served while a flood goes on, until `rounds` of his are done and `enough` of hers.
+    // Expects that bob is served during a flood, until `rounds` of his calls and `enough` of hers
+    // are done.
     void expectServedDuring(const FloodOptions& options,
                             const std::function<bool(const Flooder::Counts&)>& enough) {
         const std::size_t before = residentOf(service.pid());
@@ -118,7 +119,7 @@ TEST_F(Flood, OfCallsIsServedInTurnWithEverybodyElse) {
     expectServedDuring({.uid = alice, .connections = 64, .inFlight = 256, .call = listEverything},
                        [](const auto& counts) { return counts.refusedByService > 1000; });
     service.waitForLog("uid 1001 calls faster than it can be served");
-    // Once what she left behind is through, she is served as before.
+    // After the calls that she left are processed, she is served as before.
     waitUntil([&] { return asAlice->manager("ListDevices").ok(); }, "her to be served again");
 }
 
@@ -156,7 +157,7 @@ TEST_F(Flood, OfLargeArgumentsIsRefusedBeforeAnythingIsMadeOfThem) {
     const std::vector<std::function<Message(Client&)>> calls{
         large([](sd_bus_message* call) {
             for (int i = 0; i < 100'000; ++i)
-                sd_bus_message_append(call, "{sv}", "name", "b", 1); // the same one again and again
+                sd_bus_message_append(call, "{sv}", "name", "b", 1); // the same entry every time
         }),
         large([&](sd_bus_message* call) {
             sd_bus_message_open_container(call, 'e', "sv");
@@ -170,7 +171,7 @@ TEST_F(Flood, OfLargeArgumentsIsRefusedBeforeAnythingIsMadeOfThem) {
             sd_bus_message_append(call, "{sv}", "name", "s", std::string(9 << 20, 'x').c_str());
         }),
         large([](sd_bus_message* call) {
-            // Arrays of arrays that hold nothing.
+            // Arrays of empty arrays.
             sd_bus_message_open_container(call, 'e', "sv");
             sd_bus_message_append(call, "s", "gpus");
             sd_bus_message_open_container(call, 'v', "aau");
@@ -199,7 +200,8 @@ TEST_F(Flood, OfLargeArgumentsIsRefusedBeforeAnythingIsMadeOfThem) {
     EXPECT_LT(residentOf(service.pid()), 256U) << "MiB";
 }
 
-// Less than the 127 MiB at which dbus-daemon takes nothing more for a service from anybody.
+// Less than 127 MiB, the amount at which dbus-daemon accepts no more messages for a service from
+// any sender.
 TEST_F(Flood, OfLargeCallsDoesNotFillTheMemory) {
     const std::string text(200 << 10, 'x');
     expectServedDuring({.uid = alice,
@@ -215,7 +217,7 @@ TEST_F(Flood, OfLargeCallsDoesNotFillTheMemory) {
                        [](const auto& counts) { return counts.refusedOtherwise > 50; });
 }
 
-// Each connection calls before anybody knows whose it is.
+// Each connection calls before the service knows its user.
 TEST_F(Flood, OfLargeCallsByNewConnectionsDoesNotFillTheMemory) {
     const std::string text(7 << 20, 'x');
     const std::size_t before = residentOf(service.pid());
@@ -266,7 +268,7 @@ TEST_F(Flood, OfLockWaitsEndsForThatUserAlone) {
     ASSERT_TRUE(held.ok()) << held.text;
     std::vector<std::unique_ptr<PendingCall>> waits;
     std::size_t waiting = 0;
-    // One question to polkit at a time, so that it is this cap that is met.
+    // One question to polkit at a time, so that the test reaches this cap and no other.
     for (;;) {
         waits.push_back(asBob->start(environmentPath(id), environmentInterface, "Lock"));
         ASSERT_TRUE(asBob->environment(id, "Configure", "a{sv}as", 0, 0).ok());
@@ -287,7 +289,7 @@ TEST_F(Flood, OfRepeatedEnforcementsEndsForThatUserAlone) {
         return client.manager("Enforce", "a{sv}", 2, "dry-run", "b", 1, "interval", "t",
                               std::uint64_t{3600});
     };
-    // Younger than the processes of this test, of which none keeps its connection open.
+    // Younger than the processes of this test, so that none of them has a copy of its connection.
     auto leaving = std::make_unique<Client>(alice);
     Client another(alice);
     for (int i = 0; i < 4; ++i)
@@ -299,7 +301,7 @@ TEST_F(Flood, OfRepeatedEnforcementsEndsForThatUserAlone) {
         EXPECT_EQ(
             asCarol->manager("Enforce", "a{sv}", 2, "dry-run", "b", 1, "interval", "t", bad).error,
             error::invalidArgs);
-    // What a connection asked for ends with it.
+    // A connection's requests end with it.
     leaving.reset();
     Answer last;
     waitUntil(
@@ -311,7 +313,7 @@ TEST_F(Flood, OfRepeatedEnforcementsEndsForThatUserAlone) {
     EXPECT_TRUE(last.ok()) << last.text;
 }
 
-// A driver that hangs: whoever wants to know what runs waits.
+// The driver hangs, so every caller that needs a sample waits.
 class FloodOfLists : public BusTest {
   protected:
     FloodOfLists() {

@@ -25,7 +25,8 @@ class Tap {
     Tap(const FloodOptions& options, Flooder::Counts& counts)
         : options_(options), counts_(counts), client_(options.uid) {}
 
-    // As many calls as may be in flight; false once the bus is gone.
+    // Sends as many calls as may be in flight. Returns false once the bus has closed the
+    // connection.
     bool fill() {
         for (; inFlight_ < options_.inFlight && hasMore(); ++inFlight_) {
             const Message call = options_.call(client_);
@@ -55,7 +56,8 @@ class Tap {
         const sd_bus_error* error = sd_bus_message_get_error(reply);
         const char* text = error != nullptr && error->message != nullptr ? error->message : "";
         if (error != nullptr && std::strstr(text, "pending replies") != nullptr) {
-            // What the bus takes is the bus's to say; the flood is of what comes to the service.
+            // The bus's own limits do not matter here; the flood consists of the calls that reach
+            // the service.
             ++tap.counts_.refusedByBus;
             return 0;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A process of a user that calls the service as fast as it can on many connections at once, and
-// counts what it is answered.
+// counts the answers.
 #pragma once
 
 #include "tests/bus/support/client.hpp"
@@ -17,9 +17,9 @@ namespace genv::tests {
 struct FloodOptions {
     core::Uid uid = 0;
     std::size_t connections = 1;
-    std::size_t inFlight = 1; ///< calls of each connection; as many as the bus takes
-    std::size_t calls = 0;    ///< of each connection, which then leaves; 0 = calls without end
-    /// The call that is made again and again.
+    std::size_t inFlight = 1; ///< calls of each connection; at most as many as the bus permits
+    std::size_t calls = 0;    ///< of each connection, which then closes; 0 = no limit
+    /// The call that is repeated.
     std::function<Message(Client&)> call;
 };
 
@@ -28,14 +28,14 @@ class Flooder {
     struct Counts {
         std::atomic<std::uint64_t> sent{0};
         std::atomic<std::uint64_t> served{0};
-        std::atomic<std::uint64_t> refusedByService{0}; ///< LimitsExceeded, said by the service
-        std::atomic<std::uint64_t> refusedByBus{0};     ///< which are not called again
+        std::atomic<std::uint64_t> refusedByService{0}; ///< LimitsExceeded from the service
+        std::atomic<std::uint64_t> refusedByBus{0};     ///< these are not repeated
         std::atomic<std::uint64_t> refusedOtherwise{0};
         std::atomic<bool> isConnected{false};
-        std::atomic<bool> isOver{false}; ///< every call is answered
+        std::atomic<bool> isOver{false}; ///< all calls are answered
     };
 
-    /// Begins, and goes on until this ends.
+    /// Starts the flood, which lasts until this object is destroyed.
     explicit Flooder(const FloodOptions& options);
     ~Flooder();
     Flooder(const Flooder&) = delete;
@@ -44,7 +44,7 @@ class Flooder {
     [[nodiscard]] const Counts& counts() const { return *counts_; }
 
   private:
-    Counts* counts_; ///< in memory that the process shares
+    Counts* counts_; ///< in shared memory
     pid_t pid_ = -1;
 };
 

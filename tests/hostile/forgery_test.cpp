@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Signals that anybody can send, names that anybody would like to have, and bus rules of others.
+// Signals that any user can send, names that any user would like to own, and bus rules of other
+// packages.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -12,7 +13,7 @@ namespace {
 
 class Forgery : public BusTest {
   protected:
-    // The unique name of the service.
+    // Returns the unique name of the service.
     std::string owner(Client& client) {
         Message question = client.newCall("org.freedesktop.DBus", "/org/freedesktop/DBus",
                                           "org.freedesktop.DBus", "GetNameOwner");
@@ -20,7 +21,7 @@ class Forgery : public BusTest {
         return client.send(question).readString();
     }
 
-    // Sends a signal to one connection alone: no rule of the receiver's filters it.
+    // Sends a signal to one connection only: no match rule of the receiver filters it.
     template <typename... Arguments>
     static void forge(Client& client, const std::string& destination, const char* path,
                       const char* interface, const char* member, const char* signature,
@@ -34,7 +35,7 @@ class Forgery : public BusTest {
     }
 };
 
-// Whoever owns the name meets what the bus lets through to the service.
+// The test owns the name, so it receives the messages that the bus passes to the service.
 TEST_F(Forgery, OfSignalsToTheServiceAloneIsNotDelivered) {
     const std::string broadcast = "type='signal',interface='org.example.Broadcast'";
     service.end(SIGTERM);
@@ -103,13 +104,13 @@ TEST_F(Forgery, OfWhatPolkitAndSystemdTellChangesNothing) {
 }
 
 TEST_F(Forgery, OfAnAnswerOfPolkitIsNotDelivered) {
-    // An answer needs a question: the bus drops those that nobody asked the sender for.
+    // A reply needs a call: the bus drops replies to which the sender got no call.
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);
     signalDaemon("polkitd", SIGSTOP);
     const auto theft = asBob->start(environmentPath(id), environmentInterface, "Deactivate");
     asBob->ping();
-    // To every connection there is, with every serial that the question may have had.
+    // Sends one to every connection, with every serial that the call may have had.
     for (int connection = 0; connection < 16; ++connection) {
         for (std::uint32_t serial = 1; serial < 64; ++serial) {
             sd_bus_message* raw = nullptr;
@@ -160,7 +161,7 @@ TEST_F(Names, AreNobodyElsesToOwnOrToWaitFor) {
     EXPECT_NE(owner(*asBob), before);
 }
 
-// -- with a policy file that opens everything (foreign.conf)
+// -- with a policy file that permits everything (foreign.conf)
 
 class ForeignRules : public Forgery {};
 
@@ -198,8 +199,8 @@ TEST_F(ForeignRules, OpenNothingOfTheServiceThatChangesAnything) {
     EXPECT_EQ(asRoot->property(environmentPath(id), environmentInterface, "Name"), "");
 }
 
-// Signals of the service's interface that somebody else sends come to those who listen without
-// naming the sender, and to nobody who names it, as every part of genv does.
+// Forged signals of the service's interface reach clients that do not name the sender in their
+// match rules. They do not reach clients that name it, as every part of genv does.
 TEST_F(ForeignRules, MakeNobodyWhoNamesTheSenderBelieveASignal) {
     int heard = 0;
     const Slot slot = asBob->listen("type='signal',sender='dev.genv.Manager',member='Notice'",

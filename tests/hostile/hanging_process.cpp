@@ -49,9 +49,9 @@ void put(const char* file, const std::string& text) {
     std::ofstream(file) << text;
 }
 
-// A file system with one file, of which no page is ever read and no descriptor ever closed. It says
-// so on `reached` when somebody waits. The first reads fail: the kernel tries again, and then holds
-// mmap_lock while it waits.
+// A file system with one file. No page of it is ever read, and no descriptor of it ever closes. It
+// writes to `reached` when a process waits for it. The first reads fail: the kernel tries again,
+// and then holds mmap_lock while it waits.
 class Server {
   public:
     Server(int device, int failedReads, int reached)
@@ -121,7 +121,7 @@ class Server {
         }
     }
 
-    // A process that waits for an answer ends of no signal before there is one.
+    // No signal ends a process that waits for an answer, so it gets the answer EINTR.
     void letGo(const char* argument) const {
         fuse_interrupt_in interrupt{};
         std::memcpy(&interrupt, argument, sizeof interrupt);
@@ -152,7 +152,8 @@ class Server {
         send(&header, sizeof header);
     }
     void send(const void* data, std::size_t size) const {
-        if (::write(device_, data, size) < 0 && errno != ENOENT) // of a request that was given up
+        if (::write(device_, data, size) < 0 &&
+            errno != ENOENT) // ENOENT: the request was cancelled
             ::_exit(1);
     }
     void tellReached() const {
@@ -165,8 +166,8 @@ class Server {
     int reached_;
 };
 
-// In a user and a mount namespace of the user's own, with their file system below `folder`. The
-// device, or why there is none.
+// Mounts the file system below `folder`, in a user and a mount namespace of the user. Returns the
+// device, or sets the reason for the failure.
 int mountOwn(const std::string& folder, core::Uid uid, std::string& why) {
     if (::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0)
         why = "another user";
@@ -199,7 +200,7 @@ int mountOwn(const std::string& folder, core::Uid uid, std::string& why) {
         ::execl("/usr/bin/tail", "tail", "-f", "/dev/null", nullptr);
         ::_exit(1);
     }
-    ::signal(SIGBUS, [](int) { ::_exit(1); }); // the page came, as an error
+    ::signal(SIGBUS, [](int) { ::_exit(1); }); // the page arrived, as an error
     void* mapping = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE, fd, 0);
     std::thread([&] {
         const volatile char first = *static_cast<const volatile char*>(mapping);
@@ -219,7 +220,7 @@ struct Victim {
     int failedReads;
 };
 
-// Says the victim's pid, or why there is none.
+// Writes the victim's PID, or the reason for the failure.
 [[noreturn]] void beServer(const Victim& wanted, int trigger, int said) {
     std::string why;
     std::array<int, 2> reached{};
@@ -277,7 +278,7 @@ HangingProcess::HangingProcess(core::Uid uid, bool compute, Way way, int failedR
 HangingProcess::~HangingProcess() {
     if (victim_ > 0)
         ::kill(victim_, SIGKILL);
-    ::kill(server_, SIGKILL); // whose end lets everybody go on who waits for it
+    ::kill(server_, SIGKILL); // its end releases every process that waits for it
     ::waitpid(server_, nullptr, 0);
     ::close(trigger_);
     ::close(pidfd_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A process of a user that makes whoever reads it in /proc wait for ever, as any user can with a
-// file system of their own (FUSE, in a user namespace).
+// A process of a user that blocks its readers in /proc for ever, as any user can with a file system
+// of their own (FUSE, in a user namespace).
 #pragma once
 
 #include "core/process.hpp"
@@ -13,7 +13,8 @@
 
 namespace genv::tests {
 
-/// The kernel or this machine does not let a process hang its readers so; the text says why.
+/// The kernel or this machine does not permit a process to block its readers this way; the text has
+/// the reason.
 class NoHanging : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -22,27 +23,29 @@ class NoHanging : public std::runtime_error {
 class HangingProcess {
   public:
     enum class Way {
-        /// A page of a mapping never comes. A thread that waits for it holds mmap_lock, another one
-        /// waits for that to write, and so does whoever reads `environ` and `cmdline`.
+        /// A page of a mapping never arrives. A thread that waits for the page holds mmap_lock.
+        /// Another thread waits to write-lock it, and so do the readers of `environ` and `cmdline`.
         Mapping,
-        /// exec closes a descriptor, and that never ends. Until then it holds exec_update_lock, for
-        /// which the readers of `environ` and, on newer kernels, of `stat` wait.
+        /// exec closes a descriptor, and the close never ends. Until then exec holds
+        /// exec_update_lock, for which the readers of `environ` and, on newer kernels, of `stat`
+        /// wait.
         Exec,
     };
 
-    /// Starts it, and it does not hang yet. With the name of a compute process if it is to be one.
-    /// Throws NoHanging where FUSE is not to be had.
+    /// Starts the process, which does not hang yet. It has the name of a compute process if
+    /// `compute`. Throws NoHanging if FUSE is not available.
     HangingProcess(core::Uid uid, bool compute, Way way, int failedReads = 2);
     HangingProcess(const HangingProcess&) = delete;
     HangingProcess& operator=(const HangingProcess&) = delete;
     ~HangingProcess();
 
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(victim_); }
-    /// Lets it hang, and returns once whoever reads this file of it hangs. False when nobody does.
+    /// Makes it hang, and returns once a reader of this file of the process hangs. Returns false if
+    /// none does.
     bool hang(const std::string& file) const;
     [[nodiscard]] bool hasEnded() const;
 
-    /// Whether somebody who reads a file of a process is kept waiting; looks for so many
+    /// Returns whether a reader of a process's file is blocked. Waits at most this number of
     /// milliseconds.
     static bool hangsReaders(core::Pid pid, const std::string& file, int timeout);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Processes that make whoever reads them in /proc wait for ever: with file systems of the test's
-// own (HungFuse), and with FIFOs over the files where there are none to be had (HungStandIns).
+// Processes that block their readers in /proc for ever: with file systems of the test's own
+// (HungFuse), and with FIFOs over the files if FUSE is not available (HungStandIns).
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/hanging_process.hpp"
 #include "tests/service/hung_entry.hpp"
@@ -17,7 +17,7 @@
 namespace genv::tests {
 namespace {
 
-// A process that hangs its readers once it is told to.
+// A process that blocks its readers on command.
 class Hanging {
   public:
     virtual ~Hanging() = default;
@@ -62,8 +62,8 @@ class Real : public Hanging {
 };
 
 enum class Lock {
-    Memory, ///< what `environ` and `cmdline` wait for
-    Exec,   ///< what `stat`, `environ`, `exe` and `ns` wait for
+    Memory, ///< blocks `environ` and `cmdline`
+    Exec,   ///< blocks `stat`, `environ`, `exe` and `ns`
 };
 
 class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock> {
@@ -81,7 +81,7 @@ class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock>
         const Answer answer = asRoot->manager("Reload");
         EXPECT_TRUE(answer.ok()) << answer.text;
     }
-    // One of bob's, outside every environment, that hangs; nothing where there is none to be had.
+    // Returns a hanging process of a user, outside every environment, or null if none can be made.
     std::unique_ptr<Hanging> hangOne(core::Uid uid, bool compute) {
         try {
             auto process = make(uid, compute);
@@ -92,7 +92,7 @@ class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock>
             return nullptr;
         }
     }
-    // The environment of each compute process in ListProcesses, by pid.
+    // Returns the user and the environment of each compute process in ListProcesses, by PID.
     std::map<core::Pid, std::pair<core::Uid, std::string>> listed() {
         const Answer answer = asAlice->manager("ListProcesses");
         EXPECT_TRUE(answer.ok()) << answer.text;
@@ -112,7 +112,7 @@ class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock>
         }
         return rows;
     }
-    // The path of a process's environment, or the error.
+    // Returns the path of a process's environment, or the error.
     std::string environmentOf(core::Pid pid) {
         const Answer answer = asAlice->manager("GetEnvironmentByPID", "u", pid);
         const char* path = "";
@@ -136,7 +136,7 @@ class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock>
         return asRoot->property(managerPath, managerInterface, "DeviceCount");
     }
 
-    // -- what each of the suites tries
+    // -- the steps that both suites try
 
     void holdUpNobodyElse() {
         const auto hung = hangOne(bob, true);
@@ -151,7 +151,7 @@ class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock>
                   std::string::npos);
         EXPECT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok());
         EXPECT_EQ(deviceCount(), "4");
-        // Whoever asks about it has an answer, and others have theirs meanwhile.
+        // Callers that ask about the process get an answer, and other callers are served meanwhile.
         const auto asked =
             asBob->start(managerPath, managerInterface, "GetEnvironmentByPID", "u", hung->pid());
         const auto added = asBob->start(managerPath, managerInterface, "Activate", "a{sv}", 1,
@@ -236,7 +236,8 @@ class HungStandIns : public HungProcesses {
     }
 };
 
-// Which failed read makes the kernel wait with the lock differs, so each is tried.
+// The number of failed reads after which the kernel waits with the lock differs between versions,
+// so all are tried.
 class HungFuse : public HungProcesses {
     std::unique_ptr<Hanging> make(core::Uid uid, bool compute) override {
         const auto way =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ids and object paths that somebody made up: they are refused wherever one is taken, and what is
-// accepted names no file but its own.
+// Forged ids and object paths: every method refuses them, and an accepted id names no file but its
+// own.
 #include "tests/bus/support/fixture.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Ids : public BusTest {
   protected:
     Ids() : id(activate(*asAlice, shell, 1)) {}
 
-    // Refused with a sentence that nothing obeys.
+    // Expects a refusal whose sentence has no control characters.
     static void expectRefused(const Answer& answer, const std::string& what) {
         EXPECT_NE(answer.error, "") << what;
         EXPECT_NE(answer.error, "org.freedesktop.DBus.Error.Failed") << what << answer.text;
@@ -76,7 +76,7 @@ TEST_F(Ids, ThatAreNoneAreRefusedByEveryMethodThatTakesOne) {
         expectRefused(asAlice->manager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1},
                                        1, "kinds", "as", 1, text),
                       "ListEvents kinds");
-        if (!bad.empty()) // which is every environment there, and needs authorisation
+        if (!bad.empty()) // an empty id names every environment, and needs authorisation
             expectRefused(asRoot->call(devicePath(0), deviceInterface, "Detach", "s", text),
                           "Device.Detach");
         for (const char* key : {"uuid", "model"})
@@ -111,7 +111,7 @@ TEST_F(Ids, OfDotsAreWordsLikeOthers) {
 
 TEST_F(Ids, OfPathsMadeByHandNameNothing) {
     const std::string prefix = "/dev/genv/Manager/environment";
-    // The last three would be this id if a path were read more kindly than it is written.
+    // The last three would equal this id if paths were parsed less strictly.
     std::vector<std::string> paths{prefix,
                                    prefix + "/_",
                                    prefix + "/_2e_2e",
@@ -165,7 +165,7 @@ TEST_F(Ids, AndTimesAreBounded) {
             error::invalidArgs)
             << bad;
     }
-    // The longest that is taken neither overflows nor ends at once.
+    // The longest accepted lifetime neither overflows nor ends at once.
     constexpr std::uint64_t hundredYears = 100ULL * 365 * 24 * 60 * 60;
     EXPECT_TRUE(
         asAlice

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A process that a test makes what it wants it to be: of any uids, in any namespaces.
+// A process in any state that a test needs: with any uids, in any namespaces.
 #pragma once
 
 #include "core/process.hpp"
@@ -15,7 +15,8 @@
 
 namespace genv::tests {
 
-// A child that runs a function, which says a number when it is ready and then waits for its end.
+// A child that runs a function. The function reports a number when it is ready, and then waits to
+// be killed.
 class Made {
   public:
     using Say = std::function<void(long)>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The MPS server serves many users, so that rules spare it. Nothing that a user starts passes for
-// it, and root ends it all the same.
+// The MPS server serves many users, so the rules spare it. No process that a user starts counts as
+// the server, and root can still terminate the server.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/made.hpp"
 
@@ -27,14 +27,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where root installed MPS. Like /usr/bin, nobody else may write to a folder on the way.
+// The folder in which root installed MPS. As with /usr/bin, no other user can write to a folder on
+// the path.
 const fs::path installed = "/run/mps-test";
 const fs::path installedServer = installed / "nvidia-cuda-mps-server";
 const fs::path installedControl = installed / "nvidia-cuda-mps-control";
 
 struct Start {
-    core::Uid uid = alice;        ///< of the control daemon, or of whoever starts the server
-    core::Uid serverUid = alice;  ///< as which the server runs
+    core::Uid uid = alice; ///< of the control daemon, or of the process that starts the server
+    core::Uid serverUid = alice;  ///< the user as which the server runs
     bool hasControl = true;       ///< the server's parent is a control daemon
     bool inOwnNamespaces = false; ///< other files are mounted over both programs there
     fs::path serverProgram = installedServer;
@@ -47,7 +48,8 @@ bool writeFile(const char* file, const char* text) {
     return static_cast<bool>(out);
 }
 
-// Root in user and mount namespaces of alice's, with a program of her choice under both names.
+// Becomes root in user and mount namespaces of alice's, with a program of her choice under both
+// names.
 bool enterNamespaces() {
     return ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
            writeFile("/proc/self/uid_map", "0 1001 1") &&
@@ -65,7 +67,7 @@ void execute(const fs::path& program, const char* name, int ready) {
     ::_exit(127);
 }
 
-// A server that was started in some way, and all that was started with it.
+// A server that was started in some way, and all processes that were started with it.
 class Disguised {
   public:
     explicit Disguised(const Start& start) {
@@ -153,7 +155,7 @@ class MpsServer : public BusTest {
         };
     }
 
-    /// Once the service has seen it: a sample serves for a second.
+    /// Retries until the service sees the process: a sample is used for a second.
     static Answer terminate(Client& client, const Disguised& process) {
         Answer answer;
         waitUntil(
@@ -164,7 +166,7 @@ class MpsServer : public BusTest {
             "the process to be seen");
         return answer;
     }
-    /// Of what an enforcement did.
+    /// Returns the kinds of an enforcement's actions.
     static std::vector<std::string> kindsOf(const Answer& answer) {
         EXPECT_EQ(answer.error, "") << answer.text;
         std::vector<std::string> kinds;
@@ -180,7 +182,7 @@ class MpsServer : public BusTest {
         return kinds;
     }
 
-    fs::path hers; ///< a folder of alice's, in which root has a file of the server's name
+    fs::path hers; ///< a folder of alice's that contains a file of root's with the server's name
 };
 
 TEST_F(MpsServer, ThatIsADisguiseIsEndedByTheRules) {
@@ -209,7 +211,7 @@ TEST_F(MpsServer, ThatIsADisguiseIsEndedByItsUserAndByRoot) {
 }
 
 TEST_F(MpsServer, OfRootsControlDaemonIsSparedByAllButRootsRequest) {
-    // It runs as the user whom it serves first.
+    // The server runs as the user whom it serves first.
     const Disguised genuine({.uid = root});
     ASSERT_TRUE(genuine.hasStarted());
     EXPECT_TRUE(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Processes that are not what they are said to be: pids that were somebody else's a moment ago or
-// are in another namespace, descriptors that are none of a process, uids that are mixed, and a root
-// that is one only in its own user namespace.
+// Processes that are not what a caller claims: PIDs that belonged to another process a moment ago
+// or to another namespace, descriptors that are not of a process, mixed uids, and a root that is
+// root only in its own user namespace.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/made.hpp"
 
@@ -42,7 +42,8 @@ class Processes : public BusTest {
   protected:
     Processes() : id(activate(*asAlice, shell)) {}
 
-    // What the service's threads read meanwhile takes a descriptor for a moment, before or after.
+    // The service's threads open a descriptor for a moment when they read a process, so the count
+    // is checked repeatedly.
     void awaitNoMoreDescriptorsThan(std::size_t before) {
         waitUntil([&] { return descriptorsOf(service.pid()) <= before; },
                   "what was passed to be closed");
@@ -65,7 +66,7 @@ TEST_F(Processes, WithMixedUidsAreNobodysOwn) {
     const auto withUids = [](uid_t real, uid_t effective, uid_t saved) {
         return [=](const Made::Say& say) { say(::setresuid(real, effective, saved)); };
     };
-    // As a setuid program has them, and as one that gave them up has, but for one.
+    // The uids of a setuid program, and of programs that dropped all but one of their uids.
     const std::vector<std::array<uid_t, 3>> mixed{
         {alice, root, root}, {alice, bob, bob}, {bob, alice, alice}, {alice, alice, root}};
     for (const auto& [real, effective, saved] : mixed) {
@@ -81,7 +82,7 @@ TEST_F(Processes, WithMixedUidsAreNobodysOwn) {
 }
 
 TEST_F(Processes, ThatAreNoneAreRefused) {
-    // A thread has a number like a process, and is none.
+    // A thread has a number like a process, but is not a process.
     const Made threaded([](const Made::Say& say) {
         if (::setresuid(alice, alice, alice) != 0)
             ::_exit(1);
@@ -91,16 +92,17 @@ TEST_F(Processes, ThatAreNoneAreRefused) {
         }).join();
     });
     EXPECT_EQ(add(static_cast<core::Pid>(threaded.said())).error, error::noSuchProcess);
-    // Nor by a descriptor of it (PIDFD_THREAD, Linux 6.9), which hangs up with the thread alone.
+    // A descriptor of a thread (PIDFD_THREAD, Linux 6.9) is refused as well: it hangs up with the
+    // thread alone.
     for (const long task : {threaded.said(), static_cast<long>(threaded.pid())}) {
         const int descriptor = ::pidfd_open(static_cast<pid_t>(task), O_EXCL);
         if (descriptor < 0 && errno == EINVAL)
-            continue; // the kernel gives none
+            continue; // this kernel does not provide it
         EXPECT_EQ(activateBy(descriptor).error, error::invalidArgs) << task;
         ::close(descriptor);
     }
     EXPECT_EQ(environmentCount(), "1");
-    // One that has exited and is not reaped.
+    // A process that has exited and is not reaped.
     const pid_t zombie = ::fork();
     if (zombie == 0)
         ::_exit(::setresuid(alice, alice, alice));
@@ -147,7 +149,7 @@ TEST_F(Processes, OfAnotherPidNamespaceAreWhatTheServiceSees) {
     });
     if (container.said() < 0)
         GTEST_SKIP() << "no pid namespace is to be had";
-    // Inside it has pid 1, which here is another process.
+    // Inside, its PID is 1, which is another process here.
     EXPECT_EQ(add(1).error, error::invalidArgs);
     const auto outer = static_cast<core::Pid>(container.said());
     waitUntil([&] { return add(outer).ok(); }, "the process to be alice's");
@@ -160,7 +162,7 @@ TEST_F(Processes, AddedTwiceAreThereOnce) {
     add(another.pid());
     add(shell.pid());
     EXPECT_EQ(registered(), shellAlone() + "," + std::to_string(another.pid()));
-    // Nor does it keep two environments.
+    // It cannot keep two environments alive either.
     const UserProcess third(alice);
     const std::string second = activate(*asAlice, third);
     asAlice->environment(second, "AddProcess", "u", another.pid());
@@ -205,7 +207,7 @@ TEST_F(Processes, AreNotWhatAnotherKindOfDescriptorSays) {
 TEST_F(Processes, CannotFillTheServiceWithDescriptors) {
     const std::size_t before = descriptorsOf(service.pid());
     const int pidfd = ::pidfd_open(static_cast<pid_t>(shell.pid()), 0);
-    // More than a method takes never comes to the service.
+    // A call with more descriptors than a method takes never reaches the service.
     Message many = asAlice->newCall("dev.genv.Manager", managerPath, managerInterface, "Activate");
     sd_bus_message_append(many.get(), "a{sv}", 2, "process", "h", pidfd, "id", "h", pidfd);
     EXPECT_EQ(asAlice->send(many).error, error::accessDenied);
@@ -221,7 +223,8 @@ TEST_F(Processes, CannotFillTheServiceWithDescriptors) {
 
 // -- recycled pids
 
-// Makes the next process of this pid namespace get a pid. False where the kernel does not allow it.
+// Makes the next process of this PID namespace get a PID. Returns false if the kernel does not
+// permit it.
 bool nextPidIs(core::Pid pid) {
     std::ofstream file("/proc/sys/kernel/ns_last_pid");
     file << pid - 1;
@@ -229,7 +232,7 @@ bool nextPidIs(core::Pid pid) {
     return static_cast<bool>(file);
 }
 
-// A process of another that has the pid of one that has exited; null where that cannot be had.
+// Returns another process with the PID of one that has exited, or null if that cannot be arranged.
 std::unique_ptr<UserProcess> recycled(core::Pid pid, core::Uid uid) {
     for (int attempt = 0; attempt < 1000; ++attempt) {
         if (!nextPidIs(pid))
@@ -242,7 +245,8 @@ std::unique_ptr<UserProcess> recycled(core::Pid pid, core::Uid uid) {
 }
 
 TEST_F(Processes, AreNotTakenForThoseThatHadTheirPid) {
-    // Asked about while alice's had it, and answered when it is bob's, or another one of alice's.
+    // polkit is asked while the PID is alice's process, and answers when it is bob's, or another
+    // one of alice's.
     for (const core::Uid next : {bob, alice}) {
         for (const bool activates : {false, true}) {
             auto victim = std::make_unique<UserProcess>(alice);

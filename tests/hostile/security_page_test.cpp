@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The page for auditors says what is so: its numbers are those of the caps, and the tests that it
-// names are there.
+// The page for auditors is accurate: its numbers are those of the caps, and the tests that it names
+// exist.
 #include "core/caps.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(SecurityPage, HasTheNumbersOfTheCaps) {
     for (std::sregex_iterator match(page.begin(), page.end(), row), end; match != end; ++match)
         told[(*match)[2]] = std::stoul((*match)[1]);
     EXPECT_EQ(told, known);
-    // And there is no cap that is not in this list.
+    // Every cap is in this list.
     const std::string header = read(std::filesystem::path(GENV_SOURCE) / "core/caps.hpp");
     const std::regex constant(R"(constexpr std::size_t (\w+))");
     for (std::sregex_iterator match(header.begin(), header.end(), constant), end; match != end;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What changes hands while somebody is asked about it: an answer holds for what was asked, and for
-// nothing that took its place.
+// Objects change hands while polkit is asked about them: an answer applies only to the object in
+// the question, and not to its successor.
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -10,14 +10,14 @@ namespace {
 
 class Stale : public BusTest {
   protected:
-    // A call of alice's is on its way and asked about when this returns.
+    // Makes a call of alice's. When this returns, the service has read it and asked polkit.
     template <typename... Arguments>
     std::unique_ptr<PendingCall> ask(const std::string& path, const char* interface,
                                      const char* member, const char* signature = "",
                                      Arguments... arguments) {
         auto call = asAlice->start(path, interface, member, signature, arguments...);
         asAlice->ping();
-        // Root is answered in order, so the service has read alice's call by then.
+        // Calls are answered in order, so the service has read alice's call by then.
         EXPECT_TRUE(asRoot->manager("ListDevices").ok());
         return call;
     }
@@ -126,7 +126,7 @@ TEST_F(Stale, WhoeverLeavesTakesTheQuestionAlong) {
         EXPECT_TRUE(asRoot->manager("ListDevices").ok());
     }
     service.waitForLog("refused dev.genv.Environment.Deactivate from uid 1001 (" + left + ")");
-    // Names of connections are given once: nobody who connects later is taken for who has left.
+    // Names of connections are not reused: no later connection is taken for one that has closed.
     for (int i = 0; i < 50; ++i)
         EXPECT_NE(Client(bob).uniqueName(), left);
     signalDaemon("polkitd", SIGCONT);
@@ -135,11 +135,11 @@ TEST_F(Stale, WhoeverLeavesTakesTheQuestionAlong) {
     EXPECT_EQ(devicesOf(id), "0");
 }
 
-// libpolkit complains of each question that it cannot take back, since its subject is gone.
+// libpolkit warns about each question that it cannot cancel because its subject no longer exists.
 TEST_F(Stale, WhoeverLeavesFillsNoLog) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
-    // As many at a time as a user may ask polkit.
+    // As many questions at a time as a user may have.
     for (int round = 0; round < 5; ++round) {
         signalDaemon("polkitd", SIGSTOP);
         for (int i = 0; i < 8; ++i) {
