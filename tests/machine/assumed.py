@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the pages take for granted: users, hosts, files, and who holds what when a command is typed.
+"""The state that the pages assume: users, hosts, files, and the holders of GPUs when a command is typed.
 
 A function here prepares a page, or one command of it, in its session (documents.py).
 """
@@ -30,7 +30,7 @@ PEOPLE = ("admin", "alice", "bob", "carol")
 
 
 def prepare_machine(machine):
-    """Once: GPUs as the pages show them, sudo without a password, and the machine as its own remote hosts."""
+    """Prepares, once, GPUs as the pages show them, sudo without a password, and the machine as its own remote hosts."""
     machine.write("/etc/systemd/system/genvd.service.d/pages.conf", GPUS)
     machine.write("/etc/sudoers.d/pages", "admin ALL=(ALL) NOPASSWD: ALL\n", 0o440)
     machine.write("/etc/ssh/sshd_config.d/pages.conf", "Port 22\nPort 2222\n")
@@ -41,14 +41,14 @@ def prepare_machine(machine):
 
 
 def prepare_people(machine):
-    """For each page: start files as genv's manual has them."""
+    """Prepares, for each page, start-up files as genv's manual describes them."""
     for user in PEOPLE:
         machine.write(f"/home/{user}/.bashrc", PS1 + SETUP + "\n")
     machine.write("/root/.bashrc", PS1)
 
 
 def hosts(session):
-    """Files with names of hosts, and programs for them."""
+    """Writes files with host names, and programs for the hosts."""
     for name, lines in {"cluster": "h1\n", "hosts": "h1\nh2\n", "gpu-hosts": "h1\n"}.items():
         session.machine.write(f"/home/alice/{name}", lines)
     session.machine.write("/home/alice/train.py", "print('trained')\n")
@@ -59,7 +59,7 @@ def hosts(session):
 
 
 def newcomers(session):
-    session.machine.write("/home/alice/.bashrc", PS1)  # sets her shell up herself
+    session.machine.write("/home/alice/.bashrc", PS1)  # she sets her shell up herself
     hosts(session)
     for user in ("alice", "bob"):
         session.machine.write(f"/home/{user}/train.py", FOR_EVER)
@@ -76,7 +76,7 @@ def alices_job_ends(session):
 
 def bobs_job_ends(session):
     session.close()
-    prepare_people(session.machine)  # by now it is in alice's start file
+    prepare_people(session.machine)  # by now the set-up is in alice's start-up file
 
 
 def nothing_is_saved(session):
@@ -139,7 +139,7 @@ def shell_is_active(session):
 
 
 def alice_has_waited(session):
-    """The time that the report is about, in which nothing else has happened."""
+    """Returns the period of the report, in which nothing else has happened."""
     since = datetime.datetime.now().replace(microsecond=0) + datetime.timedelta(seconds=1)
     await_that("the next second", lambda: datetime.datetime.now() >= since)
     session.shape.ids["2026-11-20 09:00"] = str(since)
@@ -155,7 +155,7 @@ def the_report_ends(session):
 
 
 def journal_has_all(session):
-    """Something for each of the page's matches."""
+    """Makes an event for each of the page's matches."""
     session.beside("alice", "genv activate --gpus 4")
     environment = session.test.held()[0]
     session.test.refused(session.machine.as_user("bob", f"genvctl devices detach --eid {environment} --index 3"), 4, "")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""polkit with logind: who sits before the machine, who has logged in over SSH, and an administrator's password."""
+"""polkit with logind: users at the machine itself, users who have logged in over SSH, and an administrator's password.
+"""
 
 import re
 
@@ -34,12 +35,12 @@ class Sessions(MachineTest):
         self.refused(remote.run(f"{command} 0"), 4, "")
         self.assertEqual(self.held(), [eid])
         self.ok(local.run(f"{command} 0"))
-        # What is in no session is not local either.
+        # A process without a session is not local either.
         self.refused(scenario.machine.as_user("bob", f"{command} 1"), 4, "")
         self.assertEqual(self.holders()[1], [eid])
 
     def test_the_defaults_of_an_action_are_those_of_the_session(self):
-        """A policy file of a site's: any no, inactive no, active yes."""
+        """A site's policy file: no for any, no for inactive, yes for active sessions."""
         machine = scenario.machine
         kept = machine.read(POLICY)
         begin = kept.index('<action id="dev.genv.manager.attach">')
@@ -65,7 +66,8 @@ class Sessions(MachineTest):
 
 
 class Password(MachineTest):
-    """pkttyagent, which genvctl starts on the terminal, and Debian's rule that the group sudo administrates."""
+    """pkttyagent, which genvctl starts on the terminal, and Debian's rule that members of the group sudo are
+    administrators."""
 
     def setUp(self):
         super().setUp()
@@ -75,7 +77,7 @@ class Password(MachineTest):
         self.command = f"genvctl devices detach --eid {self.eid} --index 0"
 
     def asked(self, user, password):
-        """Runs the command as a user on a terminal who types this when asked, and returns its status and what was seen."""
+        """Runs the command as a user on a terminal who types this when asked. Returns its status and its output."""
         terminal = scenario.machine.ssh_terminal(user, f"{self.command}; echo status=$?")
         tty = re.search(r"/dev/pts/\d+", terminal.expect(rb"/dev/pts/\d+\r\n")).group()
         seen = terminal.expect(rb"Password: ")
@@ -114,7 +116,7 @@ class Password(MachineTest):
     def test_nobody_is_asked_who_does_not_want_to_be(self):
         output = self.shell("admin").run(f"genvctl --no-ask-password {self.command.removeprefix('genvctl ')}")
         self.refused(output, 4, "genvctl: ")
-        # Nor is one without a terminal.
+        # Nor is a caller without a terminal.
         self.refused(self.shell("admin").run(f"{self.command} </dev/null"), 4, "genvctl: ")
         self.assertEqual(self.held(), [self.eid])
         refused = await_that("the records of the refusals", lambda: scenario.machine.journal(

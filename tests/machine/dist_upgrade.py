@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A machine becomes one of the next Debian while people hold GPUs, and then takes genv's packages of that Debian.
+"""A machine is upgraded to the next Debian while users hold GPUs, and then gets genv's packages for that Debian.
 
-The packages of the next Debian are fetched before the machine boots, since it has no network, and kept for the next time.
+The packages of the next Debian are downloaded before the machine boots, since it has no network, and kept for later
+runs.
 """
 
 import glob
@@ -19,13 +20,13 @@ SUITE = os.environ.get("GENV_NEXT_SUITE", "")
 PACKAGES = os.environ.get("GENV_NEXT_PACKAGES", "")
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes", "--no-install-recommends",
        "--option=Dpkg::Use-Pty=0", "--option=Dpkg::Options::=--force-confold"]
-# Packages for other tests are removed first: they would double what apt has to fetch.
+# Packages that only other tests need are removed first: they would double the download.
 SPARED = ["g++", "pkgconf", "python-is-python3", "python3-ipykernel"]
 UPGRADE_SECONDS = 900
 
 
 def next_packages():
-    """genv's packages of the next Debian."""
+    """Returns genv's packages for the next Debian."""
     found = [deb for deb in sorted(glob.glob(os.path.join(PACKAGES, "*.deb"))) if "-dbgsym_" not in deb]
     if not found:
         raise SystemExit(f"there are no packages in {PACKAGES}: ./dev test --on {SUITE} makes them")
@@ -33,12 +34,12 @@ def next_packages():
 
 
 def in_root(command):
-    """Runs a command with the machine's files before it boots."""
+    """Runs a command in the machine's root folder before it boots."""
     subprocess.run(["chroot", ROOT, *command], check=True, stdin=subprocess.DEVNULL)
 
 
 def fetch():
-    """Puts the next Debian's packages where the machine's apt finds them."""
+    """Provides the next Debian's packages to the machine's apt."""
     kept = os.path.join(BUILD, "machine", f"packages-of-{SUITE}")
     os.makedirs(os.path.join(kept, "partial"), exist_ok=True)
     archives = os.path.join(ROOT, "var/cache/apt/archives")
@@ -70,7 +71,7 @@ def fetch():
 
 
 class DistUpgrade(restarts.Held):
-    """Those who hold and wait as in Held, over all of it."""
+    """The holders and waiting users of Held, during the whole upgrade."""
 
     @staticmethod
     def genv():
@@ -100,7 +101,7 @@ class DistUpgrade(restarts.Held):
         self.assertEqual(self.genv(), old)
         self.await_still_held()
 
-        # The service that was built for the last Debian starts on this one.
+        # The service that was built for the previous Debian starts on this one.
         machine.must(["systemctl", "restart", "genvd"])
         self.await_another()
         self.await_still_held()

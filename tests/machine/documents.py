@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""README and the pages of data/doc, typed: each command that they show, in its order, by the person who types it there.
+"""Types the commands of README and the pages of data/doc: each command in its order, as the user who types it in the
+page.
 
-The pages are the only source of the commands. The tables here say which of them cannot be typed in this machine, and which
-fail or go on. assumed.py prepares what they need.
+The commands come only from the pages. The tables here list the commands that cannot be typed in this machine, that
+fail, or that keep running. assumed.py prepares their preconditions.
 """
 
 import fnmatch
@@ -18,7 +19,7 @@ SOURCES = "builds or tests the sources, which the machine does not have"
 ENGINE = "needs docker and an image from the internet"
 DRIVER = "needs nvtop and NVIDIA's driver"
 
-# What is not typed, as a pattern of shell's, and why not.
+# Commands that are not typed, as shell patterns, and the reasons.
 EXCEPTIONS = {
     "./dev *": SOURCES,
     "sudo ./dev *": SOURCES,
@@ -45,7 +46,7 @@ STATUS = {
     "genvctl doctor genv-1": 1,
 }
 
-# What goes on while its page does: the person types the next command at another terminal.
+# Commands that keep running during the rest of their page: the user types the next command at another terminal.
 GOES_ON = [
     "genvctl run --gpus 1 --gpu-memory 8g -- python train.py",
     "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py",
@@ -53,42 +54,42 @@ GOES_ON = [
 
 
 def excused(command):
-    """The pattern of EXCEPTIONS that a command falls under."""
+    """Returns the pattern of EXCEPTIONS that matches a command."""
     return next((pattern for pattern in EXCEPTIONS if fnmatch.fnmatchcase(command.name, pattern)), None)
 
 
 class Session:
-    """A page, the terminals of those who type it, and what its ids are in this machine."""
+    """A page, the terminals of its users, and the ids in this machine for the page's ids."""
 
     def __init__(self, test, page):
         self.test, self.page, self.machine = test, page, scenario.machine
         self.shape, self.shells, self.others = pages.Shape(), {}, []
 
-    # What a page takes for granted
+    # The state that a page assumes
 
     def prepare(self, user, command):
-        """Types something at the terminal of a person of the page."""
+        """Types a command at the terminal of a user of the page."""
         return self._type_before(self._shell(user, True), command)
 
     def beside(self, user, command):
-        """Types something at another terminal."""
+        """Types a command at another terminal."""
         self.others.append(Typist(self.machine, user))
         return self._type_before(self.others[-1], command)
 
     def gpu_process(self, user, prefix=""):
-        """The pid of a process that uses a GPU, started at another terminal."""
+        """Returns the PID of a process that uses a GPU, started at another terminal."""
         pid = self.beside(user, f"{prefix}gpu-work infinity & echo $!").split()[-1]
         self.test.addCleanup(self.machine.run, ["kill", pid])
         await_that("the process in a sample", lambda: pid in json.dumps(self.test.snapshot()["processes"]))
         return pid
 
     def holds(self, user, count):
-        """Whether the environments of a user hold that many devices."""
+        """Returns whether the environments of a user hold that number of devices."""
         owned = self._environments(user)
         return sum(environment in owned for held in self.test.holders().values() for environment in held) == count
 
     def close(self, user=None):
-        """Everybody leaves, or one person does, and what they have ends."""
+        """All users, or one of them, log out, and their environments end."""
         for shell in [*self.others, *self.shells.values()]:
             if user in (None, shell.user):
                 shell.leave()
@@ -97,7 +98,7 @@ class Session:
         self.shells = {name: shell for name, shell in self.shells.items() if shell.pid}
 
     def _environments(self, user=None):
-        """The ids of the environments of a user, or of all."""
+        """Returns the ids of the environments of a user, or of all users."""
         environments = self.test.snapshot()["envs"]["envs"]
         return [environment["eid"] for environment in environments if user in (None, environment["username"])]
 
@@ -128,7 +129,8 @@ class Session:
         self.shape.learn(pattern.match(shell.output()), groups)
 
     def _shell(self, user, active):
-        """The person's shell. Who has an environment and is shown without one has left that shell and opened another."""
+        """Returns the user's shell. If the user has an active environment and the page shows none, the user leaves that
+        shell and opens another."""
         if user in self.shells and self.shells[user].active and not active:
             environment = self.shells[user].run("echo $GENV_ENVIRONMENT_ID").strip()
             self.shells.pop(user).leave()
@@ -146,7 +148,7 @@ class Session:
 
 
 class Tables(MachineTest):
-    """The pages can be read, and the tables name nothing that is gone."""
+    """The pages can be parsed, and every entry of the tables matches a command."""
 
     installed = False
 
@@ -165,7 +167,7 @@ class Tables(MachineTest):
 
 
 class Documents(MachineTest):
-    """A test for each page."""
+    """One test for each page."""
 
     prepared = False
 

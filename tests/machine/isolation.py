@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Isolation: who can open a GPU's node, by every way in, and what becomes of that when something restarts, fails or goes.
+"""Isolation: the users who can open a GPU's node, by every way to start a program, and the effect of restarts, failures
+and removals.
 
-No driver is behind the nodes, so that an open that the kernel lets through ends with ENXIO, and one that it refuses with EPERM.
+The nodes have no driver, so an open that the kernel permits fails with ENXIO, and one that it refuses with EPERM.
 """
 
 import json
@@ -34,15 +35,15 @@ RestartSec=10ms
 UNIT_FILE = "/etc/systemd/system/genvd.service.d/test-isolation.conf"
 SETTINGS_FILE = "/etc/genv/genvd.conf.d/test-isolation.conf"
 KILLS = 100 if os.environ.get("GENV_TEST_FULL") == "1" else 25
-# Each takes a third of a second where nothing else runs.
+# Each kill takes a third of a second on an idle machine.
 KILLS_SECONDS = 600
-# What bob reads at his prompt about a GPU of alice's.
+# The sentence at bob's prompt about a GPU of alice's.
 REFUSAL = re.compile(r"genv: (process \d+ \(\w+\)|one of your processes) was refused GPU 0, which you do not hold; "
                      r'others hold it: "genv attach --index 0 --wait" waits for it')
 
 
 class Isolated(MachineTest):
-    """Two GPUs with nodes, isolation by user, and alice, who holds GPU 0 in a shell of hers."""
+    """Two GPUs with nodes, isolation by user, and alice, who holds GPU 0 in a shell."""
 
     def setUp(self):
         super().setUp()
@@ -66,18 +67,18 @@ class Isolated(MachineTest):
         self.machine.must(["systemctl", "restart", "genvd"])
 
     def settings(self, *lines):
-        """What an administrator does who configures isolation."""
+        """Does what an administrator does to configure isolation."""
         self.machine.write(SETTINGS_FILE, "\n".join(["[Enforcement]", "Interval=1s", "[Isolation]", *lines, ""]))
         self.restart_loader()
         self.machine.must(["systemctl", "reload-or-restart", "genvd"])
 
     def restart_loader(self):
-        # systemd starts nothing more than 5 times in ten seconds.
+        # systemd limits starts to 5 in ten seconds.
         self.machine.must(["systemctl", "reset-failed", LOADER])
         self.machine.must(["systemctl", "restart", LOADER])
 
     def called(self, *call):
-        """What a method of the manager's returns, if anything."""
+        """Returns the result of a method of the manager, if any."""
         out = self.machine.must(["busctl", "--json=short", "call", *MANAGER, *call])
         return json.loads(out)["data"] if out.strip() else []
 
@@ -90,18 +91,18 @@ class Isolated(MachineTest):
         self.assertEqual(self.machine.must(["busctl", "get-property", *MANAGER, "Isolation"]), f's "{mode}"\n')
 
     def grants(self):
-        """Those of users, as the kernel has them: (node, uid)."""
+        """Returns the grants to users in the kernel: (node, uid)."""
         lines = self.machine.must([ways_in.OPEN, "--grants", f"{PINS}/grants"]).splitlines()
         found = {tuple(line.split()) for line in lines}
         return {(node, int(uid)) for node, uid in found if int(uid) != 0xFFFFFFFF}
 
     def held_nodes(self):
-        """The same as genvd says who holds what."""
+        """Returns the same according to genvd's list of holders."""
         uids = {row[0]: row[1] for row in self.called("ListEnvironments")[0]}
         return {(f"195:{device}", uids[eid]) for device, eid, *_ in self.called("ListAttachments")[0]}
 
     def opened(self, command, typed=None):
-        """How the opens of a command ended."""
+        """Returns the results of a command's opens."""
         done = self.machine.run(command, typed)
         return done.out.strip() or str(done)
 
@@ -115,7 +116,7 @@ class Isolated(MachineTest):
         self.assert_opens(expected, ways_in.session("alice", [ways_in.OPEN, *NODES]))
 
     def watch(self, user, node, word, *prefix):
-        """Opens of a user's, beside the test, that must all end with the word."""
+        """Runs opens of a user's in parallel with the test, which must all end with the word."""
         watcher = Background(self, ways_in.session(user, [*prefix, "nice", ways_in.OPEN, "--watch", node, word]))
         self.assertEqual(watcher.line(), "began\n")
         return watcher
@@ -173,7 +174,7 @@ class Isolation(Isolated):
         mknod, node = "/usr/local/sbin/test-mknod", "/dev/nvidia9"
         self.machine.must(f"cp /usr/bin/mknod {mknod} && chmod 4755 {mknod}")
         self.addCleanup(self.machine.must, ["rm", "-f", mknod, node])
-        # As nvidia-modprobe does: making a node is not refused.
+        # As nvidia-modprobe does: creating a node is not refused.
         self.machine.must(ways_in.session("bob", [mknod, "--mode=666", node, "c", "195", "9"]))
         self.assert_opens("EPERM", ways_in.session("alice", [ways_in.OPEN, node]))
         other = "/dev/another-nvidia0"
@@ -192,7 +193,7 @@ class Isolation(Isolated):
                                   "PermissionError: [Errno 1] Operation not permitted: '/dev/nvidia0'")):
             self.refused(bob.run(f"({command})"), 1, message)
         self.assertEqual(self.refused_opens("bob")["195:0"], before + 3)
-        # What was refused before genvd first looked is no news, so bob tries until the prompt tells it.
+        # Refusals from before genvd's first reading cause no notice, so bob tries until the prompt has it.
         await_that("the sentence at bob's prompt", lambda: REFUSAL.search(self.prompt_after_an_open(bob)))
         await_that("a record of it", lambda: [
             event for event in self.lines("history", "--kind", "open-refused")
@@ -238,7 +239,7 @@ class Isolation(Isolated):
             self.restart_loader()
             self.machine.must(["systemctl", "restart", "genvd"])
         self.machine.must(["systemctl", "kill", "--signal=SIGKILL", "genvd"])
-        # A call may still meet the service that is being killed.
+        # A call may still reach the service that is being killed.
         await_that("genvd answers again", lambda: self.machine.run(["genvctl", "devices"]).status == 0)
         self.assert_none_wrong(watchers)
         self.assertEqual(self.grants(), {("195:0", 1001)})
@@ -265,7 +266,7 @@ class Isolation(Isolated):
         self.assertEqual(self.refused_opens("bob"), {node: before.get(node, 0) + 2 for node in ("195:0", "195:1")})
 
     def refused_opens(self, user):
-        """Node to how often the user was refused there."""
+        """Maps each node to the number of refusals of the user there."""
         uid = ways_in.UIDS[user]
         [rows] = self.called("ListRefusedOpens", "a{sv}", "1", "all", "b", "true")
         return {row[2]: row[3] for row in rows if row[0] == uid}
@@ -338,14 +339,14 @@ class Isolation(Isolated):
         since = self.now()
         self.addCleanup(self.machine.must, f"mountpoint --quiet /sys/fs/bpf || {MOUNT_PINS}")
         self.machine.reboot()
-        ways_in.prepare(NODES)  # nodes are gone with the machine's /dev
+        ways_in.prepare(NODES)  # the nodes disappeared with the machine's /dev
         self.assert_stranger(EVERYTHING)
         self.assert_in_force("none")
         self.assertEqual(self.described()["wanted"], "user")
         self.assertIn("no BPF file system is mounted", self.described()["trouble"])
         self.assertIn("isolation: no BPF file system is mounted", self.log_since(since, "genvd.service"))
         self.assertIn("GPUs are not isolated: every user can open each of them", self.log_since(since, LOADER))
-        # And what an administrator does then.
+        # The administrator's next step.
         self.machine.must(MOUNT_PINS)
         self.restart_loader()
         self.assert_in_force("user")

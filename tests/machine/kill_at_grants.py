@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Kills genvd between a grant in the kernel and the reply, again and again, and compares afterwards. Runs in the machine.
+"""Kills genvd between a grant in the kernel and the reply, again and again, and compares the states afterwards. Runs in
+the machine.
 
 usage: kill_at_grants.py OPEN-NODES MAP UID KILLS     (the user has one environment, which holds GPU 0 of two)
 """
@@ -15,7 +16,7 @@ from jeepney.io.blocking import open_dbus_connection
 BUS = DBusAddress("/org/freedesktop/DBus", "org.freedesktop.DBus", "org.freedesktop.DBus")
 MANAGER = DBusAddress("/dev/genv/Manager", "dev.genv.Manager", "dev.genv.Manager")
 DEADLINE_SECONDS = 60
-# After the grant. The reply comes later than most of these.
+# Delays after the grant. Most are shorter than the time until the reply.
 DELAYS_MICROSECONDS = (0, 40, 80, 120, 160)
 
 program, pinned, uid, kills = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -34,16 +35,16 @@ def call(address, method, signature=None, *body):
 
 
 def grants():
-    """The nodes that the kernel lets the user open."""
+    """Returns the nodes that the kernel lets the user open."""
     lines = subprocess.run([program, "--grants", pinned], check=True, capture_output=True, text=True).stdout.splitlines()
     return sorted(line.split()[0] for line in lines if line.split()[1] == str(uid))
 
 
 def kill_at_grant(environment, delay):
-    """Whether a request for GPU 1 was without a reply, whose process was killed then."""
+    """Requests GPU 1 and kills the service at the grant. Returns whether there was no reply."""
     [owner] = call(BUS, "GetNameOwner", "s", MANAGER.bus_name)
     [pid] = call(BUS, "GetConnectionUnixProcessID", "s", owner)
-    # Before any other process, so that it sees the grant at once.
+    # It has a higher priority than every other process, so that it notices the grant at once.
     with subprocess.Popen(["chrt", "--fifo", "1", program, "--kill-at-grant", pinned, "195", "1", str(uid), str(pid), str(delay)],
                           stdout=subprocess.PIPE, text=True) as killer:
         if killer.stdout.readline() != "waits\n":
@@ -51,8 +52,9 @@ def kill_at_grant(environment, delay):
         reply = ask(environment, "Attach", "a{sv}", {"index": ("u", 1)})
         if killer.wait(DEADLINE_SECONDS) != 0:
             raise SystemExit(f"it could not be killed: {reply.body}")
-    # Or the next call would go to the process that is being killed. Nobody's name is an error. The process's number says less:
-    # since dbus 1.16 it is unknown as soon as the process has ended, which may be before the bus has dropped the connection.
+    # Otherwise the next call would reach the process that is being killed. A name without an owner gives an error. The
+    # PID is less reliable: since dbus 1.16 it is unknown as soon as the process has ended, which may be before the bus
+    # has closed the connection.
     deadline = time.monotonic() + DEADLINE_SECONDS
     while ask(BUS, "GetNameOwner", "s", MANAGER.bus_name).body[0] == owner:
         if time.monotonic() > deadline:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A machine that boots: Debian with genv's packages under systemd-nspawn, with logind, polkit, sshd and the journal.
 
-A test runs as root inside tests/machine/machine, which has made the root and sees to it that nothing is left of it. The
-machine has no network but its loopback. Its GPUs are simulated, by configuration as an administrator would write it.
-Run as a program, inside tests/machine/machine too, it boots one with the packages installed and gives a shell there.
+A test runs as root inside tests/machine/machine, which has prepared the root folder and removes everything afterwards.
+The machine has no network except its loopback. Its GPUs are simulated, by configuration as an administrator would write
+it. Run as a program, also inside tests/machine/machine, it boots a machine with the packages installed and opens a
+shell there.
 """
 
 import glob
@@ -29,7 +30,7 @@ FOLDER = os.environ.get("GENV_MACHINE_FOLDER", "")
 BUILD = os.environ.get("GENV_MACHINE_BUILD", "")
 BUS = os.environ.get("GENV_MACHINE_BUS", "daemon")
 PACKAGES = os.environ.get("GENV_MACHINE_PACKAGES") or os.path.join(BUILD, "packages")
-PASSWORD = "gpu-for-all"  # of everybody, as make-root gave it
+PASSWORD = "gpu-for-all"  # for all users, set by make-root
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 DEADLINE_SECONDS = 120
 SIMULATED = """\
@@ -41,7 +42,8 @@ UNIT = """\
 Environment=GENV_MOCK_DEVICE_COUNT=4 GENV_MOCK_COMPUTE_APPS_PROCESS_NAME=gpu-work
 """
 
-# On a busy machine a polkitd before 123 loses wake-ups, which data/doc/faults.md describes. Built only with such a polkit.
+# On a busy machine, polkitd before 123 loses wake-ups, as data/doc/faults.md describes. This library is built only with
+# such a polkit.
 WAKEUPS = "/usr/local/lib/polkitd_spurious_wakeups.so"
 POLKIT_UNIT = f"""\
 [Service]
@@ -52,12 +54,12 @@ bus_scenario.DEADLINE_SECONDS = DEADLINE_SECONDS
 
 
 def await_that(what, condition, deadline_seconds=DEADLINE_SECONDS):
-    """The first true answer of the condition."""
+    """Returns the first true result of the condition."""
     return until(condition, what, deadline_seconds)
 
 
 class MachineShell(Shell):
-    """A bash somewhere in the machine that lives until it is closed; its run() says how a command ended."""
+    """A bash in the machine that lives until it is closed; its run() returns the result of a command."""
 
     def __init__(self, command):  # pylint: disable=super-init-not-called
         err_read, err_write = os.pipe()
@@ -68,7 +70,7 @@ class MachineShell(Shell):
 
 
 class MachineTerminal(Terminal):
-    """A command on a terminal of its own: typed at from here, running in the machine."""
+    """A command on a terminal of its own: the test types, and the command runs in the machine."""
 
     def __init__(self, machine, command):  # pylint: disable=super-init-not-called
         self.machine, self.text = machine, b""
@@ -80,21 +82,21 @@ class MachineTerminal(Terminal):
         os.write(self.descriptor, keys)
 
     def end(self):
-        """As when its window is closed."""
+        """Closes the terminal as when its window is closed."""
         os.close(self.descriptor)
         os.kill(self.pid, signal.SIGTERM)
         os.waitpid(self.pid, 0)
 
     def await_hidden_typing(self, tty):
-        """Until the program on the terminal `tty` of the machine has switched the echo off."""
+        """Waits until the program on the machine's terminal `tty` has switched the echo off."""
         await_that("a question for a password", lambda: " -echo " in self.machine.run(["stty", "-aF", tty]).out)
 
 
 class Machine:
-    """The machine. One at a time; close() ends it, and so does the end of this process.
+    """The machine. There is one at a time; close() ends it, and so does the end of this process.
 
-    `bpf`: its root may attach BPF programs, and containers may run there; /sys/fs/bpf is a BPF file system, which
-    systemd mounts at every boot, but not where it is in a container."""
+    `bpf`: its root may attach BPF programs, and containers may run there. /sys/fs/bpf is then a BPF file system,
+    which systemd mounts at every boot of a real machine, but not in a container."""
 
     def __init__(self, bpf=False):
         if not ROOT or not BUILD:
@@ -109,7 +111,7 @@ class Machine:
             shutil.copy(wakeups, self.path(WAKEUPS))
             self.write("/etc/systemd/system/polkit.service.d/test.conf", POLKIT_UNIT)
 
-    # Its files, which are there whether it runs or not
+    # Its files, whether it runs or not
 
     @staticmethod
     def path(name):
@@ -127,7 +129,7 @@ class Machine:
             return file.read()
 
     def _prepare_keys(self):
-        """Root may log in as everybody, which is how a test does."""
+        """Permits root to log in as every user, which tests use."""
         os.makedirs(self.path("/root/.ssh"), mode=0o700, exist_ok=True)
         key = self.path("/root/.ssh/id_ed25519")
         subprocess.run(["chroot", ROOT, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/root/.ssh/id_ed25519"],
@@ -141,14 +143,14 @@ class Machine:
                    "  LogLevel ERROR\n  KexAlgorithms curve25519-sha256\n")
 
     def write_configuration(self):
-        """The GPUs, as an administrator would have them simulated."""
+        """Configures simulated GPUs as an administrator would."""
         self.write("/etc/genv/genvd.conf.d/simulated.conf", SIMULATED)
         self.write("/etc/systemd/system/genvd.service.d/simulated.conf", UNIT)
 
-    # Its life
+    # Starting and stopping
 
     def _bpf_options(self):
-        """systemd-nspawn's, for what `bpf` promises; the file system is a new one each time."""
+        """Returns systemd-nspawn's options for `bpf`. The BPF file system is a new one each time."""
         if not self.bpf:
             return ["--system-call-filter=bpf"]
         pins = os.path.join(FOLDER, "bpf")
@@ -159,7 +161,7 @@ class Machine:
         return ["--system-call-filter=bpf @keyring @mount", "--capability=CAP_BPF,CAP_PERFMON", f"--bind={pins}:/sys/fs/bpf"]
 
     def boot(self):
-        """Starts it and waits until it is up."""
+        """Starts it and waits until it has booted."""
         with open(self.log, "ab") as log:
             self.nspawn = subprocess.Popen(
                 ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=machine", f"--directory={ROOT}",
@@ -178,7 +180,7 @@ class Machine:
         await_that("the machine's start", is_up)
 
     def leader(self):
-        """Its process 1 as it is numbered here."""
+        """Returns its process 1 in the numbering outside."""
         try:
             with open(f"/proc/{self.nspawn.pid}/task/{self.nspawn.pid}/children", encoding="utf-8") as file:
                 return file.read().split()[0]
@@ -187,7 +189,7 @@ class Machine:
 
     def reboot(self):
         self.must(["systemctl", "reboot"])
-        self.nspawn.wait(DEADLINE_SECONDS)  # which leaves starting it again to whoever has started it
+        self.nspawn.wait(DEADLINE_SECONDS)  # nspawn leaves the restart to its caller
         self.boot()
 
     def close(self):
@@ -200,10 +202,11 @@ class Machine:
                 self.nspawn.wait()
         self.nspawn = None
 
-    # What happens in it
+    # Commands in it
 
     def enter(self, command):
-        """The words that run a command in it as root; words, or a line for bash."""
+        """Returns the command line that runs a command in it as root. The command is a list of words, or a line for
+        bash."""
         leader = self.leader()
         if leader is None:
             return ["false"]
@@ -212,20 +215,20 @@ class Machine:
                 "env", "--ignore-environment", "--chdir=/", f"PATH={PATH}", "HOME=/root", "USER=root", "LANG=C.UTF-8", "TERM=dumb", *words]
 
     def run(self, command, typed=None, timeout=DEADLINE_SECONDS):
-        """How a command of root's ended that is no part of a unit or session."""
+        """Runs a command as root outside every unit and session, and returns its result."""
         done = subprocess.run(self.enter(command), capture_output=True, input=(typed or "").encode(), check=False,
                               timeout=timeout)
         return Output(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
     def must(self, command, typed=None, timeout=DEADLINE_SECONDS):
-        """What a command of root's printed that must succeed."""
+        """Runs a command as root that must succeed, and returns its output."""
         done = self.run(command, typed, timeout)
         if done.status != 0:
             raise AssertionError(f"{command}: {done}")
         return done.out
 
     def as_user(self, user, command, typed=None):
-        """How a command of a user ended that is in no session, as a cron job's."""
+        """Runs a command as a user without a session, as a cron job does, and returns its result."""
         words = ["bash", "-c", command] if isinstance(command, str) else list(command)
         return self.run(["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", f"USER={user}",
                          f"HOME=/home/{user}", *words], typed)
@@ -234,38 +237,38 @@ class Machine:
         return self.enter(["ssh", *(["-tt"] if terminal else ["-T"]), f"{user}@localhost", *command])
 
     def ssh(self, user):
-        """A user who has logged in over SSH: a bash in a session of logind's without a seat."""
+        """Returns a bash of a user who has logged in over SSH, in a logind session without a seat."""
         return MachineShell(self.ssh_words(user, "exec bash --norc --noprofile"))
 
     def ssh_terminal(self, user, command):
-        """A command of a user who has logged in over SSH with a terminal, whose name it prints first."""
+        """Runs a command of a user who has logged in over SSH with a terminal. It prints the terminal's name first."""
         return MachineTerminal(self, self.ssh_words(user, f"tty; {command}", terminal=True))
 
     def said(self):
-        """The end of what it has written to its console."""
+        """Returns the last part of its console output."""
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()[-4000:]
 
     def console(self, user):
-        """A user who sits before the machine: a bash in an active session on seat0."""
+        """Returns a bash of a user at the machine itself, in an active session on seat0."""
         return MachineShell(self.enter(
             ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", f"--property=User={user}",
              "--property=PAMName=login", "--setenv=XDG_SEAT=seat0", f"--setenv=HOME=/home/{user}",
              f"--working-directory=/home/{user}", "bash", "--norc", "--noprofile"]))
 
     def unit(self, *properties, name="genvd.service"):
-        """Properties of a unit, as systemctl prints them: one's value, or a dict of several."""
+        """Returns properties of a unit as systemctl prints them: the value of one, or a dict of several."""
         out = self.must(["systemctl", "show", *(f"--property={p}" for p in properties), name])
         values = dict(line.partition("=")[::2] for line in out.splitlines())
         return values[properties[0]] if len(properties) == 1 else values
 
     def journal(self, *matches):
-        """The journal's records that match, of this boot, each a dict."""
+        """Returns the journal's matching records of this boot, each as a dict."""
         out = self.must(["journalctl", "--boot", "--output=json", "--all", "--no-pager", *matches])
         return [json.loads(line) for line in out.splitlines()]
 
     def account(self):
-        """What helps who looks for the reason of a failure."""
+        """Returns information for finding the cause of a failure."""
         journal = self.run(["journalctl", "--boot", "--no-pager", "--output=short-monotonic", "--lines=120"])
         if journal.status != 0:
             return f"the machine does not answer; its console:\n{self.said()}"
@@ -275,7 +278,7 @@ class Machine:
     # genv's packages
 
     def install(self, debs, *options):
-        """Installs package files the way an administrator does, and returns how that ended."""
+        """Installs package files as an administrator does, and returns the result."""
         self.must(["mkdir", "-p", "/root/packages"])
         names = []
         for deb in debs:
@@ -288,7 +291,7 @@ class Machine:
 
 
 def packages():
-    """The package files that the build has made."""
+    """Returns the package files of the build."""
     found = sorted(glob.glob(os.path.join(PACKAGES, "*.deb")))
     found = [deb for deb in found if "-dbgsym_" not in deb]
     if not found:
@@ -297,7 +300,7 @@ def packages():
 
 
 def main():
-    """A shell there, as root or as a user who has logged in."""
+    """Opens a shell there, as root or as a user who has logged in."""
     machine = Machine()
     machine.write_configuration()
     machine.boot()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Opens device nodes and says how that ends. Linked statically, so that it also runs in a container
-// that has nothing else.
+// Opens device nodes and reports the results. Linked statically, so that it also runs in an
+// otherwise empty container.
 //   open-nodes NODE...        prints a word for each: "opened", or the name of the error
 //   open-nodes --watch NODE WORD
-//                             prints "began"; opens until standard input ends, and then prints how
-//                             often, and how many of these ended otherwise than with WORD
+//                             prints "began"; opens until standard input ends, and then prints the
+//                             number of opens, and how many had another result than WORD
 //   open-nodes --grants MAP   prints a pinned map of grants, a line each: MAJOR:MINOR UID
 //   open-nodes --kill-at-grant MAP MAJOR MINOR UID PID MICROSECONDS
-//                             prints "waits"; waits until the map has this grant, and that much
-//                             longer, and kills the process
+//                             prints "waits"; waits until the map has this grant, and then that
+//                             much longer, and kills the process
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <poll.h>
@@ -28,7 +28,7 @@
 
 namespace {
 
-// How long it may not notice a grant: less than a reply takes.
+// The maximum delay before it notices a grant: shorter than the time until a reply.
 constexpr useconds_t LOOK_MICROSECONDS = 20;
 
 std::string tryToOpen(const char* node) {
@@ -101,7 +101,7 @@ int killAtGrant(const char* path, const Grant& grant, pid_t pid, std::chrono::mi
     lookup.value = reinterpret_cast<std::uint64_t>(&value);
     std::puts("waits");
     std::fflush(stdout);
-    // Busy waiting would starve genvd, which makes the grant at a lower priority.
+    // Busy waiting would starve genvd, which adds the grant at a lower priority.
     while (bpf(BPF_MAP_LOOKUP_ELEM, lookup) != 0)
         ::usleep(LOOK_MICROSECONDS);
     using Clock = std::chrono::steady_clock;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What README and the pages of data/doc show: the commands of their console blocks, who types them, and what they print.
+"""Parses README and the pages of data/doc: the commands of their console blocks, the user of each, and the output.
 
-A line of a console block is a prompt with a command, or output of the command above. `#` is root's prompt and `NAME$` that of
-NAME; `$` is alice's, or admin's in a block that uses sudo. `(genv) ` goes before the prompt of a shell with an active
-environment. `...` stands for any number of lines of output, and `^C` below the output for Ctrl-C typed after it.
+A line of a console block is a prompt with a command, or output of the command above. `#` is root's prompt and `NAME$`
+that of NAME; `$` is alice's, or admin's in a block that uses sudo. `(genv) ` precedes the prompt of a shell with an
+active environment. `...` stands for any number of lines of output, and `^C` below the output for Ctrl-C typed after it.
 """
 
 import glob
@@ -16,7 +16,8 @@ LANGUAGES = ("console", "cmake", "cpp", "ini", "js", "python", "sh", "text", "ya
 PROMPT = re.compile(r"(?P<active>\(genv\) )?(?P<user>[a-z]*)(?P<sign>[$#])(?: (?P<text>.*))?")
 COMMENT = re.compile(r"\s+# .*")
 
-# What differs from run to run in output, each with what takes its place. Only numbers of two digits and more are ids.
+# Patterns of output that differs from run to run, each with its replacement. Only numbers of two digits and more are
+# ids.
 SPAN = r"\d+(?:y|d|h|min|ms|s)"
 VARIABLE = [
     (r"…", r".*"),
@@ -33,7 +34,7 @@ NUMBER = r"(?:(?<=_3)|(?<![\w.:-]))\d{2,}(?!\w|[.:]\d)"
 
 
 class Command:
-    """A command as a page shows it: where, who types it, whether an environment is active, and its output."""
+    """A command in a page: its place, its user, whether an environment is active, and its output."""
 
     def __init__(self, page, line, match, sudo):
         self.page, self.line, self.text = page, line, match["text"] or ""
@@ -43,7 +44,7 @@ class Command:
 
     @property
     def name(self):
-        """As the tables of a test call it: without the comment at its end."""
+        """Returns the name of the command in the tables of a test: without the comment at its end."""
         return COMMENT.sub("", self.text)
 
     @property
@@ -81,7 +82,8 @@ class Page:
 
     @staticmethod
     def _is_code(lines, index):
-        """Whether an indented line after an empty one is a block of code, and not a list's next paragraph."""
+        """Returns whether an indented line after an empty one starts a block of code, and not a list's next paragraph.
+        """
         indent = len(lines[index]) - len(lines[index].lstrip())
         above = next((line for line in reversed(lines[:index]) if line.strip() and len(line) - len(line.lstrip()) < indent), "")
         mark = re.match(r" *(?:[*-]|\d+\.) +", above)
@@ -106,28 +108,28 @@ class Page:
 
 
 def read():
-    """Every page, README first."""
+    """Returns every page, README first."""
     names = ["README.md"] + sorted(glob.glob("data/doc/*.md", root_dir=SOURCE))
     return [Page(name) for name in names]
 
 
 class Shape:
-    """Output that is compared with what a page shows. Ids, times and readings may differ, but one id of a page is the same one
-    throughout: `ids` knows what the page's numbers are here."""
+    """Compares output with a page. Ids, times and readings may differ, but an id of the page corresponds to the same id
+    throughout: `ids` maps the page's numbers to those here."""
 
     def __init__(self):
         self.ids = {}
 
     def here(self, text):
-        """A command with the ids that the page's have become."""
+        """Returns a command with the page's ids replaced by those here."""
         return re.sub("|".join([*map(re.escape, self.names()), NUMBER]), lambda found: self.ids.get(found[0], found[0]), text)
 
     def names(self):
-        """What is replaced and no number."""
+        """Returns the replaced texts that are not numbers."""
         return [name for name in self.ids if not name.isdigit()]
 
     def pattern(self, output):
-        """The pattern of a command's output, with a group for each id that is new."""
+        """Returns the pattern of a command's output, with a group for each new id."""
         groups = []
         lines = "".join("(?:.*\n)*?" if line == "..." else self._line(line, groups) + r"[ \t]*\n" for line in output)
         if output and output[-1].endswith(":"):  # a question

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is told of what happens: the journal of a real unit, the history, notifications, metrics; and Python."""
+"""The records of events: the journal of a real unit, the history, notifications, metrics; and Python."""
 
 import json
 
@@ -7,7 +7,7 @@ import scenario
 from scenario import MachineTest, await_that
 
 ATTACHED = "abbad66f316f4f20bd8708fc8c055508"
-# As alice: a desktop's notification server that prints what it is asked to show.
+# Run as alice: a desktop's notification server that prints each notification.
 DESKTOP = """
 from jeepney import HeaderFields, MatchRule, MessageType, new_method_return, message_bus
 from jeepney.io.blocking import open_dbus_connection
@@ -33,7 +33,7 @@ with genv.sdk.activate(config=genv.Env.Config(name="python", gpus=2)):
 
 class Records(MachineTest):
     def attach_once(self):
-        """The id of an environment of alice's that has had a GPU."""
+        """Returns the id of an environment of alice's that has had a GPU."""
         out = self.ok(self.shell("alice").run("genvctl run --gpus 1 -- printenv GENV_ENVIRONMENT_ID"))
         return out.strip()
 
@@ -80,7 +80,7 @@ class Told(MachineTest):
         scenario.machine.must(["genvctl", "devices", "detach", "--eid", self.eid, "--index", "0"])
 
     def test_on_a_terminal(self):
-        # On a terminal, since its output would else be a pipe that holds lines back.
+        # On a terminal, since a pipe would buffer the lines.
         terminal = scenario.machine.ssh_terminal("alice", "genv-notify --terminal")
         self.addCleanup(terminal.end)
         await_that("the agent on the bus", lambda: "genv-notify" in scenario.machine.must(["busctl", "list", "--no-pager"]))
@@ -91,7 +91,7 @@ class Told(MachineTest):
         desktop = self.background("alice", f"python3 -u -c '{DESKTOP}'")
         self.assertEqual(desktop.line(), "ready\n")
         self.ok(self.alice.run("systemctl --user start genv-notify.service"))
-        # It comes with a session of alice's and goes with it.
+        # The service starts with a session of alice's and ends with it.
         self.assertEqual(self.ok(self.alice.run("systemctl --user is-active genv-notify.service")), "active\n")
         self.detach()
         self.assertEqual(desktop.line(), "GPU 0 was taken away\n")

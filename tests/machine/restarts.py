@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The service is stopped, killed, hung and reloaded, polkit and the bus are restarted, and the machine is: who loses what."""
+"""The service is stopped, killed, hung and reloaded, polkit and the bus are restarted, and the machine reboots. The
+tests check what users keep."""
 
 import json
 
@@ -13,7 +14,7 @@ def systemd_version():
 
 
 class Held(MachineTest):
-    """Alice holds a GPU with a lease and shares another, whose lock is hers; Bob and Carol wait, in this order."""
+    """Alice holds a GPU with a lease and shares another, whose lock she holds. Bob and Carol wait, in this order."""
 
     def setUp(self):
         super().setUp()
@@ -39,23 +40,24 @@ class Held(MachineTest):
         return json.loads(self.ok(self.alice.run("genv status --json")))["expires"]
 
     def await_another(self):
-        """Until another process is the service and answers."""
+        """Waits until another process is the service and answers."""
         await_that("another process of the service",
                    lambda: scenario.machine.unit("MainPID") not in ("0", self.pid))
         scenario.machine.must(["genvctl", "devices"])
 
     def assert_kept(self, lock=True):
-        """Environments, devices, the lease, the queue's order and the lock are what they were; then they end as they should."""
+        """Asserts that environments, devices, the lease, the queue's order and the lock are unchanged, and that they
+        then end as usual."""
         await_that("those who wait", lambda: self.queue() == ["bob", "carol"])
         self.assertEqual(self.state(), self.before)
-        # The clock's time of a moment that is kept in boot time.
+        # The wall-clock time of an end that is stored in boot time.
         self.assertAlmostEqual(self.expires(), self.lease, delta=1_000_000)
         if lock:
             second = self.background("bob", f"GENV_ENVIRONMENT_ID={self.bid} genvctl lock -- echo mine")
             self.assertIn("wait", second.complaint())
             self.assertEqual(self.lock.finish()[0], 0)
             self.assertEqual(second.finish()[:2], (0, "mine\n"))
-        # What is free again is for who has waited longest.
+        # A released device goes to the user who has waited longest.
         self.ok(self.alice.run("genv detach --index 1"))
         self.assertEqual(self.waiters[0].line(), "bob\n")
         self.assertEqual(self.queue(), ["carol"])
@@ -65,8 +67,8 @@ class Held(MachineTest):
 
 
 class Broken(MachineTest):
-    """A drop-in with a mistake, with which the service does not start. Commands that ask it get far less than the 25 s
-    after which the bus gives up."""
+    """A drop-in with an error, with which the service does not start. Commands that call it get a much shorter time
+    limit than the bus's timeout of 25 s."""
 
     PYTHON = "import genv, sys\ntry:\n genv.snapshot()\nexcept genv.ServiceUnavailable as error:\n sys.exit(str(error))"
 
@@ -102,14 +104,14 @@ class Broken(MachineTest):
                      "genvd.service has failed: /etc/genv/genvd.conf.d/broken.conf:3: ")
 
     def test_a_service_that_the_command_starts_says_it_as_well(self):
-        # dbus-daemon asks systemd once in 25 s, since it does not hear that this failed.
+        # dbus-daemon asks systemd only once in 25 s, since it does not learn of the failure.
         commands = ("genvctl devices", f"python3 -c '{self.PYTHON}'")[:2 if BUS == "broker" else 1]
         for command in commands:
             scenario.machine.must(["systemctl", "reset-failed", "genvd"])
             self.assertIn("broken.conf:3: ", self.asked(command).err)
 
     def test_commands_use_no_start_up(self):
-        """systemd starts nothing more than 20 times in two minutes."""
+        """systemd limits starts to 20 in two minutes."""
         for _ in range(25):
             self.refused(self.asked("genvctl devices"), 6, "broken.conf:3: ")
         scenario.machine.must(["rm", "/etc/genv/genvd.conf.d/broken.conf"])
@@ -133,7 +135,7 @@ class Kept(Held):
         scenario.machine.must(["systemctl", "stop", "genvd"])
         scenario.machine.must(["systemctl", "start", "genvd"])
         self.await_another()
-        # Before 254, systemd keeps descriptors only while the unit is to be there.
+        # Before version 254, systemd keeps descriptors only until the unit is stopped.
         self.assert_kept(lock=systemd_version() >= 254)
 
     def test_reload_with_good_and_with_bad_configuration(self):
@@ -154,7 +156,7 @@ class Kept(Held):
         self.assert_kept()
 
     def test_polkit_restarts(self):
-        # Other tests restarted it, too, and systemd starts nothing more than five times in ten seconds.
+        # Other tests have restarted it, too, and systemd limits starts to five in ten seconds.
         scenario.machine.must(["systemctl", "reset-failed", "polkit"])
         scenario.machine.must(["systemctl", "restart", "polkit"])
         self.ok(self.shell("carol").run("genvctl run -- true"))
@@ -192,7 +194,7 @@ class Bus(MachineTest):
         self.assertEqual(holder.finish()[0], 0)
 
     def test_the_service_comes_back_with_the_bus(self):
-        """The end of the bus is the end of all that is on it, which must not be what people hold."""
+        """All processes on the bus end with it, but users keep their devices."""
         machine = scenario.machine
         keeper = Background(self, "echo $$; exec cat")
         pid = int(keeper.line())
@@ -202,7 +204,7 @@ class Bus(MachineTest):
         bus = "dbus-broker" if machine.must(["systemctl", "show", "--property=Id", "dbus.service"]) == "Id=dbus-broker.service\n" \
             else "dbus"
         machine.must(["systemctl", "restart", f"{bus}.service"])
-        # logind 257 does not come back to the bus by itself, and without it nobody logs in.
+        # logind 257 does not reconnect to the bus by itself, and without it no user can log in.
         machine.must(["systemctl", "restart", "systemd-logind.service"])
         await_that("another process of the service", lambda: machine.unit("MainPID") not in ("0", before))
         await_that("its answer", lambda: machine.run(["genvctl", "devices"]).status == 0)

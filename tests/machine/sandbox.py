@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The services in their sandboxes: what they must still be able to do, what they no longer can, and the driver in a unit
-of its own, with a stand-in for NVIDIA's library. What the rest of genv needs is shown by the other tests, which run with
+"""The services in their sandboxes: operations that must still work, operations that must fail, and the driver in a unit
+of its own, with a stand-in for NVIDIA's library. The other tests cover the remaining needs of genv, since they run with
 the same units."""
 
 import json
@@ -14,8 +14,8 @@ BUILD = os.environ.get("GENV_MACHINE_BUILD", "")
 FAKE_NVML = os.path.join(BUILD, "tests", "fake_nvml", "current", "libnvidia-ml.so.1")
 MANAGER = ["dev.genv.Manager", "/dev/genv/Manager"]
 
-# Does things and prints how each went; the argument is a process of alice's. A function of the C library that is
-# forbidden is told by its errno.
+# Tries operations and prints the result of each; the argument is a process of alice's. A forbidden function of the C
+# library is reported by its errno.
 PROBE = r'''
 import ctypes, errno, mmap, os, socket, stat, struct, sys
 def say(name, act):
@@ -59,7 +59,7 @@ say("hostname", lambda: socket.sethostname("x"))
 say("chroot", lambda: os.chroot("/"))
 '''
 
-# A directory of users in a process of its own, as sssd and nslcd are, of those that libnss-systemd asks (varlink).
+# A user directory in a process of its own, as sssd and nslcd are, of the kind that libnss-systemd queries (varlink).
 DIRECTORY = r'''
 import json, os, socket, threading
 NAME = "io.genv.Directory"
@@ -90,16 +90,16 @@ while True:
     threading.Thread(target=serve, args=listener.accept()[:1], daemon=True).start()
 '''
 
-# Files that say which uids are whose.
+# Files that assign uids to users.
 USER_FILES = {"read /etc/subuid", "read /etc/login.defs"}
 GENVD_CAN = USER_FILES | {"write /run/genv/x", "read /proc/PID/environ", "read /proc/PID/stat", "read /dev/null", "namespace",
                           "program", "signal", "AF_UNIX"}
 HELPER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null",
                            "AF_UNIX"}
-# Of root's group nothing is hidden in /proc.
+# Nothing in /proc is hidden from root's group.
 LOADER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null", "AF_UNIX",
                            "make a BPF map"}
-# Of what describes no sandbox but how a unit is started.
+# Directives that do not define a sandbox but how a unit is started.
 STARTING = ("Type", "BusName", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
             "Wants", "After", "RuntimeDirectory", "RuntimeDirectoryMode", "RuntimeDirectoryPreserve", "LogLevelMax",
             "ConfigurationDirectory", "FileDescriptorStoreMax", "RemainAfterExit", "StandardInput", "StandardOutput", "StandardError")
@@ -111,7 +111,7 @@ class SandboxTest(MachineTest):
         self.machine = scenario.machine
 
     def drop_in(self, unit, text):
-        """An administrator's drop-in for this test."""
+        """Adds an administrator's drop-in for this test."""
         name = f"/etc/systemd/system/{unit}.d/sandbox-test.conf"
         self.machine.write(name, text)
         self.machine.must(["systemctl", "daemon-reload"])
@@ -119,7 +119,7 @@ class SandboxTest(MachineTest):
         self.addCleanup(self.machine.must, ["rm", name])
 
     def node(self):
-        """A GPU's device node, as the driver makes it on Debian."""
+        """Creates a GPU's device node, as the driver does on Debian."""
         self.machine.must(["mknod", "--mode=660", "/dev/nvidia0", "c", "195", "0"])
         self.machine.must(["chgrp", "video", "/dev/nvidia0"])
         self.addCleanup(self.machine.must, ["rm", "/dev/nvidia0"])
@@ -128,8 +128,8 @@ class SandboxTest(MachineTest):
         return self.machine.must(["systemctl", "cat", "--no-pager", name])
 
     def probe(self, unit, *more):
-        """What a program can do that runs with the sandbox of a unit, to a process of alice's as well: name to "done" or an
-        errno."""
+        """Returns the operations that a program can do with the sandbox of a unit, also to a process of alice's: maps
+        each name to "done" or an errno."""
         self.machine.must(["sh", "-c", "umask 077; echo secret >/home/alice/private; chown -R alice: /home/alice"])
         pid = self.machine.must(["setpriv", "--reuid=alice", "--regid=alice", "--init-groups", "sh", "-c",
                                  "sleep infinity >/dev/null 2>&1 & echo $!"]).strip()
@@ -159,8 +159,8 @@ class Sandbox(SandboxTest):
         capabilities = (1 << 5) | (1 << 19) | (1 << 2)  # KILL, SYS_PTRACE, DAC_READ_SEARCH
         for name in ("CapPrm", "CapEff", "CapBnd"):
             self.assertEqual(int(status[name], 16), capabilities, name)
-        # systemd-nspawn 257 hands those of its process 1 down as inheritable: nothing is gained by them without a file that
-        # has capabilities, and no program gains any by its file here.
+        # systemd-nspawn 257 passes the capabilities of its process 1 on as inheritable. They have no effect without a
+        # file with capabilities, and no file here has any for them.
         self.assertEqual(int(status["CapInh"], 16) & ~capabilities, 0, status["CapInh"])
         self.assertEqual(status["CapAmb"].strip("0"), "")
         self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
@@ -168,14 +168,14 @@ class Sandbox(SandboxTest):
 
     def test_what_it_can_do_and_no_more(self):
         self.node()
-        self.machine.must(["genvctl", "devices"])  # its folder is there
+        self.machine.must(["genvctl", "devices"])  # its folder exists
         told = self.probe("genvd.service", "ReadWritePaths=/run/genv")
         self.assertEqual({name for name, how in told.items() if how == "done"}, GENVD_CAN, told)
         for name in ("write /etc/x", "write /usr/x", "write /var/x", "write /run/x", "write /root/x"):
             self.assertEqual(told[name], "EROFS", name)
         self.assertEqual((told["mknod"], told["AF_INET"], told["memory"]), ("EPERM", "EAFNOSUPPORT", "EACCES"))
         self.assertEqual(told["read /dev/nvidia0"], "ENOENT")
-        # It changes the tables of the kernel's gate, which are there already.
+        # It changes the maps of the kernel's gate, which exist already.
         self.assertEqual(told["make a BPF map"], "EPERM")
 
     def test_what_the_loader_of_the_gate_can_do_and_no_more(self):
@@ -196,7 +196,7 @@ class Sandbox(SandboxTest):
         told = self.probe("genv-nvml@.service")
         self.assertEqual({name for name, how in told.items() if how == "done"}, HELPER_CAN, told)
         self.assertEqual(told["read /dev/nvidia0"], "EPERM", "no driver has told that this is its own")
-        # What /proc/devices says of a driver is what its nodes are known by; there is none that would answer.
+        # /proc/devices gives the driver's major number, by which its nodes are recognised. There is no driver here.
         self.machine.must(["sh", "-c", "{ echo Character devices:; echo 195 nvidia; } >/run/devices && mount --bind /run/devices /proc/devices"])
         self.addCleanup(self.machine.must, ["umount", "/proc/devices"])
         self.assertEqual(self.probe("genv-nvml@.service")["read /dev/nvidia0"], "ENXIO")
@@ -223,7 +223,7 @@ class Sandbox(SandboxTest):
         alice, bob = self.shell("alice"), self.shell("bob")
         self.ok(alice.run("genv activate --gpus 1"))
         eid = alice.variable("GENV_ENVIRONMENT_ID")
-        # Of no shell's family, so that only its environment, which is alice's to read, tells where it belongs.
+        # It descends from no shell, so only its variables, which only alice may read, assign it to an environment.
         hers = self.machine.must(["setpriv", "--reuid=alice", "--regid=alice", "--init-groups", "env",
                                   f"GENV_ENVIRONMENT_ID={eid}", "sh", "-c", "gpu-work infinity >/dev/null 2>&1 & echo $!"]).strip()
         his = bob.run("gpu-work infinity & echo $!").out.strip()
@@ -232,7 +232,7 @@ class Sandbox(SandboxTest):
         def found():
             rows = self.machine.must(["busctl", "--json=short", "call", *MANAGER, "dev.genv.Manager", "ListProcesses"])
             return {str(pid): (uid, environment) for pid, uid, environment, _ in json.loads(rows)["data"][0]}
-        await_that("both in a sample", lambda: {hers, his} <= set(found()))  # the last one serves for a second
+        await_that("both in a sample", lambda: {hers, his} <= set(found()))  # the last sample is used for a second
         self.assertEqual((found()[hers], found()[his]), ((1001, eid), (1002, "")))
         self.machine.must(["genvctl", "terminate", his])
         self.assertEqual(bob.run(f"wait {his}").status, 128 + 15)
@@ -269,7 +269,7 @@ class Driver(SandboxTest):
             target.write(source.read())
         self.addCleanup(self.machine.must, ["rm", "-r", self.LIBRARY])
         self.become()
-        # With less patience, which is the test's as well.
+        # With a shorter time limit, which also shortens the test.
         command = re.search(r"^ExecStart=.* --time-limit=20$", self.unit_file("genv-nvml@.service"), re.M)[0]
         self.drop_in("genv-nvml@.service", f"[Service]\nEnvironment=LD_LIBRARY_PATH={self.LIBRARY} "
                      f"GENV_FAKE_NVML={self.LIBRARY}/machine.json\nExecStart=\n{command.replace('=20', '=8')}\n")
@@ -278,7 +278,7 @@ class Driver(SandboxTest):
         self.machine.must(["systemctl", "restart", "genvd.service"])
 
     def become(self, **faults):
-        """The driver's state: two GPUs, and what its functions do instead of working."""
+        """Sets the driver's state: two GPUs, and the faults of its functions."""
         gpus = [{"uuid": f"GPU-{n:08x}-1111-2222-3333-444444444444", "name": "NVIDIA A100", "memory": {"total": 1 << 35, "used": 1 << 20}}
                 for n in range(2)]
         name = f"{self.LIBRARY}/machine.json"
@@ -286,7 +286,7 @@ class Driver(SandboxTest):
         self.machine.must(["mv", f"{name}.new", name])
 
     def health(self):
-        """Of each device, in order; none that is not there."""
+        """Returns the health of each device in order, without devices that do not exist."""
         told = []
         for index in range(3):
             done = self.machine.run(["busctl", "--json=short", "get-property", MANAGER[0], f"{MANAGER[1]}/device/{index}",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests in the machine share: the machine itself, commands that run beside a test, and what must be as it was.
+"""Shared parts of the tests in the machine: the machine itself, commands in parallel with a test, and state that must
+not change.
 
-There is one machine for all of them, since starting it takes longer than most tests do; each leaves it without
-environments and with the service running as it was configured at first.
+All tests share one machine, since starting it takes longer than most tests. Each test leaves it without environments
+and with the service running in its first configuration.
 """
 
 import json
@@ -30,7 +31,7 @@ def boot(bpf=False):
 
 
 class Background:
-    """A command in the machine that runs beside the test."""
+    """A command in the machine, in parallel with the test."""
 
     def __init__(self, test, command):
         self.process = subprocess.Popen(machine.enter(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -45,27 +46,27 @@ class Background:
         return self.process.stderr.readline()
 
     def finish(self):
-        """Its status and the rest of what it wrote, with its standard input at an end."""
+        """Closes standard input. Returns the exit status and the rest of the output."""
         out, err = self.process.communicate(timeout=DEADLINE_SECONDS)
         return self.process.returncode, out, err
 
 
 class MachineTest(unittest.TestCase):
-    """Runs in the machine with genv's packages installed, four simulated GPUs, and nobody logged in."""
+    """Runs in the machine with genv's packages installed, four simulated GPUs, and no users logged in."""
 
     maxDiff = None
-    installed = True  # whether the packages must be there at first
+    installed = True  # whether the packages must be installed at the start
 
     def setUp(self):
         if self.installed and machine.run(["sh", "-c", "command -v genvctl"]).status != 0:
             machine.write_configuration()
             done = machine.install(packages())
             self.assertEqual(done.status, 0, done)
-        # systemd starts nothing more than 20 times in two minutes, in which there may be many tests.
+        # systemd limits starts to 20 in two minutes, in which many tests may run.
         machine.run(["systemctl", "reset-failed", "genvd"])
 
     def shell(self, user):
-        """A user who has logged in over SSH, set up for genv."""
+        """Returns a shell of a user who has logged in over SSH, set up for genv."""
         shell = machine.ssh(user)
         self.addCleanup(shell.close)
         done = shell.run(SETUP)
@@ -73,7 +74,7 @@ class MachineTest(unittest.TestCase):
         return shell
 
     def console(self, user):
-        """A user who sits before the machine, set up for genv."""
+        """Returns a shell of a user at the machine itself, set up for genv."""
         shell = machine.console(user)
         self.addCleanup(shell.close)
         done = shell.run(SETUP)
@@ -81,17 +82,17 @@ class MachineTest(unittest.TestCase):
         return shell
 
     def background(self, user, command):
-        """A line of a user's who has logged in over SSH for it, beside the test."""
+        """Starts a command line of a user who logs in over SSH for it, in parallel with the test."""
         return Background(self, machine.ssh_words(user, command)[len(machine.enter([])):])
 
     def hold(self, user, options="--gpus 1"):
-        """A command of a user in an environment of its own that ends when it is finished."""
+        """Starts a command of a user in an environment of its own that ends when it is finished."""
         holder = self.background(user, f"genvctl run {options} -- sh -c 'echo held; exec cat'")
         self.assertEqual(holder.line(), "held\n")
         return holder
 
     def ok(self, output):
-        """What a command printed that did what it was asked for, without a word about it."""
+        """Returns the output of a command that succeeded without writing to standard error."""
         self.assertEqual((output.status, output.err), (0, ""), output)
         return output.out
 
@@ -103,15 +104,15 @@ class MachineTest(unittest.TestCase):
         return json.loads(machine.must(["genvctl", *arguments, "--json"]))
 
     def lines(self, *arguments):
-        """What is said as a JSON object a line."""
+        """Returns the output that is one JSON object per line."""
         return [json.loads(line) for line in machine.must(["genvctl", *arguments, "--json=short"]).splitlines()]
 
     def holders(self):
-        """Device index to the ids of the environments that hold it."""
+        """Maps each device index to the ids of the environments that hold it."""
         return {d["index"]: [a["environment"] for a in d["attachments"]] for d in self.json("devices")}
 
     def held(self):
-        """The environments that hold any device."""
+        """Returns the environments that hold any device."""
         return sorted({eid for eids in self.holders().values() for eid in eids})
 
     def queue(self):
@@ -122,12 +123,12 @@ class MachineTest(unittest.TestCase):
         return json.loads(machine.must(["genvctl", "usage", "snapshot"]))
 
     def state(self):
-        """All that a restart must leave as it is: environments, what holds what, who waits in which place."""
+        """Returns the state that a restart must preserve: environments, the devices of each, and the queue."""
         snapshot = self.snapshot()
         return snapshot["envs"], snapshot["devices"], self.queue()
 
     def configure(self, text):
-        """A drop-in of an administrator's for this test, in force at once."""
+        """Adds an administrator's drop-in for this test, which applies at once."""
         def remove():
             machine.must(["rm", "-f", "/etc/genv/genvd.conf.d/test.conf"])
             machine.run(["systemctl", "try-reload-or-restart", "genvd"])
@@ -136,7 +137,7 @@ class MachineTest(unittest.TestCase):
         machine.must(["systemctl", "reload-or-restart", "genvd"])
 
     def rule(self, text):
-        """A rule of polkit's for this test, in force at once."""
+        """Adds a polkit rule for this test, which applies at once."""
         name = "/etc/polkit-1/rules.d/10-test.rules"
         machine.write(name, text)
         machine.must(["systemctl", "restart", "polkit"])
@@ -151,7 +152,7 @@ class MachineTest(unittest.TestCase):
 
 
 class Result(unittest.TextTestResult):
-    """Says how long each test took, and at once what the machine has to say about a failure."""
+    """Prints the duration of each test, and after a failure at once the machine's information about it."""
 
     def startTest(self, test):
         self.began = time.monotonic()
@@ -177,7 +178,7 @@ class Result(unittest.TextTestResult):
 
 
 def run(names, classes):
-    """Runs the classes' tests in this order, or those of the names, and returns whether all were good."""
+    """Runs the classes' tests in this order, or those with these names, and returns whether all passed."""
     loader = unittest.TestLoader()
     suite = unittest.TestSuite()
     for case in classes:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""genv-slurm in its unit, started by genvd: which GPUs Slurm counts. There is no Slurm in the machine: a stub stands in for
-slurmd, with an answer that a real one gave. A real Slurm, without systemd, is in tests/slurm."""
+"""genv-slurm in its unit, started by genvd: the GPUs that Slurm reports. There is no Slurm in the machine: a stub
+replaces slurmd, with a recorded answer of a real one. A real Slurm, without systemd, is in tests/slurm."""
 
 import os
 
@@ -8,10 +8,10 @@ from machine import SOURCE
 from sandbox import SandboxTest
 from scenario import await_that
 
-# What slurmd 22.05 printed on a node whose GPUs 0 and 1 are /dev/nvidia2 and /dev/nvidia3.
+# The output of slurmd 22.05 on a node whose GPUs 0 and 1 are /dev/nvidia2 and /dev/nvidia3.
 RECORDED = os.path.join(SOURCE, "tests", "service", "slurm", "fixtures", "slurm-22.05-simple")
 FOLDER = "/usr/local/slurm"
-# Like slurmd's own beginning: without its groups it does nothing.
+# Does what slurmd does first: without root's groups it fails.
 STUB = f'''\
 #!/usr/bin/python3 -I
 import os, sys
@@ -58,17 +58,17 @@ class SlurmDevices(SandboxTest):
 
     def without_slurm(self):
         self.machine.must(["systemctl", "stop", "genvd"])
-        # The folder is kept from start to start, and other tests know all that is in it.
+        # The folder persists between starts, and other tests know its exact contents.
         self.machine.must(["rm", "-rf", UNIT_FILE, SETTINGS_FILE, os.path.dirname(DEVICES)])
         self.machine.must(["systemctl", "daemon-reload"])
         self.machine.must(["systemctl", "start", "genvd"])
 
     def requests(self):
-        """How many requests the socket has taken since it was started."""
+        """Returns the number of requests that the socket has accepted since it was started."""
         return int(self.machine.unit("NAccepted", name="genv-slurm.socket"))
 
     def written(self):
-        """What the file says, if it is there."""
+        """Returns the text of the file if it exists."""
         done = self.machine.run(["cat", DEVICES])
         return done.out if done.status == 0 else None
 
@@ -86,7 +86,7 @@ class SlurmDevices(SandboxTest):
         self.machine.must(["systemctl", "restart", "genvd"])
         self.assert_written()
         self.assertGreater(self.requests(), before)
-        # The hooks read it, and the task prolog is a user's.
+        # The hooks read the file, and the task prolog runs as a user.
         self.assertEqual(self.machine.must(["stat", "--format=%a %U", DEVICES]), "644 root\n")
 
     def test_a_sandbox_that_is_too_narrow_is_told_and_asked_again(self):

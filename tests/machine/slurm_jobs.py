@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""genv on a node of a real Slurm: the helper in its unit, jobs as environments, SSH into a job, idle jobs, longer jobs, and what
-happens without genvd."""
+"""genv on a node of a real Slurm: the helper in its unit, jobs as environments, SSH into a job, idle jobs, extended
+jobs, and the behaviour without genvd."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import re
 from scenario import Background, await_that
 from slurm_node import DEVICES, NODES, UUIDS, SlurmTest
 
-# Opens Slurm's nodes, and says what became of it.
+# Opens Slurm's nodes and prints the results.
 OPEN = f"for node in {NODES[2]} {NODES[3]}; do cat $node 2>&1 | sed 's/.*: //'; done"
 MAY = "No such device or address\n"
 MAY_NOT = "Operation not permitted\n"
@@ -29,7 +29,7 @@ class Node(SlurmTest):
         self.refused(self.machine.as_user("bob", "genvctl run --index 2 -- true"), 5, "Slurm")
 
     def doctor(self):
-        """What the doctor says, without the breaks of its lines."""
+        """Returns the doctor's output without its line breaks."""
         return re.sub(r"\s+", " ", self.machine.run("genvctl doctor slurm").out)
 
     def test_the_doctor_misses_only_what_the_page_says_of_ssh(self):
@@ -43,7 +43,7 @@ class Node(SlurmTest):
         self.machine.must(["systemd-analyze", "security", "--no-pager", "--threshold=25", "genv-slurm@test.service"])
 
     def scopes(self):
-        """How often systemd was asked to start the scope of the jobs."""
+        """Returns how often systemd was asked to start the scope of the jobs."""
         self.machine.must(["journalctl", "--sync"])
         return len([record for record in self.machine.journal("_PID=1")
                     if re.match(r"Started .*slurmstepd\.scope", str(record["MESSAGE"]))])
@@ -54,12 +54,12 @@ class Node(SlurmTest):
         started = self.scopes()
         self.machine.must(["rm", DEVICES])
         self.machine.must(["systemctl", "start", "genvd"])
-        # Versions differ in what "slurmd -G" wants of slurmd.
+        # The options that "slurmd -G" needs differ between versions.
         await_that("an answer", lambda: "Slurm does not say which GPUs it has here" in self.log()
                    or self.machine.run(["test", "-e", DEVICES]).status == 0)
         if self.machine.run(["test", "-e", DEVICES]).status != 0:
             self.assertIn("genvd has not learnt from Slurm which GPUs it has here", self.doctor())
-        self.assertEqual(self.scopes(), started)  # which is slurmd's to do
+        self.assertEqual(self.scopes(), started)  # only slurmd may start it
         self.machine.must(["systemctl", "start", "slurmd"])
         await_that("Slurm's devices", lambda: self.machine.run(["test", "-s", DEVICES]).status == 0)
         self.assertEqual(self.scopes(), started + 1)
@@ -115,24 +115,24 @@ class Adopted(SlurmTest):
         self.started("sleep infinity")
         done = self.machine.run(["ssh", "-T", "bob@localhost", "true"])
         self.assertEqual(done.status, 255, done)
-        # A newer OpenSSH has a program of its own for each session.
+        # Newer versions of OpenSSH have a separate program for each session.
         programs = ["SYSLOG_IDENTIFIER=sshd", "SYSLOG_IDENTIFIER=sshd-session"]
         await_that("PAM's word", lambda: [record for record in self.machine.journal(*programs) if
                                           "Access denied for user bob by PAM account configuration" in str(record["MESSAGE"])])
 
 
 class Idle(SlurmTest):
-    """IdleAction=, beside a job that works."""
+    """IdleAction=, in parallel with a job that computes."""
 
     def start_both(self, action):
-        """A job that uses its GPU and one that does not."""
+        """Starts a job that uses its GPU and one that does not."""
         working = self.started("env -i CUDA_VISIBLE_DEVICES=2 /usr/local/bin/gpu-work infinity")
         await_that("its process in a sample", lambda: self.snapshot()["processes"]["processes"])
         self.configure(IDLE.format(action))
         return working, self.started("sleep infinity")
 
     def tearDown(self):
-        self.doCleanups()  # or the rule would see the end of the other job, too
+        self.doCleanups()  # otherwise the rule would also see the end of the other job
         super().tearDown()
 
     def assert_works(self, job):
@@ -181,7 +181,7 @@ class Longer(SlurmTest):
         self.assertEqual(self.end_of(job), end)
         self.rule(RULE)
         self.ok(self.extend(job, "2h"))
-        # Slurm counts minutes.
+        # Slurm's limits are in minutes.
         extended = self.end_of(job)
         self.assertAlmostEqual(extended - end, 110 * 60, delta=5 * 60)
         self.configure("[User alice]\nMaxLifetime=3h\n")
@@ -190,7 +190,7 @@ class Longer(SlurmTest):
 
 
 class Without(SlurmTest):
-    """genvd or slurmd is away."""
+    """genvd or slurmd is not running."""
 
     def test_jobs_begin_and_end_while_genvd_is_stopped(self):
         self.addCleanup(self.machine.must, ["systemctl", "start", "genvd"])

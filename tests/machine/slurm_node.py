@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A node of a cluster: Debian's slurmctld, slurmd and munge in their own units, set up as slurm.md tells the administrator.
+"""A node of a cluster: Debian's slurmctld, slurmd and munge in their own units, set up as slurm.md tells the
+administrator.
 
-Slurm has GPUs 2 and 3 of four. Their device nodes belong to no driver: an open fails with ENXIO where it is allowed, and with
-EPERM where the control group of a job forbids it."""
+GPUs 2 and 3 of four are reserved for Slurm. Their device nodes have no driver: an open fails with ENXIO if it is
+permitted, and with EPERM if the control group of a job forbids it."""
 
 import os
 import shutil
@@ -15,7 +16,7 @@ UUIDS = [f"GPU-67656e76-0000-4000-8000-{number:012x}" for number in range(4)]
 NODES = [f"/dev/nvidia{minor}" for minor in range(len(UUIDS))]
 DEVICES = "/run/genv/slurm/devices"
 PAGE = os.path.join(SOURCE, "data", "doc", "slurm.md")
-# What the page leaves to the site.
+# The part that the page leaves to the site.
 CLUSTER = """\
 ClusterName=machine
 SlurmctldHost=machine
@@ -44,8 +45,8 @@ SETTINGS = f"""\
 [Slurm]
 Devices={UUIDS[2]},{UUIDS[3]}
 """
-# Debian's slurmd is an alternative. The program finds itself by the name that it is called with, which must be slurmd, and since
-# 24.11 runs itself for each hook by fexecve(3), which takes no script.
+# Debian's slurmd is an alternative. The program finds itself by the name under which it runs, which must be slurmd.
+# Since 24.11 it runs itself for each hook by fexecve(3), which does not accept scripts.
 PRELOAD = "/usr/local/lib/slurm_only_v2.so"
 ONLY_V2 = "/usr/local/sbin/slurmd-only-v2"
 SLURMD = "/usr/local/lib/slurm/slurmd"
@@ -56,15 +57,16 @@ LD_PRELOAD={PRELOAD} exec {SLURMD} "$@"
 
 
 def told_by_page():
-    """What the page has an administrator write: lines of slurm.conf, gres.conf, cgroup.conf and /etc/pam.d/sshd."""
+    """Returns the text that the page tells an administrator to write: lines of slurm.conf, gres.conf, cgroup.conf and
+    /etc/pam.d/sshd."""
     with open(PAGE, encoding="utf-8") as file:
         blocks = [part.partition("```")[0] for part in file.read().split("```text\n")[1:]]
     return [[line.strip() for line in block.splitlines() if line.strip()] for block in blocks]
 
 
 def show_version_2_alone(machine):
-    """On a host whose kernel has control groups v1 as well, /proc/self/cgroup names these in the machine, too, though only v2 is
-    mounted there, and slurmd refuses them."""
+    """On a host whose kernel also has control groups v1, /proc/self/cgroup lists those in the machine, too, although
+    only v2 is mounted there, and slurmd refuses them."""
     if len(machine.must(["cat", "/proc/self/cgroup"]).splitlines()) == 1:
         return
     shutil.copy(os.path.join(BUILD, "tests", "slurm", os.path.basename(PRELOAD)), machine.path(PRELOAD))
@@ -76,8 +78,8 @@ def show_version_2_alone(machine):
 
 
 def prepare(machine):
-    """Makes the machine, which has genv's packages, a node with its controller."""
-    # With loopback's addresses alone Slurm finds no network.
+    """Turns the machine, which has genv's packages, into a node with its controller."""
+    # Slurm finds no network if there are only loopback addresses.
     machine.must(["ip", "address", "add", "192.0.2.9/32", "dev", "lo"])
     for minor, node in enumerate(NODES):
         machine.must(["mknod", "--mode=666", node, "c", "195", str(minor)])
@@ -96,7 +98,7 @@ def prepare(machine):
 
 
 class SlurmTest(MachineTest):
-    """Runs on the node, on which nobody has a job."""
+    """Runs on the node, without jobs at the start."""
 
     def setUp(self):
         super().setUp()
@@ -121,24 +123,24 @@ class SlurmTest(MachineTest):
         self.assertEqual(self.machine.must(["sinfo", "--noheader", "--list-reasons"]), "")
 
     def submit(self, script, *options, user="alice"):
-        """The id of a job with a GPU that runs a script."""
+        """Submits a job with a GPU that runs a script, and returns its id."""
         done = self.machine.as_user(user, ["sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--gres=gpu:1", *options,
                                            f"--wrap={script}"])
         return self.ok(done).strip()
 
     def started(self, script, *options, user="alice"):
-        """The id of a job that runs and is an environment."""
+        """Submits a job, waits until it runs and has an environment, and returns its id."""
         job = self.submit(script, *options, user=user)
         await_that(f"job {job}", lambda: self.job_state(job) == "R")
         await_that(f"the environment of job {job}", lambda: f"slurm-{job}" in self.environments())
         return job
 
     def job_state(self, job):
-        """Such as R or PD; empty where Slurm has it no more."""
+        """Returns the state, such as R or PD; empty if Slurm no longer has the job."""
         return self.machine.run(["squeue", "--noheader", f"--jobs={job}", "--format=%t"]).out.strip()
 
     def end_of(self, job):
-        """When Slurm ends a job, in seconds since the epoch."""
+        """Returns the time when Slurm ends a job, in seconds since the epoch."""
         return int(self.machine.must(["env", "SLURM_TIME_FORMAT=%s", "squeue", "--noheader", f"--jobs={job}", "--format=%e"]))
 
     def cancel(self, job):
@@ -158,20 +160,20 @@ class SlurmTest(MachineTest):
         return [index for index, ids in self.holders().items() if f"slurm-{job}" in ids]
 
     def log(self):
-        """What the present genvd has written."""
+        """Returns the log of the present genvd."""
         self.machine.must(["journalctl", "--sync"])
         identity = self.machine.unit("InvocationID")
         return "\n".join(str(record["MESSAGE"]) for record in self.machine.journal(f"_SYSTEMD_INVOCATION_ID={identity}"))
 
     def report(self, name):
-        """What a job left in a file of that name, once it is complete."""
+        """Returns the text that a job wrote to a file of that name, once it is complete."""
         path = f"/tmp/{name}"
         self.addCleanup(self.machine.must, ["rm", "-f", path])
         await_that(path, lambda: self.machine.run(["test", "-e", path]).status == 0)
         return self.machine.must(["cat", path])
 
     def adopt(self):
-        """PAM as the page says, for this test."""
+        """Configures PAM as the page says, for this test."""
         kept = self.machine.read("/etc/pam.d/sshd")
         self.addCleanup(self.machine.write, "/etc/pam.d/sshd", kept)
         account, session = told_by_page()[3]

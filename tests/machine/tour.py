@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Activation by name, and the whole tour of what genv does, by people who have logged in over SSH."""
+"""Activation by name, and a complete tour of genv's features, by users who have logged in over SSH."""
 
 import re
 import signal
@@ -122,7 +122,7 @@ class Tour(MachineTest):
         self.assertEqual(second.finish()[:2], (0, "mine\n"))
 
     def test_shells_activate_as_people_set_them_up(self):
-        """An interactive shell on a terminal, with the set-up in its own file, as README says."""
+        """Opens an interactive shell on a terminal, with the set-up in its own file, as README says."""
         scenario.machine.write("/home/alice/.bashrc", f"PS1='>>> '\n{scenario.SETUP}\n")
         terminal = scenario.machine.ssh_terminal("alice", "exec bash -i")
         terminal.expect(rb"/dev/pts/\d+")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A person who has logged in over SSH and types at a real shell on a terminal.
+"""A user who has logged in over SSH and types in a real shell on a terminal.
 
-Each prompt ends in a mark that no terminal shows, with the exit status of the command before. By that mark a test knows that
-a command has ended.
+Each prompt ends in a mark that terminals do not show, with the exit status of the previous command. A test recognises
+the end of a command by this mark.
 """
 
 import codecs
@@ -18,15 +18,15 @@ import time
 
 from machine import DEADLINE_SECONDS
 
-PS1 = r"PS1='\u\$ \[\e]133;$?\a\]'" + "\n"  # as in each start file
+PS1 = r"PS1='\u\$ \[\e]133;$?\a\]'" + "\n"  # as in each start-up file
 PROMPT = re.compile(r"(?:\^C)?(?P<prompt>(?:\([^()]*\) )?\w+[$#]) \x1b\]133;(?P<status>\d+)\x07")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# Long enough that nothing is wrapped, and no pager has a second page.
+# Large enough that no line is wrapped, and no pager needs a second page.
 ROWS, COLUMNS = 10000, 1000
 
 
 class Typist:
-    """Somebody's login shell."""
+    """A user's login shell."""
 
     def __init__(self, machine, user):
         self.user, self.typed, self.text, self.busy = user, "", "", False
@@ -52,12 +52,12 @@ class Typist:
         os.write(self.terminal, b"\x03")
 
     def run(self, command):
-        """Types a command, waits for its end, and returns what the terminal showed."""
+        """Types a command, waits for its end, and returns the terminal's output."""
         self.start(command)
         return self.await_prompt()
 
     def await_prompt(self):
-        """The rest of what the command showed; `prompt` and `status` are what came then."""
+        """Returns the rest of the command's output. `prompt` and `status` are set from the prompt after it."""
         self._read_until(lambda: PROMPT.search(self.text), "a prompt")
         found = PROMPT.search(self.text)
         self.prompt, self.status = found["prompt"], int(found["status"])
@@ -65,11 +65,11 @@ class Typist:
         return self.output()
 
     def await_output(self, pattern):
-        """Until what the command has shown begins with the pattern."""
+        """Waits until the command's output starts with the pattern."""
         self._read_until(lambda: pattern.match(self.output()), "the output that the page shows")
 
     def output(self):
-        """What the command has shown, without what came before the echo of what was typed, such as a line of a job."""
+        """Returns the command's output, without text before the echo of the command, such as a message about a job."""
         _, _, after = re.sub(r"\r+\n", "\n", self.text).partition(self.typed.split("\n")[0] + "\n")
         return after.split("\n", self.typed.count("\n"))[-1]
 
@@ -81,7 +81,7 @@ class Typist:
                 raise AssertionError(f"{self.user}: {self.typed}: {what} did not come; so far:\n{self.text}")
 
     def _read(self):
-        """Whether more came; False at the end of the session."""
+        """Reads more output. Returns False at the end of the session."""
         try:
             chunk = os.read(self.terminal, 65536)
         except OSError:
@@ -90,7 +90,7 @@ class Typist:
         return bool(chunk)
 
     def leave(self):
-        """Ends what runs there, the shell by `exit`, and those that it was started from."""
+        """Ends the running program, the shell by `exit`, and the shells from which it was started."""
         try:
             if self.busy:
                 self.interrupt()
@@ -105,7 +105,7 @@ class Typist:
             self.hang_up()
 
     def hang_up(self):
-        """As when the terminal's window is closed."""
+        """Closes the terminal as when its window is closed."""
         if self.pid:
             os.close(self.terminal)
             os.kill(self.pid, signal.SIGTERM)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The packages on a running machine: upgraded while people hold GPUs, removed, purged without a trace, installed again."""
+"""The packages on a running machine: upgraded while users hold GPUs, removed, purged completely, and installed again.
+"""
 
 import hashlib
 import os
@@ -10,19 +11,19 @@ from machine import FOLDER, PACKAGES, SOURCE
 from restarts import Held
 from scenario import MachineTest, await_that, packages
 
-# What others than the packages write while a machine runs.
+# Files that other programs than the packages write while a machine runs.
 OTHERS = ("etc/genv", "etc/systemd/system/genvd.service.d", "etc/ld.so.cache", "etc/machine-id", "etc/.pwd.lock", "home",
           "root", "tmp", "var/backups", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/lib/sudo", "var/lib/systemd",
           "var/log", "var/tmp")
 
 
 def version():
-    """Of genv in the machine; empty where there is none."""
+    """Returns genv's version in the machine; empty if it is not installed."""
     return scenario.machine.run(["dpkg-query", "--show", "--showformat=${Version}", "genv"]).out
 
 
 def next_packages(number):
-    """The packages under that version."""
+    """Returns the packages with that version."""
     folder = os.path.join(FOLDER, number)
     subprocess.run([os.path.join(SOURCE, "tests", "package", "with-version"), number, PACKAGES, folder], check=True,
                    stdin=subprocess.DEVNULL)
@@ -30,13 +31,13 @@ def next_packages(number):
 
 
 def names():
-    """The packages' names."""
+    """Returns the packages' names."""
     return [subprocess.run(["dpkg-deb", "--field", deb, "Package"], capture_output=True, text=True, check=True).stdout.strip()
             for deb in packages()]
 
 
 def files():
-    """Every file of the machine but what others write, as path to what it is."""
+    """Maps the path of every file of the machine, except those of others, to a description of it."""
     root = scenario.machine.path("/")
     found = {}
     for folder, folders, others in os.walk(root):
@@ -59,8 +60,8 @@ def files():
     return found
 
 
-before_genv = {}  # the machine's files before any of genv's was there
-before_accounts = {}  # its users and groups then
+before_genv = {}  # the machine's files before the installation of genv
+before_accounts = {}  # its users and groups at that time
 
 UNITS = ("genvd.service", "genv-nvml.socket", "genv-slurm.socket", "genv-isolation.service", "genv-monitor.service")
 PROGRAMS = ("genvd", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify")
@@ -68,7 +69,7 @@ ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
 
 
 def accounts():
-    """The lines of the machine's users and groups, by file."""
+    """Returns the lines of the machine's users and groups, by file."""
     found = {}
     for name in ACCOUNTS:
         with open(scenario.machine.path(name), encoding="utf-8") as file:
@@ -77,7 +78,7 @@ def accounts():
 
 
 class AllUnits(MachineTest):
-    """Every unit that the packages bring is enabled and runs, a user's notifier included."""
+    """Every unit of the packages is enabled and active, including a user's notifier."""
 
     def run_all(self):
         machine = scenario.machine
@@ -86,7 +87,7 @@ class AllUnits(MachineTest):
                 machine.must(["systemctl", "enable", unit])
             machine.must(["systemctl", "start", unit])
         self.notified = self.shell("alice")
-        # A user's manager outlives the session, and would keep what is told for the tests that follow.
+        # A user's manager outlives the session, and its notifier would keep notices for later tests.
         self.addCleanup(self.notified.run, "systemctl --user stop genv-notify.service")
         self.ok(self.notified.run("systemctl --user start genv-notify.service"))
         self.assert_all_run()
@@ -108,7 +109,7 @@ class AllUnits(MachineTest):
 
 
 class Upgrade(Held):
-    """Those who hold and wait as in Held, while the packages are replaced by later ones."""
+    """The holders and waiting users of Held, while the packages are replaced by later ones."""
 
     @classmethod
     def setUpClass(cls):
@@ -147,14 +148,14 @@ class Units(AllUnits):
             self.assertEqual(done.status, 0, done)
             self.assert_all_run()
             self.assertNotIn(self.exporter(), ("0", before))
-        # What an administrator has stopped stays so.
+        # A service that an administrator has stopped stays stopped.
         machine.must(["systemctl", "stop", "genv-monitor"])
         self.assertEqual(machine.install(later, "--reinstall").status, 0)
         self.assertEqual(machine.unit("ActiveState", name="genv-monitor.service"), "inactive")
 
 
 class Removal(AllUnits):
-    installed = False  # not any more, at its end
+    installed = False  # not installed any more at its end
 
     def apt(self, *arguments):
         return scenario.machine.must(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet",
@@ -174,7 +175,7 @@ class Removal(AllUnits):
         self.apt("remove", *names())
         self.assert_none_runs()
         self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
-        # The shell goes on, whatever it says of what is missing.
+        # The shell continues, whatever it prints about missing programs.
         self.assertEqual(alice.run("echo here").out, "here\n")
 
         done = machine.install(packages())
@@ -198,7 +199,7 @@ class Removal(AllUnits):
         left = sorted(set(after) - set(before_genv))
         missing = sorted(set(before_genv) - set(after))
         changed = sorted(name for name, what in before_genv.items() if after.get(name, what) != what)
-        # Debian keeps the users of packages, so that nobody else gets their numbers.
+        # Debian keeps the users of packages, so that their uids are not reused.
         self.assertEqual((left, missing, sorted(set(changed) - set(ACCOUNTS))), ([], [], []))
         for name, lines in accounts().items():
             new = lines - before_accounts[name]

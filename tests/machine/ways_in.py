@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The ways in which people's programs come to run on a machine, each of which opens device nodes and says how that ended.
+"""The ways to start programs on a machine. Each program opens device nodes and reports the results.
 
-Everything runs in the control groups of the machine: what a test starts by Machine.run() is in none of them, and no program
-that is attached there sees it.
+Everything runs in the control groups of the machine. The commands of Machine.run() are in none of them, so no program
+that is attached there sees them.
 """
 
 import os
@@ -14,10 +14,10 @@ from machine import BUILD
 from scenario import await_that
 
 OPEN = "/usr/local/bin/open-nodes"
-SETUID = "/usr/local/sbin/open-nodes"  # the same with root as its owner and the bit set
+SETUID = "/usr/local/sbin/open-nodes"  # the same program, owned by root and with the setuid bit
 FOLDER = "/opt/containers"  # a root for containers of each user, and for root's
-# What the container that the machine is lets podman do: it may not mount a proc or a sysfs of its own, and its root is an
-# overlay, on which there can be no other.
+# The options with which podman works in the container that is the machine: it may not mount a proc or a sysfs of its
+# own, and its root is an overlay, on which there can be no other overlay.
 PODMAN = ["podman", "--storage-driver=vfs", "--cgroup-manager=cgroupfs", "run", "--rm", "--pids-limit=0", "--net=host",
           "--ipc=host", "--uts=host", "--pid=host", "--security-opt=seccomp=unconfined", "--log-driver=none"]
 ROOTFUL = ["podman", "--runtime=runc", *PODMAN[1:], "--ulimit=host"]
@@ -27,7 +27,7 @@ UIDS = {"alice": 1001, "bob": 1002}
 
 
 def prepare(nodes):
-    """Puts the program, the nodes and the containers' roots there."""
+    """Installs the program, the nodes and the containers' roots."""
     machine = scenario.machine
     program = os.path.join(BUILD, "tests", "machine", "open-nodes")
     for path, mode in ((OPEN, 0o755), (SETUID, 0o4755)):
@@ -41,32 +41,32 @@ def prepare(nodes):
 
 
 def remove(nodes):
-    """Takes away what prepare() and podman have left."""
+    """Removes everything that prepare() and podman have left."""
     left = ["/var/lib/containers", "/run/containers", "/etc/cni/net.d/cni.lock",
             *(f"/home/{user}/.local/share/containers" for user in UIDS)]
     scenario.machine.must(["rm", "-rf", "--one-file-system", OPEN, SETUID, FOLDER, *nodes, *left])
-    # As a boot makes it.
+    # As a boot creates it.
     scenario.machine.must(["systemd-tmpfiles", "--create", "--boot", "--prefix=/var/lib/containers"])
 
 
 def session(user, command):
-    """A command of a user who has logged in over SSH."""
+    """Returns a command of a user who logs in over SSH."""
     return ["ssh", "-T", f"{user}@localhost", shlex.join(command)]
 
 
 def unit(command, *properties):
-    """A command as a unit of systemd's, as root without further properties."""
+    """Returns a command in a systemd unit, as root unless properties say otherwise."""
     return ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", *(f"--property={each}" for each in properties),
             *command]
 
 
 def container(program, root, nodes, *options):
-    """A container that opens the nodes."""
+    """Returns the command of a container that opens the nodes."""
     return [*program, *options, "--rootfs", f"{FOLDER}/{root}", "/bin/open-nodes", *nodes]
 
 
 def of_user(user, nodes):
-    """Name to command, for each way in which a user's own programs run at once."""
+    """Maps a name to a command, for each way in which a user's own programs can run at once."""
     uid = UIDS[user]
     tries = [OPEN, *nodes]
     devices = [f"--device={node}" for node in nodes]
@@ -87,10 +87,10 @@ def of_user(user, nodes):
 
 
 def of_root(nodes):
-    """The same for root, and for users of services.
+    """Returns the same for root, and for users of services.
 
-    Root has no counterpart of three ways: a setuid-root program changes nothing for it, /etc/subuid gives it no subordinate
-    uids (uids that root maps otherwise are of_nobody()), and its podman is never rootless."""
+    Three ways do not exist for root: a setuid-root program changes nothing, /etc/subuid gives root no subordinate
+    uids (of_nobody() has uids that root maps otherwise), and root's podman is never rootless."""
     tries = [OPEN, *nodes]
     devices = [f"--device={node}" for node in nodes]
     return {
@@ -108,7 +108,7 @@ def of_root(nodes):
 
 
 def of_nobody(nodes):
-    """The same for uids that belong to nobody."""
+    """Returns the same for uids without a user."""
     devices = [f"--device={node}" for node in nodes]
     foreign = ("--uidmap=0:500000:65536", "--gidmap=0:500000:65536")
     return {"root's container whose uids are mapped to nobody's": unit(container(ROOTFUL, "root", nodes, *devices, *foreign)),
@@ -116,13 +116,13 @@ def of_nobody(nodes):
 
 
 def sudo(user, nodes):
-    """What an administrator who has logged in runs as somebody else; wants PASSWORD typed."""
+    """Returns a command that a logged-in administrator runs as another user; PASSWORD must be typed."""
     return session("admin", ["sudo", "--stdin", "--prompt=", f"--user={user}", OPEN, *nodes])
 
 
 class Jobs:
-    """Jobs of cron and at, which report to files. They are given out first and asked for later, since nobody sees when
-    their daemons get to them."""
+    """Jobs of cron and at, which report to files. All are submitted first and collected later, since the time at which
+    their daemons start them is unknown."""
 
     def __init__(self, nodes, users):
         self.reports = {}
@@ -138,11 +138,11 @@ class Jobs:
                     done = machine.as_user(user, ["at", "now"], line + "\n")
                     assert done.status == 0, done
                 self.reports[user, daemon] = report
-        # What cron takes for a start of the machine.
+        # cron treats this as a boot of the machine.
         machine.must("rm -f /run/crond.reboot && systemctl restart cron")
 
     def ended(self, user, daemon):
-        """How the opens of a user's job ended."""
+        """Returns the results of the opens of a user's job."""
         report = self.reports[user, daemon]
         await_that(f"the end of {user}'s job of {daemon}",
                    lambda: scenario.machine.run(["test", "-e", report]).status == 0)
