@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Between scrapes and the threads that sample: what answers a scrape, and for how long.
+// The exchange between scrapes and the sampling threads: the sample that answers a scrape, and how
+// long it is valid.
 #include "client/monitor/deadlines.hpp"
 #include "client/monitor/exchange.hpp"
 
@@ -30,7 +31,7 @@ TEST(Exchange, AnswersEveryScrapeThatAskedWithTheSampleThatCame) {
     EXPECT_EQ(exchange.get(first, Clock::now() + ever).sample->leftOut, 7U);
     sampling.join();
     EXPECT_FALSE(exchange.takeRequest());
-    // Another machine took its time meanwhile, and the sample is older than it may be.
+    // Meanwhile another host was slow, and the sample is older than its maximum age.
     EXPECT_EQ(exchange.get(second, Clock::now()).sample->leftOut, 7U);
 }
 
@@ -39,7 +40,7 @@ TEST(Exchange, WaitsForNoneLongerThanItIsTold) {
     EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
 }
 
-// Else a host that needs longer than a scrape waits would be up and down by turns.
+// Otherwise a host that needs longer than a scrape waits would alternate between up and down.
 TEST(Exchange, WhatCameLastAnswersWhileTheNextTakesItsTime) {
     Exchange exchange(std::chrono::nanoseconds{0}, ever);
     EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of the exporter share: the exporter as a user starts it, a Prometheus of their own that scrapes it,
-and reading what both say."""
+"""Shared parts of the exporter's tests: the exporter as a user starts it, a Prometheus of the test that scrapes it, and
+the parsing of their output."""
 
 import json
 import os
@@ -22,12 +22,12 @@ from waiting import until  # noqa: E402
 LABEL = re.compile(r'([a-zA-Z_]+)="((?:[^"\\]|\\.)*)",?')
 ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 
-# Whatever proxy the machine has is not for these.
+# Ignores any proxy of the machine.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def get(url, method="GET"):
-    """Status, content type and text of a page."""
+    """Returns the status, content type and text of a page."""
     try:
         with OPENER.open(urllib.request.Request(url, method=method), timeout=DEADLINE_SECONDS) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
@@ -41,7 +41,7 @@ def key(labels):
 
 
 def parsed(text):
-    """Metric name to labels to value."""
+    """Maps each metric name to its labels and values."""
     metrics = {}
     for line in text.splitlines():
         if line.startswith("#"):
@@ -56,11 +56,11 @@ def parsed(text):
 
 
 class Exporter:
-    """genvctl monitor of a user, on a port that is free."""
+    """A genvctl monitor of a user, on a free port."""
 
     def __init__(self, test, user, *options, folder=None, port="0", before=(), **variables):
-        """`folder` is where the files go: one of its own where it is unset; with "", and a port of None, nothing is
-        said of it. `before` are words before the command's name, such as those of genvctl remote."""
+        """`folder` is the folder for the files: a new one if it is unset. With "" and a port of None, the options are
+        left out. `before` are words before the command's name, such as those of genvctl remote."""
         self.folder = folder
         if folder is None:
             above = tempfile.mkdtemp(dir=BUS_FOLDER)
@@ -92,7 +92,7 @@ class Exporter:
         return parsed(self.text())
 
     def stop(self):
-        """Tells it to end, which is to go well; what it wrote to standard error."""
+        """Stops it and asserts that it exits cleanly. Returns its standard error."""
         if self.process is None:
             return None
         self.process.terminate()
@@ -103,14 +103,14 @@ class Exporter:
 
 
 class Prometheus:
-    """The real one, with the configuration that the exporter wrote."""
+    """A real Prometheus, with the configuration that the exporter wrote."""
 
     def __init__(self, test, user, config):
         data = tempfile.mkdtemp(dir=BUS_FOLDER)
         shutil.chown(data, user)
         with socket.create_server(("127.0.0.1", 0)) as free:
             address = f"127.0.0.1:{free.getsockname()[1]}"
-        # It looks for new targets every 5 s unless it is told otherwise.
+        # By default it looks for new targets every 5 s.
         self.process = subprocess.Popen(
             [AS_USER, user, "prometheus", f"--config.file={config}", f"--storage.tsdb.path={data}",
              f"--web.listen-address={address}", "--scrape.discovery-reload-interval=100ms", "--log.level=warn"],
@@ -137,7 +137,7 @@ class Prometheus:
         return json.loads(text)["data"]
 
     def query(self, expression):
-        """Labels, without those of the scrape, to value."""
+        """Maps labels, without those of the scrape, to values."""
         found = {}
         for row in self.ask("query", query=expression)["result"]:
             labels = {name: text for name, text in row["metric"].items() if name not in ("__name__", "instance", "job")}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The metrics of many hosts, as a scrape reads them, and what a host's own words may do to them.
+// The metrics of many hosts in a scrape, and the escaping of a host's texts.
 #include "client/monitor/foreign.hpp"
 #include "client/monitor/metrics.hpp"
 #include "client/monitor/old_genv.hpp"
@@ -58,7 +58,7 @@ bool contains(const std::vector<std::string>& lines, const std::string& wanted) 
     return std::ranges::find(lines, wanted) != lines.end();
 }
 
-// Names of the metrics of a host.
+// Returns the names of the metrics of a host.
 std::set<std::string> namesOf(const std::vector<std::string>& lines, const std::string& host) {
     std::set<std::string> names;
     for (const std::string& line : lines) {
@@ -92,7 +92,7 @@ TEST(HostsMetrics, AHostHasTheMetricsOfThisMachineAndThoseOfHosts) {
     for (const auto& family : collectMetrics({std::make_shared<const Sample>(sample), {}},
                                              std::chrono::seconds{1}, Time{}, {}))
         own.insert(family.name);
-    own.erase("genv_build_info"); // the exporter's, which is one
+    own.erase("genv_build_info"); // the exporter's own, of which there is one
     own.insert({"genv_host_up", "genv_host_failures_total", "genv_host_left_out"});
     EXPECT_EQ(namesOf(linesOf({served("h1", sample)}), "h1"), own);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What nvidia-smi prints on other machines, as it should be and as it may be.
+// The output of nvidia-smi on other hosts, in its correct form and in possible broken forms.
 #include "client/monitor/foreign.hpp"
 #include "client/monitor/nvidia_smi.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1 << 20;
 
-// The device of a line with this one value in the place of a field, beside others that are right.
+// Returns the device of a line with this value in one field and valid values in the others.
 DeviceState lineWith(std::size_t field, const std::string& value) {
     std::vector<std::string> fields{"3", "GPU-a", "10", "20", "30", "40", "50.5", "Model"};
     fields.at(field) = value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Whoever only connects to the exporter keeps nobody else from asking.
+// Clients that only connect to the exporter cannot block other clients.
 #include "client/monitor/server.hpp"
 
 #include <gtest/gtest.h>
@@ -33,11 +33,11 @@ class Connection {
             ::close(socket_);
     }
 
-    /// The server may have ended the connection for another one by now.
+    /// By now the server may have closed the connection in favour of another one.
     void send(const std::string& text) const {
         static_cast<void>(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL));
     }
-    /// All that comes until the server closes the connection.
+    /// Returns everything until the server closes the connection.
     [[nodiscard]] std::string readAll() const {
         std::string all;
         std::array<char, 4096> buffer{};
@@ -56,8 +56,8 @@ std::string scrape(std::uint16_t port) {
     return prometheus.readAll();
 }
 
-/// Prometheus asks again, too: on a busy machine a connection that is ended for another one takes
-/// its time to go.
+/// Scrapes repeatedly, as Prometheus does: on a busy machine it takes time until a connection is
+/// closed in favour of another one.
 bool isScraped(std::uint16_t port) {
     for (int attempt = 0; attempt < 100; ++attempt) {
         if (scrape(port).find("genv_up 1") != std::string::npos)

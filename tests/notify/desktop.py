@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A desktop session of alice's for tests on the private bus: a session bus of her own, and notification servers on it.
 
-Nothing here takes a fixed time: each wait is for something that must come, and fails when it does not.
+No test waits for a fixed time: each wait is for an expected event, and fails if the event does not come.
 """
 
 import collections
@@ -22,7 +22,7 @@ from waiting import until  # noqa: E402
 SERVER = "org.freedesktop.Notifications"
 OBJECT = "/org/freedesktop/Notifications"
 
-# Who runs the test looks in, too.
+# The user who runs the test may also connect.
 CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -41,7 +41,7 @@ Notification = collections.namedtuple("Notification", "id replaces application i
 
 
 class Session:
-    """Alice's session bus and what runs on it."""
+    """Alice's session bus and the programs on it."""
 
     def __init__(self):
         home = os.path.join(BUS_FOLDER, "home", "alice")
@@ -95,7 +95,7 @@ class Session:
         return self.connection.name_has_owner(name)
 
     def start_server(self, capabilities="body body-markup actions icon-static"):
-        """The stand-in, which keeps what it is asked to show."""
+        """Starts the stand-in, which records the notifications."""
         self.start("server", "/usr/bin/python3", "-m", "dbusmock", "--session", "-t", "notification_daemon",
                    "-p", json.dumps({"capabilities": capabilities}))
         until(lambda: self.owns(SERVER), "the notification server")
@@ -108,7 +108,7 @@ class Session:
         return dbus.Interface(self.connection.get_object(SERVER, OBJECT), "org.freedesktop.DBus.Mock")
 
     def shown(self):
-        """What the stand-in was asked to show, oldest first, with the ids that it gave."""
+        """Returns the notifications that the stand-in got, oldest first, with their ids."""
         notifications, next_id = [], 1
         for _, arguments in self.mock().GetMethodCalls("Notify"):
             application, replaces, icon, title, body, actions, hints, _ = arguments
@@ -120,9 +120,9 @@ class Session:
         return notifications
 
     def await_shown(self, condition, what):
-        """The first notification of which the condition is true."""
+        """Returns the first notification that satisfies the condition."""
         return until(lambda: next((each for each in self.shown() if condition(each)), None), what)
 
     def signal(self, name, signature, *arguments):
-        """As the server says it."""
+        """Emits a signal as the server does."""
         self.mock().EmitSignal(SERVER, name, signature, list(arguments))

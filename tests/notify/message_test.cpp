@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What people read: one message for what belongs together, nothing unescaped, nothing endless.
+// The text of messages: one message for related events, everything escaped, and a bounded length.
 #include "client/notify/gatherer.hpp"
 #include "client/notify/terminal.hpp"
 
@@ -23,7 +23,7 @@ Notice detached(const std::string& device, const std::string& reason = "admin") 
     return notice("detached", {{"device", device}, {"uuid", "GPU-" + device}, {"reason", reason}});
 }
 
-/// The only message that these make.
+/// Returns the only message for these notices.
 Message messageOf(const std::vector<Notice>& notices) {
     Gatherer gatherer(true);
     for (const Notice& each : notices)

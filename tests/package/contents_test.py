@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """usage: contents_test.py PACKAGES-FOLDER BUILD-FOLDER CMAKE
 
-Every file that the build installs is in the package where Debian's users look for it and in no other, and what other
-programs read of it is as they want it.
+Every file that the build installs is in the package where Debian's users expect it and in no other, and other programs
+can read the files that are meant for them.
 """
 
 import fnmatch
@@ -21,7 +21,7 @@ import xml.etree.ElementTree as ET
 PACKAGES, BUILD, CMAKE = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-# The first pattern that fits says where a file belongs; what is installed and fits none is genv's.
+# The first matching pattern gives the package of a file. Files without a match belong to the package genv.
 BELONGS = [
     ("/usr/include/*", "libgenv-dev"),
     ("/usr/lib/*/pkgconfig/*", "libgenv-dev"),
@@ -38,7 +38,7 @@ BELONGS = [
     ("/usr/share/genv/grafana/*", "genv-monitor"),
     ("/usr/share/genv/prometheus/*", "genv-monitor"),
 ]
-# What the packaging adds: a package's own papers, debhelper's, and Python's.
+# Files that the packaging adds: each package's documents, and files of debhelper and of Python.
 ADDED = [
     "/usr/share/doc/*/changelog.gz",
     "/usr/share/doc/*/copyright",
@@ -54,7 +54,7 @@ def run(*command, **options):
 
 
 def files_below(root):
-    """Paths below /usr, where Debian 12 has its units in /lib; compressed or not is the same file."""
+    """Returns paths below /usr. Debian 12 has its units in /lib, and a compressed file counts as the same file."""
     found = set()
     for folder, folders, names in os.walk(root):
         for name in names + [f for f in folders if os.path.islink(os.path.join(folder, f))]:
@@ -87,7 +87,7 @@ class Contents(unittest.TestCase):
                 line.split(": ", 1) for line in run("dpkg-deb", "-f", package).splitlines() if re.match(r"\S+: ", line)
             )
             cls.roots[name] = root
-        # Debian 12's debhelper looks for them there alone, later ones want them below /usr.
+        # Debian 12's debhelper looks for them only there; later versions expect them below /usr.
         cls.units, = (folder for folder in (cls.root / "lib/systemd/system", cls.root / "usr/lib/systemd/system")
                       if folder.is_dir())
         installed = pathlib.Path(cls.folder.name) / "installed"
@@ -129,7 +129,7 @@ class Contents(unittest.TestCase):
         self.assertTrue((self.roots["genv"] / "etc/genv/genvd.conf.d").is_dir())
 
     def test_the_maintainer_is_whoever_builds_them(self):
-        maintainer = "Ada O'Tester & Co <ada@packages.example>"  # as CMakeLists.txt says
+        maintainer = "Ada O'Tester & Co <ada@packages.example>"  # set in CMakeLists.txt
         for name in sorted(NAMES):
             self.assertEqual(self.fields[name]["Maintainer"], maintainer, name)
         changes, = PACKAGES.glob("*.changes")
@@ -177,7 +177,7 @@ class Contents(unittest.TestCase):
         for module in page.rglob("*.js"):
             for name in re.findall(r'from "(\.[^"]+)"', module.read_text(encoding="utf-8")):
                 self.assertTrue((module.parent / name).is_file(), f"{module}: {name}")
-        # Nothing of the tests or of an editor.
+        # No files of tests or of an editor.
         self.assertEqual({file.suffix for file in page.rglob("*") if file.is_file()}, {".js", ".css", ".html", ".json"})
         self.assertLess(sum(file.stat().st_size for file in page.rglob("*") if file.is_file()), 200_000)
 
@@ -236,7 +236,7 @@ class Contents(unittest.TestCase):
         self.verify("--user", "usr/lib/systemd/user", ["genv-notify.service"])
 
     def verify(self, manager, folder, units):
-        """The programs are looked for on this machine, so they stand for themselves as one that is here."""
+        """Verifies units. Their programs are not installed on this machine, so /bin/true replaces them."""
         with tempfile.TemporaryDirectory() as copies:
             for unit in units:
                 text = (self.root / folder / unit).read_text(encoding="utf-8")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """usage: fedora_test.py CMAKE
 
-Fedora's spec file as far as Debian can judge it: rpm parses it, rpmlint finds nothing, and the files that it lists are those
-that the build installs where Fedora has them. Ends with 77 where rpm or rpmlint is missing.
+Checks Fedora's spec file as far as Debian can: rpm parses it, rpmlint finds nothing, and the listed files are those
+that the build installs in Fedora's folders. Exits with 77 if rpm or rpmlint is missing.
 """
 
 import fnmatch
@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 from switches_test import SOURCE, Build, run  # noqa: E402
 
 SPEC = SOURCE / "data/packaging/fedora/genv.spec"
-# What Fedora's macros say; Debian's rpm knows only its own.
+# The values of Fedora's macros; Debian's rpm knows only its own.
 MACROS = {
     "_unitdir": "/usr/lib/systemd/system",
     "_userunitdir": "/usr/lib/systemd/user",
@@ -51,7 +51,7 @@ class Spec(unittest.TestCase):
         self.assertIn(f" - {release.group(1)}-1\n", self.text)
 
     def lists(self):
-        """Package to the patterns that it lists, and to those that it excludes."""
+        """Maps each package to the patterns that it lists, and to those that it excludes."""
         found = {}
         for name, body in re.findall(r"^%files(.*)\n((?:(?!%files|%changelog).*\n)*)", self.text, re.M):
             lines = [line for line in body.splitlines() if "/" in line and not line.startswith("%dir")]

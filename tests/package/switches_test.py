@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """usage: switches_test.py CMAKE
 
-What a packager may leave out is left out whole and needs no library of its own then, and folders are where they were asked to
-be. Nothing is compiled: files that a build would make stand empty for what is installed.
+A part that a packager leaves out is left out completely and needs none of its libraries, and files are installed in the
+requested folders. Nothing is compiled: empty files replace those that a build would make.
 """
 
 import os
@@ -17,7 +17,7 @@ import unittest
 CMAKE = sys.argv[1]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-# What each switch takes away: the files, the packages of CMake, and the modules of pkg-config that nothing else needs.
+# The effects of each switch: the files, the CMake packages, and the pkg-config modules that nothing else needs.
 SWITCHES = {
     "GENV_WITH_SHIMS": (r"/shims|/(nvidia-smi|nvml|containers)\.md$", ["EXPAT"], []),
     "GENV_WITH_MONITOR": (r"genv-monitor|/share/genv/(prometheus|grafana)/|/monitoring\.md$", [],
@@ -46,7 +46,7 @@ def run(*command, **options):
 
 
 class Build:
-    """The sources configured with such options, on a machine without these packages and modules."""
+    """The sources configured with these options, on a machine without these packages and modules."""
 
     def __init__(self, folder, *options, packages=(), modules=()):
         self.folder, self.build = folder, folder / "build"
@@ -57,11 +57,11 @@ class Build:
         run(CMAKE, "-G", "Ninja", "-S", SOURCE, "-B", self.build, "-DCMAKE_SKIP_RPATH=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
             "--log-level=WARNING", *options, *missing,
             env={**os.environ, "PKG_CONFIG": str(launcher), "GENV_TEST_MISSING": " ".join(modules)})
-        # Each target has all that it is made of.
+        # Every source file of each target exists or can be made.
         run("ninja", "-C", self.build, "-n")
 
     def install(self):
-        """Path to what is installed there."""
+        """Maps each path to the file that is installed there."""
         for script in self.build.rglob("cmake_install.cmake"):
             for name in re.findall(f'"({re.escape(str(self.build))}/[^"$]+)"', script.read_text(encoding="utf-8")):
                 path = pathlib.Path(name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where there is no bus, and so no polkit, the answer is no; and a question that nobody wants any
-// more has none. What polkit does answer is looked at on a bus (tests/bus).
+// Without a bus, and so without polkit, the answer is no. A cancelled question gets no answer.
+// Tests on a bus check the answers of polkit (tests/bus).
 #include "policy/polkit_authorizer.hpp"
 
 #include <gio/gio.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which question a call becomes, with which details, and that polkit knows every action that is
-// asked about.
+// The question and the details for each call. polkit knows every action in a question.
 #include "policy/actions.hpp"
 #include "policy/question.hpp"
 
