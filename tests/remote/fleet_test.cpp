@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What rules decide over many hosts, from their snapshots alone.
+// The decisions of rules over many hosts, based only on their snapshots.
 #include "client/remote/fleet/fleet_host.hpp"
 #include "core/rules/report.hpp"
 
@@ -23,7 +23,7 @@ core::WallTime at(int seconds) {
     return core::WallTime{std::chrono::seconds{1'000'000 + seconds}};
 }
 
-/// A host that is filled in line by line.
+/// A host that is described step by step.
 struct HostMaker {
     FleetHost host;
 
@@ -48,7 +48,7 @@ struct HostMaker {
         host.snapshot.devices.at(device).attachments.push_back({id, share, at(seconds)});
         return *this;
     }
-    /// In an environment, or outside with a uid where that is known.
+    /// Adds a process in an environment, or outside with a uid if that is known.
     HostMaker& process(core::Pid pid, const std::vector<core::DeviceIndex>& devices,
                        const std::string& environment, std::optional<core::Uid> uid = std::nullopt,
                        core::Bytes memory = mebibytes(42)) {
@@ -68,14 +68,14 @@ struct Decided {
     std::vector<FleetHost> hosts;
     FleetDecision decision;
 
-    /// Each finding, "0: " before those of the host 0.
+    /// Returns each finding, prefixed with the number of its host, such as "0: ".
     Texts findings() const {
         Texts texts;
         for (const FleetFinding& one : decision.findings)
             texts.push_back((one.host ? fmt::format("{}: ", *one.host) : "") + one.finding.message);
         return texts;
     }
-    /// What is done on each host.
+    /// Returns the actions on each host.
     Texts actions() const {
         Texts texts;
         for (std::size_t host = 0; host < decision.orders.size(); ++host) {
@@ -84,7 +84,7 @@ struct Decided {
         }
         return texts;
     }
-    /// What is detached, "host/environment/device".
+    /// Returns the detachments, as "host/environment/device".
     Texts detached() const {
         Texts texts;
         for (std::size_t host = 0; host < decision.orders.size(); ++host) {
@@ -119,8 +119,8 @@ FleetRules atMostHosts(std::uint32_t everybody) {
     return rules;
 }
 
-/// alice with these numbers of devices on as many hosts; each attachment a second after the last,
-/// host by host.
+/// Returns hosts on which alice has these numbers of devices. Each attachment is a second later
+/// than the previous one, host by host.
 std::vector<HostMaker> aliceWith(const std::vector<core::DeviceIndex>& counts) {
     std::vector<HostMaker> hosts;
     int time = 0;
@@ -189,7 +189,7 @@ TEST(FleetRules, SpareRootOutsideEnvironmentsAndWhoIsNotKnownOnAService) {
         return HostMaker(1, genv).process(70, {0}, "", 0).process(71, {0}, "").process(1, {0}, "");
     };
     EXPECT_EQ(decided({hostOf(Genv::Service)}, rules).findings(), Texts{});
-    // The old genv does not say whose a process is.
+    // The old genv does not report the user of a process.
     EXPECT_EQ(decided({hostOf(Genv::Old)}, rules).findings(),
               (Texts{"0: Process 70 is not running in a GPU environment",
                      "0: Process 71 is not running in a GPU environment"}));
@@ -245,7 +245,8 @@ TEST(FleetRules, TakeTheLaterOfEquals) {
 }
 
 TEST(FleetRules, CountADeviceOnceAndTakeItFromAllEnvironmentsOfTheUser) {
-    // Also over-subscribed: bob keeps what he shares with alice, who had device 1 first at 2.
+    // The same with over-subscription: bob keeps the device that he shares with alice, who got
+    // device 1 first, at 2.
     const std::vector<HostMaker> hosts{HostMaker(2)
                                            .environment("7", "alice")
                                            .environment("8", "alice")
@@ -267,7 +268,7 @@ TEST(FleetRules, CountADeviceOnceAndTakeItFromAllEnvironmentsOfTheUser) {
 }
 
 TEST(FleetRules, KnowUsersByNameAndSpareRoot) {
-    // alice has another uid on each host, and somebody else has hers there.
+    // alice has a different uid on each host, where another user has her uid.
     const std::vector<HostMaker> hosts{
         HostMaker(1).environment("7", "alice", 1001).attached("7", 0, 1),
         HostMaker(2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Nothing here takes a fixed time: what waits does so for something that must come, and the limit
-// on it only keeps a fault from hanging the test.
+// No test waits for a fixed time: each wait is for an expected event, and its limit only keeps a
+// bug from hanging the test.
 #include "client/remote/fleet/gathering.hpp"
 
 #include <fmt/format.h>
@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 
 constexpr auto aLongTime = 60s;
 
-/// Where threads wait for each other.
+/// A point at which threads wait for each other.
 class Meeting {
   public:
-    /// Comes, and waits until so many have. False where they do not.
+    /// Joins and waits until this number of threads has joined. Returns false if they do not.
     bool await(std::size_t count) {
         std::unique_lock lock(mutex_);
         ++here_;
@@ -34,7 +34,7 @@ class Meeting {
     std::size_t here_ = 0;
 };
 
-// What ssh's end by a cancellation is to the real work.
+// Stands for ssh, which ends when it is cancelled.
 bool isCancelledInTime(const SshBounds& bounds) {
     const auto end = std::chrono::steady_clock::now() + aLongTime;
     while (!bounds.cancellation->isCancelled()) {
@@ -222,7 +222,7 @@ TEST(Gather, AfterAFailureGoesOnUnlessItIsToStop) {
         EXPECT_EQ(answered, stops ? 0 : static_cast<long>(count) - 1);
         ASSERT_TRUE(all.front().failure);
         EXPECT_EQ(all.front().failure->trouble(), Trouble::Unreachable);
-        // Those that were not begun say that, too.
+        // Hosts that were not started yet report the same.
         EXPECT_EQ(all.back().failure.has_value(), stops);
         if (stops) {
             EXPECT_EQ(all.back().failure->trouble(), Trouble::Cancelled);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The options of "genvctl remote", and how a command ends by what came of its hosts. No ssh runs.
+// The options of "genvctl remote", and the exit status for the results of the hosts. No ssh runs.
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/remote/hosts.hpp"
 
@@ -94,14 +94,14 @@ TEST(HostOptions, TimesAreAtLeastASecond) {
             << time;
 }
 
-/// What was written to standard error, as a script reads it.
+/// Returns the output on standard error.
 std::string said(const std::function<void()>& call) {
     testing::internal::CaptureStderr();
     call();
     return testing::internal::GetCapturedStderr();
 }
 
-/// Asks the hosts "ok..." and "fails...", the latter with this trouble.
+/// Queries the hosts "ok..." and "fails..."; the latter fail with this trouble.
 std::vector<std::string> asked(const HostOptions& options, Trouble trouble = Trouble::TimedOut) {
     std::vector<std::string> answers;
     for (const auto& one : askHosts<std::string>(
@@ -162,7 +162,7 @@ TEST(AskHosts, EndsWithTheFirstFailureWhereThatIsWanted) {
             EXPECT_EQ(failure.hint(), "What to do.");
         }
     });
-    EXPECT_EQ(text, ""); // it is said where the command ends
+    EXPECT_EQ(text, ""); // the end of the command reports it
     EXPECT_EQ(asked(parsed({"-e", "-H", "ok"})).size(), 1U);
 }
 

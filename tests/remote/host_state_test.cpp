@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A host's state where its bus has no service, with a program in the place of ssh: what the old
-// genv prints, and what it means when it prints none.
+// The state of a host without a service on its bus, with a stand-in for ssh: the output of the old
+// genv, and the conclusion if there is none.
 #include "client/remote/fleet/host_state.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace genv::remote {
 namespace {
 
-/// An "ssh" that tells of every call in a file, has no bus on any host, and runs this shell code
-/// for any other far command.
+/// A stand-in for ssh that logs every call in a file, reports no bus on any host, and runs this
+/// shell code for any other remote command.
 class NoBus : public testing::Test {
   protected:
     void SetUp() override {
@@ -33,7 +33,7 @@ class NoBus : public testing::Test {
     void farCommandIs(const std::string& code, const std::string& bus = "exit 127") {
         const std::filesystem::path file = folder_ / "ssh";
         std::ofstream(file) << "#!/bin/sh\n"
-                            << "for word; do :; done\n" // the last word: the far command
+                            << "for word; do :; done\n" // the last word: the remote command
                             << "printf '%s\\n' \"$word\" >>" << folder_.string() << "/calls\n"
                             << "case $word in\n*systemd-stdio-bridge*) " << bus << " ;;\nesac\n"
                             << code << '\n';
@@ -191,7 +191,7 @@ TEST_F(NoBus, LongNamesAreCutBetweenCharacters) {
     for (int i = 0; i < 1000; ++i)
         name += "\xc3\xa4";
     farOutputIs(snapshotWith(environment("77", '"' + name + '"'), ""));
-    // 256 bytes would end within a character.
+    // 256 bytes would end in the middle of a character.
     EXPECT_EQ(state().environments.at(0).name, name.substr(0, 255) + "...");
 }
 

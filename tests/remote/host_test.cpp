@@ -26,10 +26,10 @@ std::string refusal(const std::string& text) {
     return "";
 }
 
-/// A file with this text, for as long as this lives.
+/// A file with this text during the lifetime of this object.
 class HostFile {
   public:
-    // Tests run beside each other, each in a process of its own.
+    // Tests run in parallel, each in a process of its own.
     explicit HostFile(const std::string& text)
         : path(testing::TempDir() + "genv-hosts-" + std::to_string(::getpid())) {
         std::ofstream(path, std::ios::binary) << text;
@@ -50,7 +50,7 @@ TEST(ReadHost, KnowsAUserAndAPort) {
     EXPECT_EQ(readHost("alice@h1:2222"), (Host{"h1", "alice", 2222}));
     EXPECT_EQ(readHost("h1:65535"), (Host{"h1", std::nullopt, 65535}));
     EXPECT_EQ(readHost("alice@example.org@h1"),
-              (Host{"h1", "alice@example.org", std::nullopt})); // users of a directory service
+              (Host{"h1", "alice@example.org", std::nullopt})); // a user of a directory service
 }
 
 TEST(ReadHost, KnowsAddresses) {
@@ -103,7 +103,7 @@ TEST(HostLabel, IsTheNameWithThePortThatWasGiven) {
 
 TEST(ReadHosts, TakesEachOnce) {
     EXPECT_EQ(labels(readHosts("h2,h1, h3 ,h1,h2")), (std::vector<std::string>{"h2", "h1", "h3"}));
-    // Another user or port is another way to the machine, and may be another machine.
+    // Another user or port is another way to reach a host, and may be another host.
     EXPECT_EQ(readHosts("h1,alice@h1,h1:22").size(), 3U);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The hosts that a name is completed with are those that ssh knows by name.
+// Host names are completed with the hosts that ssh knows by name.
 #include "client/genvctl/remote/known_hosts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Several machines on one: hosts with a network, sshd, system bus, polkitd and genvd each, and a client that logs in to them.
+"""Several machines on one: hosts with a network, sshd, system bus, polkitd and genvd each, and a client that logs in to
+them.
 
-A test runs as root inside tests/remote/lab, which is the client machine (a private bus with alice, bob and carol). Every
-host is a private bus in namespaces of its own within the client's, at 10.77.0.N (and fd77::N) on a bridge, and named as
-the test says, on port 22 and 2222. alice may log in with her key as alice and as root, bob as bob, root as root; carol has
-no key. What is on a host's PATH is what an installation would have there. Whatever ends the test ends all of it, and
-nothing of the real machine's network, homes or ssh configuration is seen or changed.
+A test runs as root inside tests/remote/lab, which is the client machine (a private bus with alice, bob and carol).
+Every host is a private bus in namespaces of its own within the client's, at 10.77.0.N (and fd77::N) on a bridge. The
+test names it, and it listens on ports 22 and 2222. alice may log in with her key as alice and as root, bob as bob, root
+as root; carol has no key. A host's PATH contains what an installation would put there. Everything ends with the test,
+however it ends. The real machine's network, homes and ssh configuration are neither used nor changed.
 """
 
 import json
@@ -32,7 +33,7 @@ FOLDER = os.path.join(BUS_FOLDER, "hosts")
 DEADLINE_SECONDS = 60
 KEPT_VARIABLES = ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
 
-# What the old genv prints where a test has not set anything else.
+# The output of the old genv unless a test sets another one.
 OLD_SNAPSHOT = {
     "processes": {"processes": []},
     "envs": {"envs": [{"eid": "1234", "uid": 1002, "creation": "01/05/2024 10:00:00", "username": "bob",
@@ -51,7 +52,7 @@ def write(path, text, mode=0o644):
 
 
 def run(command, **options):
-    """Runs a command that must succeed, and returns what it printed."""
+    """Runs a command that must succeed, and returns its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE_SECONDS, **options)
     if done.returncode != 0:
         raise RuntimeError(f"{shlex.join(command)}: status {done.returncode}: {done.stderr}{done.stdout}")
@@ -59,7 +60,7 @@ def run(command, **options):
 
 
 def output_of(command, typed=None, timeout=DEADLINE_SECONDS):
-    """How a command ended. One that does not end in time is an error of the test."""
+    """Returns the result of a command. If it does not end in time, the test fails."""
     done = subprocess.run(command, capture_output=True, input=(typed or "").encode(), check=False, timeout=timeout)
     return Output(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
@@ -69,13 +70,13 @@ def words(command):
 
 
 class Spec:
-    """What one host is to have. genv: True, None (not installed) or "old" (the stand-in of the Python genv)."""
+    """The configuration of one host. genv: True, None (not installed) or "old" (the stand-in for the Python genv)."""
 
     def __init__(self, genv=True, devices=2, name=None, memory=None, broker=False, nvidia_smi=None, variables=None,
                  journal=False, passwords=False, key_exchange="curve25519-sha256"):
         self.genv, self.broker, self.nvidia_smi, self.journal = genv, broker, nvidia_smi, journal
-        self.passwords = passwords  # whether sshd takes one: carol's is gpu-for-all
-        self.key_exchange = key_exchange  # None: OpenSSH's choice, which takes twice the time
+        self.passwords = passwords  # whether sshd accepts passwords: carol's is gpu-for-all
+        self.key_exchange = key_exchange  # None: OpenSSH's default, which takes twice the time
         self.variables = {"GENV_MOCK_DEVICE_COUNT": str(devices)}
         if name:
             self.variables["GENV_MOCK_DEVICE_NAME"] = name
@@ -85,7 +86,7 @@ class Spec:
 
 
 class Host:
-    """One of the machines. Made by Lab."""
+    """One of the hosts. Created by Lab."""
 
     def __init__(self, lab, name, number, spec):
         self.name, self.number, self.spec, self.lab = name, number, spec, lab
@@ -151,21 +152,21 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         with open(os.path.join(self.folder, "host_key.pub"), encoding="utf-8") as file:
             return f"{','.join(names)} {file.read()}"
 
-    # As it is seen from here
+    # Control from the test
 
     def set_devices(self, **variables):
-        """The service's environment, for its next start."""
+        """Sets the service's variables for its next start."""
         self.spec.variables.update(variables)
         write(os.path.join(self.folder, "genvd"),
               "".join(f"{name}={value}\n" for name, value in self.spec.variables.items()))
 
     def set_snapshot(self, snapshot):
-        """What the old genv prints: an object, or any text."""
+        """Sets the output of the old genv: an object, or any text."""
         write(os.path.join(self.folder, "old", "snapshot.json"),
               snapshot if isinstance(snapshot, str) else json.dumps(snapshot))
 
     def executed(self):
-        """What the old genv was given to execute: a list of {"user", "report" (its text)}."""
+        """Returns the reports that the old genv executed: a list of {"user", "report" (its text)}."""
         folder = os.path.join(self.folder, "old", "executed")
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
         executed = []
@@ -175,7 +176,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         return executed
 
     def add_program(self, name, script):
-        """Puts a script in front of everything else on the host's PATH."""
+        """Adds a script in front of everything else on the host's PATH."""
         path = os.path.join(self.bin, name)
         if os.path.islink(path):
             os.rename(path, path + ".genv")
@@ -189,7 +190,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
             os.rename(path + ".genv", path)
 
     def root_command(self, command):
-        """The words that run a command there as root, without ssh."""
+        """Returns the command line that runs a command there as root, without ssh."""
         variables = {"PATH": self.path, "HOME": os.path.join(self.bus_folder, "home", "root"), "USER": "root",
                      "LOGNAME": "root", "SHELL": "/bin/bash", "GENV_PRIVATE_BUS": self.bus_folder,
                      "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus_folder}/bus.sock",
@@ -200,7 +201,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
                 *(f"{name}={value}" for name, value in variables.items()), *words(command)]
 
     def root(self, command, typed=None, timeout=DEADLINE_SECONDS):
-        """Runs a command there as root, without ssh; words, or a line for bash."""
+        """Runs a command there as root, without ssh. The command is a list of words, or a line for bash."""
         return output_of(self.root_command(command), typed, timeout)
 
     def as_user(self, user, command, typed=None, timeout=DEADLINE_SECONDS):
@@ -216,7 +217,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         return os.path.join(self.bus_folder, "home", user)
 
     def control(self, *command, typed=None):
-        """tests/private_bus/control there."""
+        """Runs tests/private_bus/control there."""
         done = self.root([os.path.join(self.bus_folder, "control"), *command], typed)
         if done.status != 0:
             raise RuntimeError(f"control {command} on {self.name}: {done}")
@@ -228,7 +229,8 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         self.control("remove-rule", name)
 
     def allow(self, user, *actions):
-        """A polkit rule: what a user may do without being asked, by the action's last word."""
+        """Adds a polkit rule that permits actions to a user without a question. Actions are given by their last word.
+        """
         ids = json.dumps([f"dev.genv.manager.{action}" for action in actions])
         self.add_rule(f"allow-{user}", f"""polkit.addRule(function(action, subject) {{
     if ({ids}.indexOf(action.id) >= 0 && subject.user == "{user}")
@@ -249,11 +251,11 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
     def logs(self):
         return self.root(["bash", "-c", 'tail -n 50 "$GENV_PRIVATE_BUS"/*.log']).out
 
-    # Its life
+    # Starting and stopping
 
     def begin(self):
-        """Starts it; await_ready() says when it is there."""
-        # The bus' own folders are in a tmpfs of the client's, which goes with it.
+        """Starts it; await_ready() waits until it is up."""
+        # The bus' own folders are in a tmpfs of the client's, which goes away with the client.
         command = ["unshare", "--uts", "sh", "-c", 'echo "$1" >/proc/sys/kernel/hostname && shift && exec "$@"', "sh",
                    self.name, os.path.join(SOURCE, "tests/private_bus/private-bus"), "--in", FOLDER,
                    "--dbus-policy", os.path.join(SOURCE, "data/dbus/dev.genv.Manager.conf"),
@@ -283,7 +285,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         self.init = self._find_init()
 
     def _find_init(self):
-        """Process 1 of the host, as numbered here."""
+        """Returns process 1 of the host, as numbered here."""
         left = [self.process.pid]
         while left:
             pid = left.pop()
@@ -302,7 +304,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         self.await_ready()
 
     def processes(self):
-        """Every process of the host, as numbered here."""
+        """Returns every process of the host, as numbered here."""
         try:
             namespace = os.readlink(f"/proc/{self.init}/ns/pid")
         except OSError:
@@ -317,7 +319,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         return found
 
     def stop(self):
-        """Stops all of its processes with SIGSTOP: it is connected to, and does not answer."""
+        """Stops all of its processes with SIGSTOP: it accepts connections but does not answer."""
         stopped = set()
         while True:
             new = self.processes() - stopped
@@ -354,7 +356,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         raise RuntimeError(f"process {pid} does not stop")
 
     def kill(self):
-        """Ends all of its processes at once. Its network stays: who connects is refused."""
+        """Ends all of its processes at once. Its network stays, so connections are refused."""
         if self.process is None:
             return
         if self.init:
@@ -367,9 +369,9 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
         self.process = self.init = None
 
     def unplug(self):
-        """Nothing reaches it any more, as with its power cut; connecting fails after some seconds."""
+        """Cuts it off, as a power failure does; connecting fails after some seconds."""
         run(["ip", "link", "set", f"v{self.number}", "down"])
-        # What was known of it would let who connects wait for half a minute.
+        # With a cached neighbour entry, a client would wait for half a minute.
         run(["ip", "neigh", "flush", "to", self.address])
 
     def plug(self):
@@ -377,7 +379,7 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
 
 
 class Lab:
-    """The client machine and its hosts: {name: Spec}. One for each test program; close() ends the hosts."""
+    """The client machine and its hosts: {name: Spec}. There is one for each test program; close() ends the hosts."""
 
     def __init__(self, hosts):
         if not BUS_FOLDER or not BUILD:
@@ -408,7 +410,7 @@ class Lab:
         return output_of([AS_USER, user, "env", *assignments, *words(command)], typed, timeout)
 
     def ctl(self, user, *arguments, **options):
-        """genvctl on the client."""
+        """Runs genvctl on the client."""
         return self.client(user, [GENVCTL, *arguments], **options)
 
     def start_client(self, user, command):
@@ -417,14 +419,15 @@ class Lab:
                                 stderr=subprocess.PIPE, text=True)
 
     def terminal(self, user, *command, **variables):
-        """A program on the client on a terminal of its own: see bus_scenario.Terminal. variables: PATH, TERM, NO_COLOR..."""
+        """Runs a program on the client on a terminal of its own: see bus_scenario.Terminal. variables: PATH, TERM,
+        NO_COLOR..."""
         return Terminal(user, *command, **variables)
 
     def home(self, user):
         return os.path.join(BUS_FOLDER, "home", user)
 
     def write_file(self, user, path, text, mode=0o600):
-        """A file in a user's home on the client, such as .ssh/config."""
+        """Writes a file in a user's home folder on the client, such as .ssh/config."""
         path = os.path.join(self.home(user), path)
         write(path, text, mode)
         run(["chown", f"{user}:", path])
@@ -452,7 +455,7 @@ class Lab:
                 self.public_keys[user] = file.read()
 
     def _move_roots_home(self):
-        """The real root's home and keys are no business of a test."""
+        """Gives root a home folder of its own: a test must not use the real root's home and keys."""
         home = self.home("root")
         os.makedirs(home, 0o700, exist_ok=True)
         with open("/etc/passwd", encoding="utf-8") as file:
@@ -463,7 +466,7 @@ class Lab:
         os.environ["HOME"] = home
 
     def _connect(self):
-        """A bridge, and a cable to each host's network namespace."""
+        """Makes a bridge, and a cable to each host's network namespace."""
         commands = ["link set lo up", "link add lab type bridge", "addr add 10.77.0.254/24 dev lab", "link set lab up"]
         for host in self._hosts.values():
             commands += [f"netns add {host.name}",
@@ -473,14 +476,14 @@ class Lab:
         for host in self._hosts.values():
             commands = ["link set lo up", f"addr add {host.address}/24 dev eth0", "link set eth0 up"]
             run(["ip", "-n", host.name, "-batch", "-"], input="\n".join(commands) + "\n")
-        # Not every kernel has it.
+        # Some kernels have no IPv6.
         subprocess.run(["ip", "-6", "addr", "add", "fd77::fe/64", "dev", "lab", "nodad"], check=False, capture_output=True)
         for host in self._hosts.values():
             subprocess.run(["ip", "-n", host.name, "-6", "addr", "add", f"{host.address6}/64", "dev", "eth0", "nodad"],
                            check=False, capture_output=True)
 
     def _name_hosts(self):
-        """The names and keys of the hosts, for all users; nothing of what the real machine knows."""
+        """Writes the names and keys of the hosts, for all users. The real machine's known hosts are not used."""
         client = os.path.join(FOLDER, ".client")
         os.mkdir(os.path.join(client, "ssh"))
         write(os.path.join(client, "ssh", "ssh_config"), "Host *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Snapshots of other machines: what is read of one, and that one that makes no sense is refused
-// whatever is wrong with it.
+// Snapshots of other hosts: the parsing, and the refusal of an invalid snapshot, whatever its fault
+// is.
 #include "client/remote/fleet/snapshot.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ const char* const sample =
     R"({"eid": "job", "gpu_memory": null, "time": "02/03/2024 05:06:07"}]},)"
     R"({"index": 1, "total_memory": "15258mi", "attachments": []}]}})";
 
-// Why a text is refused; empty where it is not.
+// Returns why a text is refused; empty if it is accepted.
 std::string whyRefused(const std::string& text) {
     try {
         parseSnapshot(text);
@@ -38,7 +38,7 @@ std::string whyRefused(const std::string& text) {
     return {};
 }
 
-// The same of the sample with one value in the place of another.
+// Returns the same for the sample with one value replaced.
 std::string whyRefusedWith(const std::string& pointer, const ordered_json& value) {
     ordered_json document = ordered_json::parse(sample);
     document[ordered_json::json_pointer(pointer)] = value;
@@ -99,7 +99,7 @@ TEST(Snapshot, MayHaveTextsThatSomebodyChoseToBeOdd) {
     document["envs"]["envs"][0]["username"] = "\x1b[2J\"\n\xe2\x80\xae";
     const Snapshot snapshot = parseSnapshot(document.dump());
     EXPECT_EQ(snapshot.environments[0].user, "\x1b[2J\"\n\xe2\x80\xae");
-    // And what is written again is ASCII.
+    // The written text is ASCII.
     const std::string written = writeJson(environmentJson(snapshot.environments[0]));
     EXPECT_EQ(written.find('\x1b'), std::string::npos);
     EXPECT_EQ(written.find('\xe2'), std::string::npos);

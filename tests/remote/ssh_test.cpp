@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An ssh that is to accept its connection from here does so, whatever ends it meanwhile: one that
-// cannot be made is lost to sdbus-c++ 1.2, with its memory.
+// An ssh that is to accept a connection from this process accepts it, even if ssh ends meanwhile:
+// sdbus-c++ 1.2 leaks the memory of a connection that cannot be made.
 #include "client/remote/ssh/ssh.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class SshThatAccepts : public testing::Test {
         EXPECT_EQ(listen(listening_.get(), 1), 0);
     }
 
-    /// Starts one that is ended at once, closes the socket here, and then connects.
+    /// Starts an ssh that exits at once, closes the socket here, and then connects.
     int statusOf(const SshBounds& bounds) {
         SshChild child({"true"}, listening_.get(), listening_.get(), bounds, true);
         EXPECT_GE(dup2(connection_.get(), listening_.get()), 0);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Fails when folders include each other in a circle, at whatever depth they lie.
+"""Fails if folders include each other in a cycle, at any depth.
 
-A folder may include what is in folders below it, or beside it, as long as nothing leads back. Only #include lines of
-the project's own headers are read.
+A folder may include headers of folders below it or beside it, as long as no path leads back. Only #include lines of the
+project's own headers are read.
 """
 
 import collections
@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 ROOMS = ("core", "policy", "dbus", "service", "client", "shims")
 SEARCHED = ("", "client/libgenv/include")
 
-# A port is an interface of core's own, in a folder so that they are found together.
+# A port is an interface that belongs to core. The ports have a folder of their own so that they are found together.
 SAME = {"core/ports": "core"}
 
 
@@ -25,7 +25,7 @@ def folder_of(path: pathlib.Path, root: pathlib.Path) -> str:
 
 
 def edges_of(root: pathlib.Path):
-    """Folder -> the folders it includes -> one file that does."""
+    """Maps each folder to the folders that it includes, and each of these to an example."""
     edges: dict[str, dict[str, str]] = collections.defaultdict(dict)
     for room in ROOMS:
         for path in sorted(p for p in (root / room).rglob("*") if p.suffix in {".cpp", ".hpp", ".h", ".c"}):
@@ -41,7 +41,7 @@ def edges_of(root: pathlib.Path):
 
 
 def circle(edges) -> list[str]:
-    """The files that lead from a folder back to itself; empty where none do."""
+    """Returns the files of a path from a folder back to itself; empty if there is none."""
     done: set[str] = set()
 
     def search(folder: str, trail: list[str]) -> list[str]:

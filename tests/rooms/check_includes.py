@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Fails when a folder includes what it must not reach.
+"""Fails if a folder includes a header that it must not use.
 
-The rooms and the directions between them are in `rooms` below; the build of the tests runs this over the whole tree.
-Only #include lines are read: what a room may link is in its CMakeLists.txt. It fails as well where a file asks which version of
-sdbus-c++ it is built with, or compares what one version gives as a pointer: one pair of files does.
+The areas and the permitted directions between them are in `rooms` below. The build of the tests runs this over the
+whole tree. Only #include lines are read; the libraries of an area are in its CMakeLists.txt. It also fails if a file
+checks the version of sdbus-c++, or compares a value that one version returns as a pointer: only one pair of files does
+that.
 """
 
 import pathlib
@@ -19,7 +20,7 @@ COMPATIBLE = {"dbus/contract/sdbus_compat.hpp", "dbus/contract/sdbus_compat.cpp"
 
 STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>: C++ standard headers have no slash and no .h
 
-# Folder -> the project's folders it may include, and patterns of the foreign headers it may include.
+# Folder -> the project's folders that it may include, and patterns of the foreign headers that it may include.
 POSIX = r"(sys/|linux/|arpa/|net/|[a-z_]+\.h$)"
 rooms = {
     "core": (["core"], [r"fmt/", r"nlohmann/"]),
@@ -37,17 +38,17 @@ rooms = {
     "shims": (["shims", "client", "genv"], [r"fmt/", POSIX]),
 }
 
-# Single headers that a folder or a file may include besides.
+# Additional single headers that a folder or a file may include.
 exceptions = {
-    # The layout of --help is one for all programs, and core is the folder that all may include. The file is a library of its
+    # All programs share the layout of --help, and core is the folder that all may include. The file is a library of its
     # own, which core does not link.
     "core/command_line/help_formatter.cpp": {"CLI/CLI.hpp"},
-    # The owner of a descriptor is one class for all rooms, and core is the one that all may include.
+    # One class owns descriptors in all areas, and core is the folder that all may include.
     "core/descriptor.hpp": {"unistd.h"},
-    # NVIDIA's contract is the same for whoever calls NVML and for what stands in its place, and must not be written down
-    # twice; that header is declarations without any code of the service.
+    # The callers of NVML and its replacements share NVIDIA's ABI, which must be written down only once. The header
+    # contains declarations without any code of the service.
     "shims/nvml": {"service/gpu/nvml_abi.hpp"},
-    # The one place beneath sdbus-c++. In the rest of the client, programs that do without sdbus-c++ use sd-bus.
+    # The only file below sdbus-c++. In the rest of the client, programs that do without sdbus-c++ use sd-bus.
     "dbus/contract/raw_bus.cpp": {"systemd/sd-bus.h"},
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Fails when a lambda of dbus/ or service/ lies within two others.
+"""Fails if a lambda of dbus/ or service/ is inside two others.
 
-Whoever reads such a handler has to keep three moments apart that lie on one screen. An operation with more steps becomes
-a class whose steps are named member functions, as the one in dbus/activation.cpp is.
+Such a handler mixes three points in time on one screen. An operation with more steps becomes a class whose steps are
+named member functions, as the one in dbus/activation.cpp is.
 
 With --list it prints how deep the lambdas of each file are nested.
 """
@@ -15,13 +15,13 @@ import sys
 ROOMS = ("dbus", "service")
 DEEPEST = 2
 
-# What a reader of braces must not see: comments, literals and preprocessor lines.
+# Text that must be hidden before braces are counted: comments, literals and preprocessor lines.
 HIDDEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^\s()\\]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"'
     r"|(?<![0-9a-zA-Z_])'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:\\\n|[^\n])*",
     re.DOTALL | re.MULTILINE,
 )
-# Between a lambda's captures and its body.
+# The text between a lambda's captures and its body.
 SIGNATURE = re.compile(r"(?:\s*(?:mutable|constexpr|consteval|noexcept|static)\b|\s*->[^{};]*)*\s*\{")
 OPENING, CLOSING = "([{<", ")]}>"
 
@@ -31,7 +31,7 @@ def blank(match: re.Match) -> str:
 
 
 def end_of(text: str, start: int) -> int:
-    """Where the bracket at `start` is closed."""
+    """Returns the position at which the bracket at `start` is closed."""
     opened, closed = text[start], CLOSING[OPENING.index(text[start])]
     depth = 0
     for at in range(start, len(text)):
@@ -42,7 +42,7 @@ def end_of(text: str, start: int) -> int:
 
 
 def body_of(text: str, start: int) -> int | None:
-    """Where the body begins of a lambda whose captures begin at `start`; None when these are no captures."""
+    """Returns the start of the body of a lambda whose captures start at `start`; None if these are not captures."""
     before = text[:start].rstrip()
     is_subscript = before[-1:].isalnum() or before[-1:] in tuple(")]_[")
     if is_subscript and not re.search(r"\breturn$", before) or text[start + 1] == "[":
@@ -56,7 +56,7 @@ def body_of(text: str, start: int) -> int | None:
 
 
 def nesting_of(path: pathlib.Path) -> list[tuple[int, int]]:
-    """Line and depth of each lambda; one that lies in no other has the depth 1."""
+    """Yields the line and the depth of each lambda. A lambda outside all others has depth 1."""
     text = HIDDEN.sub(blank, path.read_text(encoding="utf-8"))
     found, ends = [], []
     for at, character in enumerate(text):
