@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# genv_add_bus_test(NAME name [BROKER] [AS_SHIPPED] [TIMEOUT seconds] [LABELS label...] [OPTIONS option...] COMMAND command...)
+# genv_add_bus_test(NAME name [BROKER] [AS_SHIPPED] [TIMEOUT seconds] [LABELS label...] [OPTIONS option...]
+#                   COMMAND command...)
 # registers a test that runs `command` as root on a private system bus with the real polkitd and the policy files that
-# this project ships. BROKER runs it under dbus-broker; OPTIONS go to private-bus. AS_SHIPPED is for what looks at something
-# else than C++ (a shell, Python): the sanitizers, which make everything slower, are spared it, and a second bus as well.
-# The test carries the label `bus` beside LABELS.
-# A target as the first word of `command` stands for its program, as in add_test(). Where there are no namespaces
-# to be had (no root) the test is skipped, with the reason in its output.
+# this project ships. BROKER runs it under dbus-broker; OPTIONS go to private-bus. AS_SHIPPED is for tests of other
+# parts than C++ (a shell, Python): they run without sanitizers, which slow everything down, and without a second bus.
+# The test carries the label `bus` in addition to LABELS.
+# If the first word of `command` is a target, it stands for the target's program, as in add_test(). Without namespaces
+# (no root) the test is skipped, with the reason in its output.
 
 function(genv_add_bus_test)
   cmake_parse_arguments(PARSE_ARGV 0 TEST "BROKER;AS_SHIPPED" "NAME;TIMEOUT" "LABELS;OPTIONS;COMMAND")
@@ -28,7 +29,7 @@ function(genv_add_bus_test)
     set(preload --polkitd-preload ${GENV_POLKITD_PRELOAD})
   endif()
 
-  # A target is a target only as the first word of add_test's COMMAND; here the harness is.
+  # CMake resolves a target only as the first word of add_test's COMMAND, and here that is the harness.
   list(POP_FRONT TEST_COMMAND program)
   if(TARGET ${program})
     set(program "$<TARGET_FILE:${program}>")
@@ -45,8 +46,8 @@ function(genv_add_bus_test)
     LABELS "bus;${TEST_LABELS}")
 endfunction()
 
-# genv_find_suites(VARIABLE source...): the suites of GoogleTest that these sources have, so that none is forgotten where each is
-# a test of its own.
+# genv_find_suites(VARIABLE source...): finds the GoogleTest suites in these sources, so that none is forgotten if each
+# is a test of its own.
 function(genv_find_suites variable)
   set(suites "")
   foreach(source ${ARGN})

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Starts, stops and awaits the bus and polkitd of one private bus; sourced by `inside` and `control`, always within the
-# namespace. GENV_PRIVATE_BUS is the temporary folder, where each daemon has a NAME.pid and a NAME.log. Nothing here takes
-# a fixed time: each wait is for a condition, and fails with the logs when the daemon has ended or the deadline is over.
+# Starts, stops and awaits the bus and polkitd of one private bus. `inside` and `control` source it, always within the
+# namespace. GENV_PRIVATE_BUS is the temporary folder, with a NAME.pid and a NAME.log for each daemon. Nothing waits for
+# a fixed time: each wait is for a condition, and fails with the logs if the daemon has ended or the deadline is over.
 
 folder=${GENV_PRIVATE_BUS:?is set by private-bus}
 readonly folder
 readonly polkitName=org.freedesktop.PolicyKit1
 readonly deadlineSeconds=30
 
-# Descriptor that tells the clean-up in `private-bus` that this namespace still lives: for pid 1 only.
+# The descriptor by which the clean-up in `private-bus` sees that this namespace still exists. Only PID 1 has it.
 readonly aliveFd=9
 
 fail() {
@@ -31,7 +31,7 @@ isRunning() {
     [[ -n $pid ]] && kill -0 "$pid" 2>/dev/null
 }
 
-# startDaemon NAME COMMAND...: in a session of its own, so that Ctrl-C at the terminal does not end it.
+# startDaemon NAME COMMAND...: starts a daemon in a session of its own, so that Ctrl-C at the terminal does not end it.
 startDaemon() {
     local name=$1
     shift
@@ -39,7 +39,7 @@ startDaemon() {
     printf '%s\n' $! >"$folder/$name.pid"
 }
 
-# awaitFrom NAME WHAT CONDITION...: until the condition holds, as long as the daemon NAME runs.
+# awaitFrom NAME WHAT CONDITION...: waits until the condition holds, as long as the daemon NAME runs.
 awaitFrom() {
     local name=$1 what=$2 deadline=$((SECONDS + deadlineSeconds))
     shift 2
@@ -50,8 +50,8 @@ awaitFrom() {
     done
 }
 
-# Whether a stream socket accepts (the kernel's flag for listening), without connecting: a connection would make
-# systemd-socket-activate start the daemon behind it.
+# Returns whether a stream socket accepts connections (the kernel's flag for listening), without connecting: a
+# connection would make systemd-socket-activate start the daemon behind it.
 isListening() { grep -q " 00010000 .* $1\$" /proc/net/unix; }
 
 ownsName() {
@@ -59,8 +59,8 @@ ownsName() {
         --method org.freedesktop.DBus.NameHasOwner "$1" 2>/dev/null) == "(true,)" ]]
 }
 
-# The real journald, which keeps what it gets in memory, with no limit to what one writes. It is not a service of systemd's
-# here: what it would open below RUNTIME_DIRECTORY belongs below /run.
+# Starts the real journald, which keeps its records in memory, without a rate limit. It is not a systemd service here:
+# it would otherwise open files below RUNTIME_DIRECTORY instead of /run.
 startJournal() {
     mkdir -p /run/log/journal /run/systemd/journald.conf.d
     cat >/run/systemd/journald.conf.d/private.conf <<'TEXT'
@@ -88,7 +88,7 @@ startBus() {
     chmod 666 "$socket"
 }
 
-# Without a library to preload polkitd runs as it is.
+# Without a library to preload, polkitd runs unmodified.
 startPolkitd() {
     local preload
     preload=$(cat "$folder/polkitd-preload")
@@ -97,7 +97,8 @@ startPolkitd() {
         fail "polkitd did not take its name on the bus"
 }
 
-# stopDaemon NAME: also one that a test has stopped with SIGSTOP. Nothing to do is no error.
+# stopDaemon NAME: stops a daemon, even if a test has stopped it with SIGSTOP. It is not an error if the daemon does not
+# run.
 stopDaemon() {
     local pid deadline=$((SECONDS + deadlineSeconds))
     pid=$(daemonPid "$1")
@@ -120,6 +121,6 @@ stopPolkitd() {
     done
 }
 
-# polkitd compiles the rules on each change in rules.d and says so in its log.
+# polkitd compiles the rules at each change in rules.d and logs that.
 rulesLoaded() { grep -c 'Finished loading, compiling and executing' "$folder/polkitd.log" || true; }
 rulesLoadedSince() { (($(rulesLoaded) > $1)); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Preloaded into polkitd, shows whether it loses wake-ups; data/doc/faults.md says how to run it.
-// polkitd runs each rule in a thread and waits for the result in pthread_cond_timedwait(), which
-// releases the mutex. While the file late-waits is in the private bus's folder, the thread starts
-// once polkitd has decided to wait, and the wait begins once the thread has reported with
+// Shows, preloaded into polkitd, whether polkitd loses wake-ups; data/doc/faults.md explains how to
+// run it. polkitd runs each rule in a thread and waits for the result in pthread_cond_timedwait(),
+// which releases the mutex. While the file late-waits is in the private bus's folder, the thread
+// starts once polkitd has decided to wait, and the wait begins once the thread has reported with
 // pthread_cond_signal(). A polkitd that reports with the mutex held cannot report before the wait,
 // which then begins after a third of a second. A polkitd that reports without the mutex loses the
 // report.
@@ -41,7 +41,7 @@ static void awaitThat(const atomic_int* flag) {
         nanosleep(&pause, NULL);
 }
 
-// As POSIX has it for the functions that dlsym(3) finds.
+// The conversion that POSIX specifies for functions found by dlsym(3).
 static void find(const char* name, void* function) {
     *(void**)function = dlsym(RTLD_NEXT, name);
     if (*(void**)function == NULL)

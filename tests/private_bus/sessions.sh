@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Login-like shells of several users that stay open between the steps of `tour`, each printed as if it were typed. A shell
-# reads its lines from a pipe and writes each exit status, and its prompt, into another. An interactive shell's hooks
-# before the prompt are run here too, for what they print is part of what is shown.
+# Login-like shells of several users that stay open between the steps of `tour`. Each line is printed as if it were
+# typed. A shell reads its lines from a pipe and writes each exit status, and its prompt, into another. This also runs
+# the hooks of an interactive shell before the prompt, because their output is part of the tour.
 
 boldText='' headingText='' plainText=''
 if [[ -t 1 && -z ${NO_COLOR-} ]]; then

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Preloaded into a polkitd before 123, which runs a rule in a thread that reports without holding
-// the mutex. On a busy machine the report sometimes comes between the test and the wait, and is
-// lost: the answer then comes after 15 s, when genvd no longer waits for it. data/doc/faults.md
-// shows that. Here every timed wait wakes up now and then without a signal, as POSIX allows
-// (pthread_cond_timedwait(3p)); polkitd looks again whether there is a result, as it must. Nothing
-// else changes.
+// Preloaded into polkitd before 123, which runs a rule in a thread that reports without holding the
+// mutex. On a busy machine the report sometimes comes between the check and the wait, and is lost:
+// the answer then comes after 15 s, when genvd no longer waits for it. data/doc/faults.md
+// demonstrates that. With this library every timed wait wakes up now and then without a signal, as
+// POSIX permits (pthread_cond_timedwait(3p)); polkitd checks again whether there is a result, as it
+// must. Nothing else changes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static int isBefore(const struct timespec* a, const struct timespec* b) {
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-// For conditions on the monotonic clock, as polkitd's is.
+// For conditions on the monotonic clock, which polkitd uses.
 __attribute__((visibility("default"))) int pthread_cond_timedwait(pthread_cond_t* condition,
                                                                   pthread_mutex_t* mutex,
                                                                   const struct timespec* deadline) {

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The users of the private bus: alice (1001), bob (1002) and carol (1003), each in a group of the same name; bob and
-# carol are in `students`, carol is in `gpu-admins`. They live in copies of the host's user database, which `inside`
-# mounts over /etc, so the host's files stay as they are. The password of root and carol is `gpu-for-all`; alice and bob
-# have none, so only the two can answer an authentication prompt.
+# carol are in `students`, carol is in `gpu-admins`. They are in copies of the host's user database, which `inside`
+# mounts over /etc, so the host's files are not changed. The password of root and carol is `gpu-for-all`. Alice and bob
+# have none, so only root and carol can answer an authentication prompt.
 
 readonly userNames=(alice bob carol)
 readonly firstUid=1001

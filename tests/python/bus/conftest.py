@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests on the private bus share: the real genvd with simulated GPUs, and Python programs of real users.
+"""Shared parts of the tests on the private bus: the real genvd with simulated GPUs, and Python programs of real users.
 
-The tests run as root inside tests/private_bus/private-bus. Nothing takes a fixed time: each wait is for something that
-must come, and fails when it does not.
+The tests run as root inside tests/private_bus/private-bus. No test waits for a fixed time: each wait is for an expected
+event, and fails if the event does not come.
 """
 
 import os
@@ -29,7 +29,7 @@ DEADLINE_SECONDS = 30
 LIST_QUEUE = contract.Method(contract.MANAGER, "ListQueue", "", "a(tsuut)")
 LIST_ATTACHMENTS = contract.Method(contract.MANAGER, "ListAttachments", "", "a(usstt)")
 
-# What every program begins with.
+# The start of every program.
 PRELUDE = '''
 import json, os, signal, sys, threading, time, warnings
 import genv
@@ -51,7 +51,7 @@ def refused(function, *arguments, **named):
 
 
 class Program:
-    """A Python program of a user, running beside the test."""
+    """A Python program of a user, in parallel with the test."""
 
     def __init__(self, user, code, **variables):
         assignments = [f"{name}={value}" for name, value in variables.items()]
@@ -72,7 +72,7 @@ class Program:
         self.process.send_signal(signal.SIGINT)
 
     def finish(self):
-        """Its status and the rest of what it wrote, with its standard input at an end."""
+        """Closes standard input. Returns the exit status and the rest of the output."""
         out, err = self.process.communicate(timeout=DEADLINE_SECONDS)
         return self.process.returncode, out, err
 
@@ -83,7 +83,7 @@ class Program:
 
 
 class World:
-    """A service, and what runs beside it."""
+    """A service, and the programs that run in parallel with it."""
 
     def __init__(self):
         self.programs = []
@@ -120,11 +120,11 @@ class World:
         return program
 
     def run(self, user, code, **variables):
-        """Runs a program that must succeed and complain of nothing; the lines that it wrote."""
+        """Runs a program that must succeed without warnings, and returns its lines."""
         return self.program(user, code, **variables).expect_success()
 
     def hold(self, user, what="gpus=4"):
-        """A program that holds GPUs until it is finished."""
+        """Starts a program that holds GPUs until it is finished."""
         holder = self.program(user, f"""
             with genv.sdk.activate(config=genv.Env.Config(name="held", gpus=0)) as eid:
                 genv.sdk.attach({what})
@@ -136,7 +136,7 @@ class World:
 
     @staticmethod
     def ctl(user, *arguments, **variables):
-        """Runs genvctl as a user, or as root; its output."""
+        """Runs genvctl as a user, or as root, and returns its output."""
         as_user = [] if user == "root" else [AS_USER, user]
         assignments = ["env", *(f"{name}={value}" for name, value in variables.items())]
         return subprocess.run([*as_user, *assignments, GENVCTL, *arguments], check=True, capture_output=True,
@@ -144,13 +144,13 @@ class World:
 
     @staticmethod
     def queue():
-        """The environments that wait, first come first."""
+        """Returns the waiting environments, first come first."""
         with Connection() as connection:
             return [row[1] for row in connection.call(contract.MANAGER_PATH, LIST_QUEUE)[0]]
 
     @staticmethod
     def holders():
-        """Device index to the ids of those who hold it."""
+        """Maps each device index to the ids of the environments that hold it."""
         holders = {}
         with Connection() as connection:
             for row in connection.call(contract.MANAGER_PATH, LIST_ATTACHMENTS)[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Programs as they were written for genv 1, which run unchanged."""
+"""Programs that were written for genv 1 run unchanged."""
 
 
 class TestPrograms:

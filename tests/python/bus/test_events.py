@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""genv.events(): what is told, by whom it is believed, and how it ends."""
+"""genv.events(): the events, the senders that are trusted, and the end of the iteration."""
 
 import os
 import signal

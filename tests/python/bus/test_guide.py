@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The examples of data/doc/python.md, as they stand there."""
+"""The examples of data/doc/python.md, unchanged."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import pytest
 GUIDE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..", "data", "doc", "python.md")
 with open(GUIDE, encoding="utf-8") as guide:
     EXAMPLES = re.findall(r"(?ms)^```python\n(.*?)^```$", guide.read())
-# The last thing that each prints; None for one that need not print.
+# The last line of each example; None for an example that need not print anything.
 EXPECTED = [r"\d+ \[0\]", r"\[0, 0\]", r"\[0, 1\] Env\.Config\(name='evaluation', gpu_memory=None, gpus=2\)",
             r"step 2 alone on \[0\]", r"Requested more devices \(1000\) than total available \(4\)", r'\{"processes": .*\}',
             r"\[93(, 93)*\]", None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The package while isolation is in force, before the kernel's real gate."""
+"""The package while isolation is active, with the kernel's real gate."""
 
 import pytest
 

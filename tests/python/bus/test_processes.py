@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Threads and processes: an operation has a connection of its own, and a child that is forked keeps none."""
+"""Threads and processes: each operation has a connection of its own, and a forked child keeps none."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ def sockets_of(pid):
     folder = f"/proc/{pid}/fd"
     sockets = []
     for name in os.listdir(folder):
-        with contextlib.suppress(FileNotFoundError):  # closed between the two looks
+        with contextlib.suppress(FileNotFoundError):  # closed after the listing
             if os.readlink(f"{folder}/{name}").startswith("socket:"):
                 sockets.append(name)
     return sockets
@@ -156,7 +156,7 @@ class TestChildren:
         child = int(bob.line())
         bob.process.kill()
         bob.process.wait()
-        # His environment ends with him; his call ends with his connection.
+        # His environment ends with his process; his call ends with his connection.
         try:
             until(lambda: not sockets_of(child), "the end of the connection")
         finally:

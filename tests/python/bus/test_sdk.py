@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""genv.sdk beyond what genv 1 had: whose environment it is, what is refused, and what others change meanwhile."""
+"""genv.sdk beyond the features of genv 1: the owner of an environment, refusals, and changes by others."""
 
 import json
 import os
@@ -339,7 +339,7 @@ class TestRequests:
         """) == ["NoSuchEnvironment", "expired []"]
 
     def test_a_surplus_stays_however_the_request_comes_about(self, world):
-        """Two processes of one environment that ask at once: the one that wants less takes nothing away."""
+        """Two processes of one environment request devices at once: the smaller request detaches nothing."""
         world.run("alice", """
             import multiprocessing
             def attach(count):

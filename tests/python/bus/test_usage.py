@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How much the GPUs are used: the readings that the service has, and what it tells of processes."""
+"""The use of the GPUs: the service's readings, and its descriptions of processes."""
 
 import datetime
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Waiting for devices and locks: in turn, over a restart of the service, and until Ctrl-C."""
+"""Waiting for devices and locks: in the order of the requests, across a restart of the service, and until Ctrl-C."""
 
 import select
 import signal
@@ -172,7 +172,7 @@ class TestBetweenCalls:
 
 
 class TestLocks:
-    # Says when the call for the lock is on its way, which nothing else tells of one that waits.
+    # Prints when the call for the lock has been sent. Nothing else reveals a waiting call.
     SHARE = """
         from genv import contract
         from genv.connection import Connection
@@ -206,7 +206,7 @@ class TestLocks:
         bob.tell()
         assert bob.line() == "asked"
         for _ in range(20):
-            world.holders()  # the service answers others, so what came before has been looked at
+            world.holders()  # the service answers in order, so it has read the earlier call
         return alice, bob
 
     def test_one_after_the_other(self, world):
@@ -227,7 +227,7 @@ class TestLocks:
         alice.tell()
         assert alice.line() == "free"
         while (line := bob.line()) == "asked":
-            pass  # once more, where the service took its time to come back
+            pass  # printed once more if the service took a while to restart
         assert line == "locked"
 
     def test_in_a_thread_that_has_it_it_does_nothing_more(self, world):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""That the package spells the bus as the service does: its methods, signals, properties and errors."""
+"""The package uses the same names on the bus as the service: methods, signals, properties and errors."""
 
 import os
 import re

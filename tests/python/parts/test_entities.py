@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The entities, their filters, and their JSON, whose keys are the contract with programs of others."""
+"""The entities, their filters, and their JSON, whose keys are the contract with other programs."""
 
 import json
 from datetime import datetime

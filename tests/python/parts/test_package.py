@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What holds for the whole package: Python 3.9, documented, one module at the boundary to jeepney."""
+"""Rules for the whole package: Python 3.9, documented, and one module at the boundary to jeepney."""
 
 import ast
 import importlib
@@ -31,7 +31,8 @@ def imported(node):
 class TestModules:
     def test_it_is_python_3_9(self, module):
         for node in ast.walk(tree(module)):
-            # What newer versions parse alike, or what would be evaluated in an annotation: X | Y of types.
+            # Syntax of newer versions that this parser would accept, or that would be evaluated in an annotation: X | Y
+            # of types.
             assert not isinstance(node, (getattr(ast, "Match", ()), getattr(ast, "TryStar", ())))
             assert not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
                         and isinstance(node.right, ast.Constant) and node.right.value is None), node.lineno
@@ -55,7 +56,7 @@ class TestModules:
 
 
 def rows_of_the_guide(heading):
-    """The names in the first column of the guide's table below this heading."""
+    """Returns the names in the first column of the guide's table below this heading."""
     with open(os.path.join(ROOT, "data", "doc", "python.md"), encoding="utf-8") as file:
         section = file.read().partition(f"\n{heading}\n")[2].partition("\n##")[0]
     return [name for line in section.splitlines() if line.startswith("| `")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Amounts of memory, the folder .genv, addresses, messages, and what CUDA is told."""
+"""Amounts of memory, the folder .genv, addresses, messages, and the variables for CUDA."""
 
 import os
 import socket
@@ -122,7 +122,7 @@ class TestAddresses:
 
 class TestVisibleDevices:
     class Machine:
-        """A connection to a machine with these UUIDs. Without a mode its service is an old one."""
+        """A connection to a machine with these UUIDs. Without a mode, its service is of a version without isolation."""
 
         def __init__(self, *uuids, mode=None):
             self.uuids, self.mode, self.calls = uuids, mode, 0
@@ -192,7 +192,7 @@ class TestMessages:
 
     @pytest.fixture
     def bus(self, tmp_path, monkeypatch):
-        """The other end of a connection, behind a handshake that anybody passes."""
+        """The other end of a connection, after a handshake that accepts every client."""
         ours, theirs = socket.socketpair()
         monkeypatch.setattr(connection, "_connected", lambda: ours)
         monkeypatch.setattr(connection.Connection, "call_bus", lambda self, method, *arguments: (":1.1",))
