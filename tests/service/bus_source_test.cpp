@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The loop turns for what there is to do, and not to look whether there is anything: a flood must
-// not cost more than its calls.
+// The loop wakes up only for work, and never to poll for it: a flood must not cost more than its
+// calls.
 #include "dbus/callers.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"
@@ -36,7 +36,7 @@ struct NoLog : core::Log {
     void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
 };
 
-// A service that knows nothing but Ping.
+// A service whose only method is Ping.
 class BusSourceTest : public ::testing::Test {
   protected:
     BusSourceTest() { dbus::compat::requestName(*connection, dbus::contract::busName); }
@@ -45,7 +45,7 @@ class BusSourceTest : public ::testing::Test {
     void send(int count) {
         for (int i = 0; i < count; ++i)
             calls.push_back(client.start(managerPath, "org.freedesktop.DBus.Peer", "Ping"));
-        client.ping(); // the bus has handed them on
+        client.ping(); // the bus has delivered them
     }
     void serveAll() {
         waitUntil(
@@ -57,7 +57,7 @@ class BusSourceTest : public ::testing::Test {
             },
             "the answers");
     }
-    // Whether the loop has something to do all the time or not, it is given this long.
+    // Runs the loop for a fixed time, whether it has work all the time or not.
     static void runLoop() {
         const std::unique_ptr<GMainLoop, decltype(&g_main_loop_unref)> loop(
             g_main_loop_new(nullptr, FALSE), &g_main_loop_unref);
@@ -84,9 +84,9 @@ class BusSourceTest : public ::testing::Test {
 
 TEST_F(BusSourceTest, WaitsForABusThatReadsNothingWithoutLooking) {
     send(100);
-    serveAll(); // and knows alice by now
+    serveAll(); // and the service knows alice by now
     calls.clear();
-    send(120); // as many as the bus takes of a connection
+    send(120); // as many as the bus permits a connection
     signalDaemon("bus", SIGSTOP);
     g_main_context_set_poll_func(nullptr, countingPoll);
     polls = 0;
@@ -99,11 +99,11 @@ TEST_F(BusSourceTest, WaitsForABusThatReadsNothingWithoutLooking) {
         EXPECT_TRUE(call->answered && call->answer.ok()) << call->answer.text;
 }
 
-// What it has not sent yet may still be overtaken by an answer for somebody else, so little is left
-// to the kernel, and nothing more is begun meanwhile.
+// A message that was not sent yet may be overtaken by an answer to another caller. So only little
+// is given to the kernel, and the service begins no further call meanwhile.
 TEST_F(BusSourceTest, BeginsNoCallWhileTheBusTakesNothing) {
     send(1);
-    serveAll(); // and knows alice by now
+    serveAll(); // and the service knows alice by now
     send(1);
     signalDaemon("bus", SIGSTOP);
     const dbus::raw::Bus bus(*connection);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which Slurm jobs have a control group, by the folders of the kernel's file system.
+// The Slurm jobs with a control group, found by the folders of the kernel's file system.
 #include "service/processes/cgroup_folders.hpp"
 #include "tests/service/mailbox.hpp"
 #include "tests/service/temporary_folder.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A child process that waits to be ended, and is ended and reaped with the test.
+// A child process that waits to be killed. The test kills and reaps it.
 #pragma once
 
 #include "core/process.hpp"
@@ -21,10 +21,10 @@ namespace genv::tests {
 class Child {
   public:
     struct Options {
-        const char* name = nullptr; ///< of the process, as prctl(PR_SET_NAME) has it
+        const char* name = nullptr; ///< the process name, as for prctl(PR_SET_NAME)
         std::vector<std::string>
             environment{}; ///< runs another program with exactly this environment
-        core::Uid uid = 0; ///< of another user, which root may make
+        core::Uid uid = 0; ///< of another user, if the test runs as root
     };
 
     Child() : Child(Options{}) {}
@@ -39,7 +39,7 @@ class Child {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             ::signal(SIGTERM, SIG_DFL);
             if (!options.environment.empty())
-                run(options.environment); // closes the pipe as it begins
+                run(options.environment); // closes the pipe when it starts
             if (options.name != nullptr)
                 ::prctl(PR_SET_NAME, options.name);
             ::close(started[1]);
@@ -48,7 +48,7 @@ class Child {
         }
         ::close(started[1]);
         char byte = 0;
-        // End of file: the child is what it is to be.
+        // End of file: the child is in its final state.
         if (pid_ < 0 || ::read(started[0], &byte, 1) != 0)
             throw std::runtime_error("fork");
         ::close(started[0]);
@@ -61,7 +61,7 @@ class Child {
 
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
 
-    /// Ends and reaps it.
+    /// Kills and reaps it.
     void end() {
         if (pid_ <= 0 || reaped_)
             return;
@@ -70,7 +70,7 @@ class Child {
         reaped_ = true;
     }
 
-    /// Waits until a signal ended it, and says which.
+    /// Waits until a signal has ended it, and returns the signal.
     int waitForSignal() {
         int status = 0;
         ::waitpid(pid_, &status, 0);
@@ -79,8 +79,8 @@ class Child {
     }
 
   private:
-    // execve(2) closes the pipe before the new program has its arguments and its environment; until
-    // then /proc has none of either.
+    // execve(2) closes the pipe before the new program has its arguments and its environment. Until
+    // then both are empty in /proc.
     void awaitEnvironment() const {
         const std::string path = "/proc/" + std::to_string(pid_) + "/environ";
         while (std::ifstream(path).peek() == std::ifstream::traits_type::eof()) {

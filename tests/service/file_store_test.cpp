@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Documents on a real file system: whole or not at all, and nothing hostile gets in or out.
+// Documents on a real file system: written completely or not at all, and safe against hostile names
+// and files.
 #include "core/error.hpp"
 #include "service/state/file_store.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -94,7 +95,7 @@ TEST_F(FileStore, SetsAsideWhatIsNoDocument) {
 
 TEST_F(FileStore, SaysSoAndLeavesTheOldDocumentWhenItCannotWrite) {
     store.write("10", "old");
-    // A folder in the way of the temporary file: a fault that root meets too.
+    // A folder in place of the temporary file: a fault that also affects root.
     std::filesystem::create_directory(environments() / (store.nameOf("10") + ".new"));
     try {
         store.write("10", "new");
@@ -110,7 +111,7 @@ TEST_F(FileStore, LeavesNoTemporaryFileWhenTheDiskIsFull) {
     store.write("10", "old");
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    // A file size limit stands in for a full disk: write(2) fails half-way.
+    // A file size limit simulates a full disk: write(2) fails half-way.
     const rlimit small{16, before.rlim_max};
     auto* const handler = ::signal(SIGXFSZ, SIG_IGN);
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What libraries complain of is in the log, and cannot fill it.
+// Warnings of libraries are logged, and cannot fill the log.
 #include "service/loop/glib_log.hpp"
 #include "tests/core/fakes.hpp"
 

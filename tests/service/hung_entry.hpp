@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A file of a process in /proc that never answers, as its user can make it: here a FIFO that nobody
-// writes lies over it, which holds up whoever opens it and can be ended by a signal, as the real
-// ones. Needs root and a mount namespace of the test's own.
+// A file of a process in /proc that never answers, as its user can make it. Here a FIFO without a
+// writer is mounted over it. It blocks every process that opens it, and a signal can end the wait,
+// as with real ones. Needs root and a mount namespace of the test's own.
 #pragma once
 
 #include "core/process.hpp"
@@ -37,7 +37,7 @@ class HungEntry {
     HungEntry& operator=(const HungEntry&) = delete;
     ~HungEntry() { ::umount2(path_.c_str(), MNT_DETACH); }
 
-    /// Gives this process, and those that it starts, a mount namespace of their own.
+    /// Gives this process and its children a mount namespace of their own.
     static bool isolate() {
         return ::unshare(CLONE_NEWNS) == 0 &&
                ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;

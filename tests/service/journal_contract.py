@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The journal's contract as programs and people have it: the header, and what genvd(8) says of each kind."""
+"""The journal's contract for programs and for users: the header, and the description of each kind in genvd(8)."""
 
 import re
 
@@ -10,7 +10,7 @@ def read(path):
 
 
 class Header:
-    """service/journal/contract.hpp: kinds with their ids, and names of fields."""
+    """Parses service/journal/contract.hpp: kinds with their ids, and names of fields."""
 
     def __init__(self, path):
         text = read(path)
@@ -19,7 +19,8 @@ class Header:
 
 
 class Manual:
-    """The section on the journal: of each kind its id and the fields it must and may have; every field described."""
+    """Parses the section on the journal: the id of each kind and its required and optional fields. Every field is
+    described."""
 
     def __init__(self, path):
         section = re.search(r"(?ms)^\.SH JOURNAL\n(.*?)^\.SH", read(path)).group(1).replace("\\-", "-")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Records: nothing foreign breaks them, they keep their order while names are looked up, a flood of
-// refusals is bounded, and what the log does not take is counted. What each event becomes is tested
-// with the real journal (tests/service/journal-test).
+// Records: foreign texts cannot break them, they keep their order while names are looked up, a
+// flood of refusals is bounded, and records that the log does not accept are counted. The record
+// for each event is tested with the real journal (tests/service/journal-test).
 #include "service/journal/event_log.hpp"
 #include "service/journal/logger.hpp"
 #include "service/journal/refusal_log.hpp"
@@ -141,7 +141,7 @@ TEST_F(JournalQueue, LetsTheFirstGoWithoutItsNameWhenTooManyWait) {
     queue.push(plain("last"), alice, std::nullopt);
     ASSERT_EQ(sink.lines(), LineList{"0"});
     EXPECT_EQ(valueOf(sink.records[0], field::user), "1001");
-    users.later(); // the first answer comes too late, and for nobody else
+    users.later(); // the first answer is too late and has no effect
     ASSERT_EQ(sink.records.size(), queue.mostWaiting + 1);
     EXPECT_EQ(sink.lines().back(), "last");
     EXPECT_EQ(valueOf(sink.records[1], field::user), "alice");
@@ -155,7 +155,7 @@ TEST_F(JournalQueue, WritesAtItsEndWhatStillWaits) {
     }
     ASSERT_EQ(sink.lines(), LineList{"a"});
     EXPECT_EQ(valueOf(sink.records[0], field::user), "1001");
-    users.later(); // and nobody is there to hear
+    users.later(); // and its receiver no longer exists
 }
 
 TEST_F(JournalQueue, NamesPeopleInTheLine) {
@@ -232,7 +232,7 @@ TEST_F(JournalRefusals, ForWantOfAPasswordAreRecordsUnlessTheCallIsMadeAgain) {
     const auto required = core::ErrorCode::InteractiveAuthorizationRequired;
     refuse(alice, required);
     EXPECT_TRUE(sink.records.empty());
-    refusals.mayAsk(":1.6", method); // somebody else
+    refusals.mayAsk(":1.6", method); // another caller
     scheduler.pass(refusals.retryTime);
     EXPECT_EQ(sink.records.size(), 1U);
 
@@ -345,7 +345,7 @@ TEST_F(JournalEvents, TellOfRefusedOpensWithoutAProcessWhereTheKernelDoesNotTell
     EXPECT_EQ(valueOf(sink.records[0], field::command), "(none)");
 }
 
-/// Standard error is a pipe that nobody reads until take() is called.
+/// Standard error is a pipe that is not read until take() is called.
 class JournalLogger : public ::testing::Test {
   protected:
     JournalLogger() {
@@ -359,7 +359,7 @@ class JournalLogger : public ::testing::Test {
         ::close(saved_);
         ::close(pipe_[0]);
     }
-    /// All that is written until the logger has gone.
+    /// Returns everything that was written until the end of the logger.
     std::string finish(std::optional<service::Logger>& log) {
         auto all = std::async(std::launch::async, [fd = pipe_[0]] {
             std::string text;
@@ -369,7 +369,7 @@ class JournalLogger : public ::testing::Test {
             return text;
         });
         log.reset();
-        ::dup2(saved_, STDERR_FILENO); // closes the pipe's last writing end
+        ::dup2(saved_, STDERR_FILENO); // closes the pipe's last write end
         return all.get();
     }
 
@@ -393,7 +393,7 @@ TEST_F(JournalLogger, CountsWhatTheLogDoesNotTake) {
 }
 
 TEST_F(JournalLogger, WritesRecordsAsLinesWhereStandardErrorIsNotTheJournal) {
-    ::setenv("JOURNAL_STREAM", "1:2", 1); // inherited, and no longer true
+    ::setenv("JOURNAL_STREAM", "1:2", 1); // inherited, and wrong by now
     std::optional<service::Logger> log(std::in_place);
     EXPECT_FALSE(log->takesFields());
     static_cast<service::journal::Sink&>(*log).write(plain("a record"));

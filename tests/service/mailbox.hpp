@@ -13,7 +13,7 @@
 
 namespace genv::tests {
 
-/// The loop's end of the protocol: a queue that the test empties on its own thread.
+/// The loop's end of the worker protocol: a queue that the test empties on its own thread.
 class Mailbox {
   public:
     service::Worker::Post post() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is known of many processes from one observation to the next: read anew by turns, and never
-// of a process that is gone or whose ancestors are.
+// The data about many processes that is kept from one observation to the next. It is refreshed in
+// turn, and never used for a process that has exited or whose ancestors have.
 #include "service/processes/observed_processes.hpp"
 #include "service/processes/proc_files.hpp"
 #include "tests/service/child.hpp"
@@ -25,7 +25,7 @@ namespace {
 using core::ComputeProcess;
 using service::ObservedProcesses;
 
-/// A process that becomes another program with a claim in its environment when it is told to.
+/// A process that executes another program with a claim in its environment on command.
 class Claimant {
   public:
     Claimant() {
@@ -44,7 +44,7 @@ class Claimant {
     }
 
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
-    /// Waits until it has.
+    /// Sends the command and waits for the execution.
     void claim() {
         ASSERT_EQ(::write(told_[1], "x", 1), 1);
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
@@ -53,7 +53,7 @@ class Claimant {
             ::sched_yield();
         }
     }
-    /// Ends and reaps it.
+    /// Kills and reaps it.
     void end() {
         if (pid_ <= 0)
             return;
@@ -77,7 +77,7 @@ class Claimant {
     pid_t pid_ = -1;
 };
 
-/// A process whose parent is no child of the test's forever.
+/// A process whose parent is not a child of the test for ever.
 class Grandchild {
   public:
     Grandchild() {
@@ -175,7 +175,7 @@ TEST(ObservedProcesses, OfWhichThereAreManyAreReadByTurns) {
 }
 
 TEST(ObservedProcesses, ThatAreGoneAreNotTakenForThoseThatGetTheirPid) {
-    ObservedProcesses observed(procAccess(), 0); // what is known stands for as long as it may
+    ObservedProcesses observed(procAccess(), 0); // data stays valid for the maximum time
     Claimant old;
     const core::Pid pid = old.pid();
     ASSERT_EQ(observed.look(usesOf({pid})).size(), 1U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The reader of /proc for tests: the one that genvd starts, started by the test.
+// The reader of /proc for tests: the helper that genvd starts, started by the test.
 #pragma once
 
 #include "service/processes/proc_reader.hpp"
@@ -10,7 +10,7 @@
 
 namespace genv::tests {
 
-/// The lines that would be logged go to `told`, where it is given.
+/// Log lines go to `told` if it is given.
 inline service::ProcAccess
 procAccess(std::vector<std::string>* told = nullptr,
            std::chrono::milliseconds retry = service::HungProcesses::retryAfter) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Processes that keep their readers waiting: everything else is read, in bounded time.
+// Processes that block their readers: everything else is read, in bounded time.
 #include "service/processes/proc_reader.hpp"
 #include "tests/service/child.hpp"
 #include "tests/service/hung_entry.hpp"
@@ -98,7 +98,7 @@ class HungReads : public ::testing::Test {
             GTEST_SKIP() << "needs root, for a mount namespace";
         ASSERT_TRUE(HungEntry::isolate());
     }
-    // One that never answers, of a user.
+    // Adds a process of a user that never answers.
     const Child& addHung(core::Uid uid, const std::string& file = "stat") {
         children.emplace_back(Child::Options{.uid = uid});
         hung.emplace_back(children.back().pid(), file);
@@ -210,14 +210,14 @@ TEST_F(HungReads, HoldUpTheirUserLongerThanOthers) {
         requests.push_back({addHung(65534).pid(), ProcPart::Facts});
     const Child other;
     requests.push_back({other.pid(), ProcPart::Facts});
-    // Enough for one that hangs: the other user's process comes before the next of this one's.
+    // Enough for one blocked read: the other user's process comes before the next of this user's.
     ProcBudget budget{.left = service::ProcReader::answerTime + std::chrono::milliseconds{100}};
     const auto readings = reader.read(requests, budget);
     EXPECT_EQ(count<ProcHung>(readings), 1U);
     EXPECT_TRUE(isFactsOf(readings.back(), other.pid()));
 }
 
-// Its pid, by what it has as children.
+// Returns the helper's PID, found by its children.
 std::optional<pid_t> helperOfThisProcess() {
     std::ifstream children("/proc/self/task/" + std::to_string(::gettid()) + "/children");
     for (pid_t pid = 0; children >> pid;) {
@@ -237,7 +237,7 @@ TEST(ProcReader, StartsAnotherHelperWhereOneWasKilled) {
     ASSERT_TRUE(isFactsOf(reader.read({self, ProcPart::Facts}, budget), self));
     const auto helper = helperOfThisProcess();
     ASSERT_TRUE(helper);
-    ::kill(*helper, SIGTERM); // as systemd does where it stops a unit
+    ::kill(*helper, SIGTERM); // as systemd does when it stops a unit
     EXPECT_TRUE(isFactsOf(reader.read({self, ProcPart::Facts}, budget), self));
     EXPECT_EQ(helperOfThisProcess(), helper) << "it ends with genvd";
     ::kill(*helper, SIGKILL);

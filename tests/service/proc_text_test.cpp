@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a process says of its environment by its variables, and what is made of it.
+// The claim of a process in its variables, and its interpretation.
 #include "service/processes/proc_text.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using service::parseEnvironmentHint;
 
-/// The variables as /proc/PID/environ has them.
+/// Returns the variables in the format of /proc/PID/environ.
 std::string variables(std::initializer_list<const char*> entries) {
     std::string text;
     for (const char* entry : entries) {

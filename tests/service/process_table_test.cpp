@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Real processes: pinned by pidfd, told when they exit, and never mistaken for another one.
+// Real processes: pinned by pidfd, reported when they exit, and never confused with another one.
 #include "core/error.hpp"
 #include "service/processes/proc_files.hpp"
 #include "service/processes/process_table.hpp"
@@ -55,7 +55,7 @@ class ProcessTable : public ::testing::TestWithParam<Ancestry> {
         ASSERT_EQ(::poll(&waiting, 1, 10'000), 1);
         table.dispatch();
     }
-    // Waits for the answer, and throws what it throws.
+    // Waits for the answer, and throws its exception.
     template <typename Value, typename Ask>
     Value await(Ask&& ask) {
         std::optional<core::ProcessRead<Value>> answer;
@@ -76,7 +76,7 @@ class ProcessTable : public ::testing::TestWithParam<Ancestry> {
         return await<core::Lineage>([&](auto answer) { table.lineage(pid, 0, std::move(answer)); });
     }
 
-    // Before the table, whose worker starts in it.
+    // Before the table, because the table starts its worker in this namespace.
     const bool isIsolated = ::geteuid() == 0 && HungEntry::isolate();
     std::vector<std::string> told;
     Mailbox mailbox;
@@ -120,7 +120,7 @@ TEST_P(ProcessTable, TellsNothingOfAPinThatIsGone) {
     EXPECT_EQ(exited[0].pid, other.pid());
 }
 
-// Who passed a descriptor keeps their own of it, and with it what the kernel would tell of.
+// The caller who passed a descriptor keeps a copy of it, which the kernel would keep reporting.
 TEST_P(ProcessTable, IsNotKeptBusyByADescriptorThatItsOwnerKeeps) {
     Child child;
     const core::Descriptor pidfd(::pidfd_open(static_cast<pid_t>(child.pid()), 0));
@@ -177,7 +177,7 @@ TEST_P(ProcessTable, ResolvesADescriptorOfAProcess) {
 }
 
 TEST_P(ProcessTable, RefusesADescriptorOfAThread) {
-    constexpr unsigned threadFlag = O_EXCL; // PIDFD_THREAD, which headers need not have
+    constexpr unsigned threadFlag = O_EXCL; // PIDFD_THREAD; old headers lack it
     std::promise<pid_t> started;
     std::promise<void> over;
     std::thread thread([&] {
@@ -185,7 +185,8 @@ TEST_P(ProcessTable, RefusesADescriptorOfAThread) {
         over.get_future().wait();
     });
     const pid_t follower = started.get_future().get();
-    // Also the first thread's: it hangs up with that thread, and not with the process.
+    // This applies to the first thread as well: its descriptor hangs up with that thread, and not
+    // with the process.
     for (const pid_t task : {follower, ::getpid()}) {
         const core::Descriptor pidfd(::pidfd_open(task, threadFlag));
         if (pidfd.get() < 0 && errno == EINVAL) {

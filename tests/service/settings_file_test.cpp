@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genvd.conf is taken whole or refused with the file, the line and what would be allowed.
+// genvd.conf is accepted as a whole, or refused with the file, the line and the permitted values.
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "service/settings/settings_file.hpp"
@@ -20,7 +20,7 @@ class SettingsFile : public ::testing::Test {
   protected:
     core::Settings read() { return service::readSettings(folder.path()); }
 
-    // What is said about a file with this text.
+    // Returns the error for a file with this text.
     std::string complaint(const std::string& text) {
         folder.write("genvd.conf", text);
         try {
@@ -224,7 +224,7 @@ TEST_F(SettingsFile, NeverTakesAMistakeForADeviceOfSlurms) {
             << value;
 }
 
-// What genvd.conf(5) and the shipped file name is exactly what may be set.
+// genvd.conf(5) and the shipped file name exactly the existing keys.
 TEST_F(SettingsFile, EveryKeyIsDocumented) {
     for (const char* name : {GENV_CONF_FILE, GENV_CONF_MANUAL}) {
         std::ifstream file(name);

@@ -18,7 +18,7 @@ using core::Reason;
 using tests::alice;
 using tests::bob;
 
-/// What a shell reads.
+/// The data that a shell reads.
 struct Seen {
     std::uint64_t sequence = 0;
     std::uint64_t began = 0;
@@ -35,7 +35,7 @@ class ShellFilesTest : public tests::LedgerTest {
         events.subscribe([this](const core::Event& event) { files->onEvent(event); });
     }
 
-    /// As a service that starts, and knows only what is in the folder.
+    /// Starts as the service does, which knows only the contents of the folder.
     void begin() {
         files.emplace(folder.path(), ledger, clock, users, log);
         files->start();
@@ -74,7 +74,7 @@ class ShellFilesTest : public tests::LedgerTest {
         environment.lifetime = lifetime;
         ledger.activate(std::move(environment), std::nullopt, alice);
     }
-    /// As core/leases does at its time.
+    /// Warns as core/leases does on time.
     void warn(const std::string& id, std::optional<core::DeviceIndex> index) {
         std::optional<core::DeviceFacts> device;
         if (index)
@@ -244,8 +244,8 @@ TEST_F(ShellFilesTest, AreMadeRightAtStart) {
     activate("7", alice);
     attachCount("7", 1);
     folder.write("shell/_37", "99 5\n0,1,2\n99 old\n"); // another environment of this id
-    folder.write("shell/_38", "99 5\n0\n");             // one that is gone
-    folder.write("shell/_39", "no number\n");           // nothing of ours
+    folder.write("shell/_38", "99 5\n0\n");             // of one that has ended
+    folder.write("shell/_39", "no number\n");           // not a file of genv's
     folder.write("shell/_3a", "");
     folder.write("shell/new.", "99 0\n-1\n99 a write that a crash cut short\n");
     begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What prompts say beside devices that come and go.
+// The sentences at prompts about other events than devices that are attached and detached.
 #include "service/shell/shell_news.hpp"
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -24,7 +24,7 @@ class ShellNewsTest : public tests::LedgerTest {
         events.subscribe([this](const core::Event& event) { news.onEvent(event); });
         activate("7", alice);
     }
-    /// The sentences of an environment's file, whose id is a digit.
+    /// Returns the sentences in the file of an environment whose id is a digit.
     [[nodiscard]] Texts say(const std::string& id = "7") const {
         Texts sentences;
         std::ifstream file(folder.path() / "shell" / ("_3" + id));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder that is gone with the test.
+// A folder that is removed at the end of the test.
 #pragma once
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ class TemporaryFolder {
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-    /// Writes a file below, with the folders it needs.
+    /// Writes a file below, and creates the necessary folders.
     void write(const std::string& name, const std::string& text) const {
         std::filesystem::create_directories((path_ / name).parent_path());
         std::ofstream(path_ / name, std::ios::binary) << text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The core's terminator on real processes: what was judged is signalled, and never what became of
-// its pid or of itself.
+// The core's terminator with real processes: it signals the process that was judged, and never
+// another process with its PID or a changed one.
 #include "core/terminator.hpp"
 #include "service/processes/proc_files.hpp"
 #include "service/processes/process_table.hpp"
@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using core::TerminationOutcome;
 
-// The terminator with the real process table; the test says what the driver reports.
+// The terminator with the real process table; the test provides the driver's report.
 struct Machine {
     FakeObserver observer;
     FakeScheduler scheduler;
@@ -106,7 +106,8 @@ pid_t forkSleeper() {
     return pid;
 }
 
-// Makes the next process of this pid namespace get a pid. False where the kernel does not allow it.
+// Makes the next process of this PID namespace get a PID. Returns false if the kernel does not
+// permit it.
 bool nextPidIs(pid_t pid) {
     std::ofstream file("/proc/sys/kernel/ns_last_pid");
     file << pid - 1;
@@ -114,7 +115,7 @@ bool nextPidIs(pid_t pid) {
     return static_cast<bool>(file);
 }
 
-// Runs as pid 1 of a pid namespace of its own, with its own /proc. Every answer but 0 is a failure.
+// Runs as PID 1 of a PID namespace of its own, with its own /proc. Every result but 0 is a failure.
 enum Result { Good = 0, NoNamespace = 10, NoRecycling, SignalledAStranger };
 
 Result recycle(bool afterThePin) {
@@ -128,7 +129,7 @@ Result recycle(bool afterThePin) {
         machine.terminate(judged);
     ::kill(victim, SIGKILL);
     ::waitpid(victim, nullptr, 0);
-    // Start times count in ticks, so the stranger is made anew until it is of another tick.
+    // Start times count in ticks, so the other process is recreated until its start time differs.
     std::optional<core::ProcessFacts> now;
     do {
         if (now) {
@@ -141,7 +142,7 @@ Result recycle(bool afterThePin) {
     } while (now && now->identity == judged.facts.identity);
     if (!afterThePin)
         machine.terminate(judged);
-    // The driver's list has pids only, so it names the stranger.
+    // The driver's list contains only PIDs, so it now names the other process.
     if (!now)
         return NoRecycling;
     machine.report(*now);

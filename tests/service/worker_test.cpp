@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Workers answer with messages and keep nothing of the loop's; observations are shared, and never
-// older than asked for.
+// Workers answer with messages and keep no reference to the loop's objects. Observations are
+// shared, and never older than requested.
 #include "service/gpu/gpu_observer.hpp"
 #include "service/loop/fair_worker.hpp"
 #include "service/loop/worker.hpp"
@@ -69,7 +69,7 @@ TEST(Worker, DropsAnswersOnceItIsGone) {
     EXPECT_FALSE(answered);
 }
 
-/// Samples that the test lets through one by one.
+/// Samples that the test releases one by one.
 class GatedGpus : public core::Gpus {
   public:
     core::GpuSample sample() override {
@@ -229,7 +229,7 @@ TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
     EXPECT_EQ(names, (std::vector<std::string>{"1001", "alice"}));
 }
 
-// Answers as the test says: after a permit, and nothing where the database fails.
+// Answers when the test permits it, and with nothing if the database fails.
 struct SlowDatabase {
     std::counting_semaphore<64> permits{0};
     std::atomic<bool> fails{false};
@@ -298,7 +298,7 @@ TEST(UserDirectory, TellsADatabaseThatFailsFromOneThatHasNoSuchUser) {
     EXPECT_EQ(told.back().name, "user1001");
 }
 
-// The name service says the same of a server that is down.
+// The name service gives the same answer for a server that is down.
 TEST(UserDirectory, KeepsToWhatItKnowsOfAUserWhoIsThereNoMore) {
     Mailbox mailbox;
     FakeClock clock;
@@ -321,7 +321,8 @@ TEST(UserDirectory, KeepsToWhatItKnowsOfAUserWhoIsThereNoMore) {
     EXPECT_EQ(told[1].groups, std::vector<std::string>{"students"});
 }
 
-// Whoever asks about somebody a moment before they come themselves takes none of their time.
+// A caller that looks a user up a moment before that user's own request does not shorten that
+// user's time.
 TEST(UserDirectory, GivesEverybodyWhoAsksTheWholeTime) {
     Mailbox mailbox;
     FakeClock clock;
@@ -334,7 +335,7 @@ TEST(UserDirectory, GivesEverybodyWhoAsksTheWholeTime) {
     users.describeFor(alice, bob, keep);
     scheduler.pass(service::UserDirectory::patience - 1ms);
     users.describe(bob, keep);
-    users.describeFor(alice, bob, keep); // again: it wins no more time
+    users.describeFor(alice, bob, keep); // again: it gains no more time
     scheduler.pass(1ms);
     EXPECT_TRUE(told.empty());
     database.permits.release(2);
@@ -357,7 +358,7 @@ TEST(UserDirectory, LooksUpAUserBeforeTheManyThatAnotherAsksAbout) {
         return core::UserInfo{uid, "user" + std::to_string(uid), {}};
     });
     const auto keep = [&](const core::UserInfo& user) { names.push_back(user.name); };
-    // Alice asks about many, bob among them, who then comes himself.
+    // Alice looks many users up, bob among them, and then bob makes a request himself.
     for (core::Uid uid = 5000; uid < 5020; ++uid)
         users.describeFor(alice, uid, keep);
     users.describeFor(alice, bob, keep);
@@ -367,7 +368,7 @@ TEST(UserDirectory, LooksUpAUserBeforeTheManyThatAnotherAsksAbout) {
     mailbox.take();
     EXPECT_EQ(lookups, (std::vector<core::Uid>{5000, bob}));
     EXPECT_EQ(std::count(names.begin(), names.end(), "user1002"), 2);
-    // Nobody waits for the others any more, so they are not looked up.
+    // No caller waits for the other users any more, so they are not looked up.
     scheduler.pass(service::UserDirectory::patience);
     users.describe(1003U, keep);
     release.release(2);

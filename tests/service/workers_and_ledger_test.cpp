@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All workers of the service at once, wired as the service wires them, around a real ledger: their
-// answers are what changes it, on one thread, however they interleave.
+// All workers of the service at once, connected as in the service, around a real ledger. Only their
+// answers change it, on one thread, in whatever order they arrive.
 #include "core/root_process.hpp"
 #include "service/gpu/gpu_observer.hpp"
 #include "service/gpu/nvml_gpus.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A driver whose devices come and go from sample to sample, and that fails now and then.
+/// A driver whose devices appear and disappear from sample to sample, and that sometimes fails.
 class RestlessGpus : public core::Gpus {
   public:
     core::GpuSample sample() override {
@@ -41,7 +41,7 @@ class RestlessGpus : public core::Gpus {
     unsigned turn_ = 0;
 };
 
-/// Told by the threads as well.
+/// The threads read it as well.
 class TickingClock : public core::Clock {
   public:
     [[nodiscard]] core::WallTime wallNow() const override { return core::fromMicroseconds(next()); }
@@ -57,7 +57,7 @@ class TickingClock : public core::Clock {
 
 class Workers : public ::testing::Test {
   protected:
-    /// Takes messages and turns the loop until there is nothing left to answer.
+    /// Processes messages and turns the loop until every request is answered.
     void settle() {
         while (outstanding > 0) {
             scheduler.turn();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GPUs that come and go, and drivers that are missing, broken or replaced.
+// GPUs that appear and disappear, and drivers that are missing, broken or replaced.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 using namespace genv;
@@ -16,7 +16,8 @@ TEST_F(Discovery, AGpuThatIsAddedIsFoundOnceTheDriverListsIt) {
     service::NvmlGpus gpus(settings());
     EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});
     become({{"devices", {gpu(0), gpu(1)}}});
-    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)}); // NVML's list is as old as NVML's start
+    EXPECT_EQ(uuidsOf(gpus.sample()),
+              Strings{gpuUuid(0)}); // NVML lists the GPUs only when it starts
     listGpus({"0000:10:00.0", "0000:11:00.0"});
     EXPECT_EQ(uuidsOf(gpus.sample()), (Strings{gpuUuid(0), gpuUuid(1)}));
 }
@@ -60,7 +61,7 @@ TEST_F(Discovery, AMachineWithoutTheLibraryHasNoDriver) {
     EXPECT_EQ(
         sample.noDriver,
         "/nowhere/libnvidia-ml.so.1: cannot open shared object file: No such file or directory");
-    EXPECT_EQ(children(), std::vector<pid_t>{}); // nothing waits for what is not there
+    EXPECT_EQ(children(), std::vector<pid_t>{}); // a missing driver needs no helper
 }
 
 TEST_F(Discovery, ADriverThatIsNotLoadedIsNoneUntilItIs) {
@@ -95,7 +96,7 @@ TEST_F(Discovery, AnUpgradedDriverIsAskedThroughTheLibraryThatIsThereThen) {
     useLibraryFrom(FAKE_NVML_OLD_FOLDER);
     become({{"devices", {gpu(0, {{"mig", {migInstance("MIG-a", 1, 0)}}})}}});
     service::NvmlGpus gpus(settings());
-    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)}); // the old library knows nothing of MIG
+    EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)}); // the old library does not know MIG
     become({{"faults", {{"nvmlDeviceGetCount", 18}}}});
     useLibraryFrom(FAKE_NVML_FOLDER);
     EXPECT_EQ(errorOf(gpus),

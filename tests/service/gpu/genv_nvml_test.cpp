@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-nvml by itself: how it ends.
+// genv-nvml on its own: its exit status.
 #include "service/posix/wait.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
@@ -128,7 +128,7 @@ TEST_F(GenvNvml, DiesWithItsParentThoughItHangsInTheDriver) {
     write("{\"sample\":2}\n");
     ::kill(parent, SIGKILL);
     EXPECT_EQ(::waitpid(parent, nullptr, 0), parent);
-    EXPECT_EQ(readLine(), ""); // its end is closed, though its input did not end
+    EXPECT_EQ(readLine(), ""); // its end is closed, although its input did not end
 }
 
 } // namespace

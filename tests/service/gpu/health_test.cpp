@@ -14,7 +14,7 @@ class DeviceHealth : public NvmlTest {
   protected:
     DeviceHealth() { listGpus({"0000:10:00.0", "0000:11:00.0"}); }
 
-    /// Two GPUs that are well, one of them in MIG mode, and these XIDs.
+    /// Returns two healthy GPUs, one of them in MIG mode, and these XIDs.
     static json machine(const json& xids = json::array()) {
         return {
             {"devices",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A helper process that hangs, crashes, babbles or cannot be killed costs one sample, and leaves
-// nothing behind.
+// A helper process that hangs, crashes, writes invalid data or cannot be killed costs one sample,
+// and leaves nothing behind.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ std::size_t openDescriptors() {
 
 class Helper : public NvmlTest {
   protected:
-    /// Settings with a shell script in the place of genv-nvml.
+    /// Returns settings with a shell script in place of genv-nvml.
     [[nodiscard]] service::NvmlSettings script(const std::string& text) const {
         const fs::path path = folder() / "helper";
         std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
@@ -39,7 +39,8 @@ class Helper : public NvmlTest {
         return {path, {}, patience, patience};
     }
 
-    /// What comes of a helper that answers any request with this.
+    /// Returns the error of a sample from a helper that answers any request with this command's
+    /// output.
     std::string errorAfter(const std::string& shellCommand) const {
         service::NvmlGpus gpus(script("read request\n" + shellCommand));
         return errorOf(gpus);
@@ -169,8 +170,8 @@ TEST_F(Helper, InheritsNeitherDescriptorsNorWhatIsBetweenSystemdAndTheService) {
     EXPECT_EQ(environment.find("NOTIFY_SOCKET="), std::string::npos);
 }
 
-// What a process that hangs in the kernel looks like from outside: killed, and nothing to reap. A
-// tracer that does not let go of a dead process has the same effect.
+// Simulates a process that hangs in the kernel: it was killed, but cannot be reaped. A tracer that
+// does not release a dead process has the same effect.
 class Tracer {
   public:
     explicit Tracer(pid_t traced) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The device nodes that a process must be able to open to use a device: what the driver tells of
-// them arrives in the sample, and where it does not tell enough there are none.
+// The device nodes that a process must be able to open to use a device. The sample has the nodes
+// that the driver reports, or none if the report is incomplete.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 using namespace genv;
@@ -26,7 +26,7 @@ class NodesOfDevices : public NvmlTest {
             fmt::format("DeviceFileMinor: {}\nDeviceFileMode: 292\nDeviceFileModify: 1\n", minor));
     }
 
-    /// Those of the only device: GPU 3 by its minor number, or its instance gi1/ci0.
+    /// Returns the nodes of the only device: GPU 3 by its minor number, or its instance gi1/ci0.
     Nodes sampled(bool isMig, const json& faults = json::object()) const {
         json device = gpu(0, {{"minor", 3}});
         if (isMig)

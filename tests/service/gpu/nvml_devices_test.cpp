@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the service remembers of devices from report to report.
+// The state of devices that the service keeps between reports.
 #include "service/gpu/nvml_devices.hpp"
 
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ NvmlTest::NvmlTest() {
         libraryPath_ = path;
     ::setenv("GENV_FAKE_NVML", (folder_ / "machine.json").c_str(), 1);
     useLibraryFrom(FAKE_NVML_FOLDER);
-    // Some of these tests crash on purpose.
+    // Some of these tests crash on purpose, so core dumps are off.
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
 }
@@ -115,7 +115,7 @@ service::NvmlSettings NvmlTest::settings() const {
 
 service::NvmlSettings NvmlTest::hastySettings() const {
     service::NvmlSettings result = settings();
-    // Where it should not count, nobody waits for it.
+    // In tests where it should not matter, it is never reached.
     result.firstAnswerTime = std::chrono::hours{1};
     result.answerTime = std::chrono::milliseconds{300};
     return result;

@@ -16,22 +16,22 @@ namespace genv::tests {
 
 using nlohmann::json;
 
-/// Long enough for a busy machine: the time of tests in which nothing hangs.
+/// Long enough for a busy machine: the time limit of tests in which nothing hangs.
 inline constexpr std::chrono::seconds patience{50};
 
-/// The UUID of the fake GPU of this number.
+/// Returns the UUID of the fake GPU with this number.
 std::string gpuUuid(unsigned number);
 
-/// A GPU for the machine's file; further members are merged into it.
+/// Returns a GPU for the machine's file; further members are merged into it.
 json gpu(unsigned number, const json& more = json::object());
 
-/// A MIG instance for a GPU's "mig".
+/// Returns a MIG instance for a GPU's "mig".
 json migInstance(const std::string& uuid, unsigned gpuInstance, unsigned computeInstance);
 
-/// A GPU's "processes": these pids, with as many bytes each as their pid.
+/// Returns a GPU's "processes": these PIDs, each using as many bytes as its PID.
 json processes(const std::vector<core::Pid>& pids);
 
-/// The children of this process, zombies included.
+/// Returns the children of this process, zombies included.
 std::vector<pid_t> children();
 
 class NvmlTest : public testing::Test {
@@ -40,39 +40,39 @@ class NvmlTest : public testing::Test {
     ~NvmlTest() override;
 
   protected:
-    /// Makes this the machine, at once.
+    /// Replaces the machine at once.
     void become(const json& machine) const;
-    /// Takes the driver away.
+    /// Removes the driver.
     void removeDriver() const;
-    /// Makes the driver's listing of GPUs; without one, NVML is started anew for each sample.
+    /// Sets the driver's list of GPUs in /proc. Without a list, NVML is restarted for each sample.
     void listGpus(const std::vector<std::string>& names) const;
-    /// Writes a file that the machine has below /proc.
+    /// Writes a file of the machine below /proc.
     void writeProc(const std::string& name, std::string_view text) const;
-    /// Takes NVML from this folder.
+    /// Loads NVML from this folder.
     void useLibraryFrom(const char* folder) const;
 
-    /// Of a helper that does not hang.
+    /// Settings for a helper that does not hang.
     [[nodiscard]] service::NvmlSettings settings() const;
-    /// For a helper that hangs once it has answered.
+    /// Settings for a helper that hangs after its first answer.
     [[nodiscard]] service::NvmlSettings hastySettings() const;
 
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   private:
     std::filesystem::path folder_;
-    std::optional<std::string> libraryPath_; // as it was
+    std::optional<std::string> libraryPath_; // before the test
 };
 
-/// The device of this UUID. Fails the test when there is none.
+/// Returns the device with this UUID. Fails the test if there is none.
 const core::DeviceSample& deviceOf(const core::GpuSample& sample, std::string_view uuid);
 
-/// "pid:bytes", or "pid:?", of each use of this device, in the order of the pids.
+/// Returns "pid:bytes", or "pid:?", for each use of this device, sorted by PID.
 std::vector<std::string> usesOf(const core::GpuSample& sample, const std::string& uuid);
 
-/// The UUIDs of a sample's devices, in order.
+/// Returns the UUIDs of a sample's devices, in order.
 std::vector<std::string> uuidsOf(const core::GpuSample& sample);
 
-/// What the sample's error says. Fails the test when there is none.
+/// Returns the error of a sample. Fails the test if there is none.
 std::string errorOf(core::Gpus& gpus);
 
 } // namespace genv::tests

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lines between the service and genv-nvml: what is written is read, and nothing else is.
+// The lines between the service and genv-nvml: written lines are parsed again, and other lines are
+// refused.
 #include "service/gpu/nvml_protocol.hpp"
 
 #include <fmt/format.h>
@@ -116,8 +117,8 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/devices", json::object());
     change("/devices/0", nullptr);
     change("/devices/0/gpu", nullptr);
-    change("/devices/0/gpu", 1); // where there are instances
-    change("/devices/1/gpu", 0); // where there is a whole GPU
+    change("/devices/0/gpu", 1); // for an instance
+    change("/devices/1/gpu", 0); // for a whole GPU
     change("/failed/0/gpu", 1);
     change("/failed/0/gpu", 3);
     change("/failed/0/gpu", 4);
@@ -174,7 +175,7 @@ TEST(NvmlProtocol, AnAnswerCutAnywhereIsRefused) {
 }
 
 TEST(NvmlProtocol, DepthAndLengthOfListsAreBounded) {
-    // Not by what it is in the end: that would have been built by then.
+    // The parser refuses before it builds the value; otherwise it would be built by then.
     try {
         decodeAnswer(std::string(1'000'000, '['));
         ADD_FAILURE();

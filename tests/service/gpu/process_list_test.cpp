@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The compute processes are found in every version of NVML's lists, with the right pid on the right
+// The compute processes are found in every version of NVML's lists, with the right PID on the right
 // device.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
@@ -18,7 +18,7 @@ constexpr const char* v3 = "nvmlDeviceGetComputeRunningProcesses_v3";
 
 class ProcessLists : public NvmlTest {
   protected:
-    /// Uses of GPU 0 on a machine with this beside its devices.
+    /// Returns the uses of GPU 0 on a machine with these additional members.
     Strings sampleUses(const json& list, json machine = json::object()) {
         machine["devices"] = {gpu(0, {{"processes", list}}), gpu(1)};
         become(machine);

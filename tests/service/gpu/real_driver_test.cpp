@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-nvml against the driver of this machine; label "gpu". Skipped where there is none.
+// genv-nvml with the driver of this machine; label "gpu". Skipped without a driver.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a working driver says arrives in the sample, and what it does not know stays unknown.
+// The readings of a working driver are in the sample, and unknown readings stay unknown.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 using Strings = std::vector<std::string>;
 class Sampling : public NvmlTest {};
 
-// "pid:percent", or "pid:?", of each use.
+// Returns "pid:percent", or "pid:?", for each use.
 Strings utilizationsOf(const core::GpuSample& sample) {
     Strings result;
     for (const core::DeviceUse& use : sample.uses)
@@ -37,7 +37,8 @@ TEST_F(Sampling, TellsFactsAndReadingsOfEachGpu) {
     EXPECT_EQ(first.facts,
               (core::DeviceFacts{gpuUuid(0), 0, core::DeviceKind::Gpu, "NVIDIA A100-SXM4-40GB",
                                  core::Bytes{42'949'672'960}}));
-    EXPECT_EQ(first.reading.usedMemory, core::Bytes{1'048'576}); // without what the driver reserves
+    EXPECT_EQ(first.reading.usedMemory,
+              core::Bytes{1'048'576}); // without the driver's reserved memory
     EXPECT_EQ(first.reading.utilizationPercent, 93U);
     EXPECT_EQ(first.reading.temperatureCelsius, 38);
     EXPECT_EQ(first.reading.powerMilliwatts, 250'000U);
@@ -85,7 +86,7 @@ TEST_F(Sampling, MemoryComesFromTheFirstVersionWhereTheSecondIsMissing) {
     const core::GpuSample sample = gpus.sample();
     EXPECT_EQ(sample.devices.at(0).facts.totalMemory, core::Bytes{42'949'672'960});
     EXPECT_EQ(sample.devices.at(0).reading.usedMemory,
-              core::Bytes{1'548'576}); // with what is reserved
+              core::Bytes{1'548'576}); // with the reserved memory
 }
 
 TEST_F(Sampling, AnOldLibraryWithoutVersionedFunctionsIsEnough) {
@@ -117,7 +118,7 @@ TEST_F(Sampling, AGpuInMigModeIsItsInstancesWithIndicesAboveTheGpus) {
     EXPECT_EQ(sample.devices[1].reading.usedMemory, core::Bytes{100});
     EXPECT_EQ(sample.devices[1].reading.temperatureCelsius, std::nullopt);
     EXPECT_EQ(sample.devices[1].reading.powerLimitMilliwatts, std::nullopt);
-    EXPECT_EQ(sample.devices[2].pciAddress, "0000:10:00.0"); // its GPU's
+    EXPECT_EQ(sample.devices[2].pciAddress, "0000:10:00.0"); // that of its GPU
     EXPECT_EQ(usesOf(sample, "MIG-a"), Strings{"11:11"});
     EXPECT_EQ(usesOf(sample, "MIG-b"), (Strings{"11:11", "12:12"}));
 }
@@ -135,7 +136,7 @@ TEST_F(Sampling, UtilizationOfAProcessIsItsNewestSample) {
 TEST_F(Sampling, AProcessThatTookNoTimeOnAnIdleGpuHasNoUtilization) {
     json list = processes({7});
     list[0]["utilization"] = json::array();
-    become({{"devices", {gpu(0, {{"processes", list}})}}}); // NVML finds no sample at all
+    become({{"devices", {gpu(0, {{"processes", list}})}}}); // NVML finds no samples
     service::NvmlGpus gpus(settings());
     EXPECT_EQ(utilizationsOf(gpus.sample()), Strings{"7:0"});
 }

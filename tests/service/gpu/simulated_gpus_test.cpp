@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Simulated GPUs: what the variables say is what is sampled, and what they may not say is refused.
+// Simulated GPUs: the sample agrees with the variables, and invalid variables are refused.
 #include "core/error.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/simulated_gpus.hpp"
@@ -215,7 +215,7 @@ TEST_F(SimulatedProcesses, UseTheDevicesThatCudaWouldShowThem) {
     EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=3,3\0"s), "3");
     EXPECT_EQ(used("MY_CUDA_VISIBLE_DEVICES=2\0X=CUDA_VISIBLE_DEVICES=1\0"s), "0123");
     EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=GPU-67656e76-0000-4000-8000-000000000002,0\0"s), "02");
-    // Nothing after what names no device counts.
+    // Everything after the first entry without a device is ignored.
     EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=1,-1,2\0"s), "1");
     EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=-1\0"s), "");
     EXPECT_EQ(used("CUDA_VISIBLE_DEVICES=\0"s), "");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The helper behind a socket: systemd starts one for each connection, and nobody but the kernel and
-// the end of its connection ends it. A hang, a crash and a socket that is not there cost one
-// sample.
+// The helper behind a socket: systemd starts one for each connection. Only the kernel and the end
+// of its connection end it. A hang, a crash and a missing socket each cost one sample.
 #include "service/posix/wait.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
@@ -28,7 +27,7 @@ namespace {
 using Strings = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-// What a helper that nobody ends may take; more than any answer takes on a busy machine.
+// The time limit of a helper that is not killed; longer than any answer on a busy machine.
 constexpr const char* timeLimit = "--time-limit=5";
 
 sockaddr_un addressOf(const fs::path& path) {
@@ -38,7 +37,8 @@ sockaddr_un addressOf(const fs::path& path) {
     return address;
 }
 
-/// genv-nvml.socket: Accept=yes and MaxConnections=. It ends no helper while it is there.
+/// Stands for genv-nvml.socket: Accept=yes and MaxConnections=. It does not kill helpers during a
+/// test.
 class SocketUnit {
   public:
     SocketUnit(const fs::path& path, std::vector<std::string> arguments,
@@ -59,17 +59,17 @@ class SocketUnit {
     ~SocketUnit() {
         stop_ = core::Descriptor();
         thread_.join();
-        // Whoever was connected is gone, so they end by themselves.
+        // All clients have disconnected, so the helpers end by themselves.
         for (service::ChildProcess& helper : helpers_)
             EXPECT_TRUE(helper.reap(patience));
     }
 
-    /// How many helpers it has started.
+    /// Returns the number of helpers that it has started.
     std::size_t started() {
         const std::lock_guard lock(mutex_);
         return helpers_.size();
     }
-    /// Waits for the end of the n-th, and says how it ended.
+    /// Waits for the end of the n-th helper and returns how it ended.
     std::string endOf(std::size_t number) {
         service::ChildProcess* helper = nullptr;
         {
@@ -231,7 +231,7 @@ TEST_F(HelperSocket, WhereNobodyAcceptsItDoesNotWait) {
     const core::Descriptor listening(::socket(AF_UNIX, type, 0));
     ASSERT_EQ(::bind(listening.get(), socketAddress, sizeof address), 0);
     ASSERT_EQ(::listen(listening.get(), 0), 0);
-    std::vector<core::Descriptor> others; // as many as fit in
+    std::vector<core::Descriptor> others; // as many as MaxConnections= permits
     do
         others.emplace_back(::socket(AF_UNIX, type, 0));
     while (::connect(others.back().get(), socketAddress, sizeof address) == 0);
@@ -248,7 +248,7 @@ TEST_F(HelperSocket, APathThatIsTooLongIsAnError) {
     EXPECT_TRUE(errorOf(gpus).ends_with("File name too long; is its socket unit started?"));
 }
 
-// Two services on one machine, such as one that is tried out beside the one that serves.
+// Two services on one machine, such as one under test beside the main one.
 TEST_F(HelperSocket, ServesSeveral) {
     SocketUnit unit(path(), arguments());
     service::NvmlGpus first(client());

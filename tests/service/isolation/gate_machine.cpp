@@ -118,7 +118,7 @@ GateMachine::GateMachine() {
     folder_ = name;
     std::filesystem::permissions(folder_, std::filesystem::perms(0755));
     mountAt("bpf", folder_ / "bpf");
-    mountAt("tmpfs", folder_ / "nodes"); // the folder itself may be mounted nodev
+    mountAt("tmpfs", folder_ / "nodes"); // the folder itself may be mounted with nodev
     group_ = hierarchy / folder_.filename();
     if (::mkdir(group_.c_str(), 0755) != 0)
         fail(fmt::format("mkdir {}", group_.string()));
@@ -130,7 +130,7 @@ GateMachine::~GateMachine() {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
     std::ofstream(group_ / "cgroup.kill") << "1" << std::flush;
-    while (::rmdir(group_.c_str()) != 0 && errno == EBUSY) // until the last has ended
+    while (::rmdir(group_.c_str()) != 0 && errno == EBUSY) // until the last process has ended
         ::sched_yield();
 }
 
@@ -159,7 +159,7 @@ int GateMachine::inGroup(core::Uid uid, const std::function<int()>& act,
         const core::Uid other = effective.value_or(uid);
         if (::setgroups(0, nullptr) != 0 || ::setresuid(uid, other, other) != 0)
             ::_exit(254);
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL); // another uid has none yet
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL); // the change of the uid clears it
         int status = 253;
         try {
             status = act();
@@ -199,7 +199,7 @@ std::filesystem::path GateMachine::pathOf(core::DeviceNode node) const {
 
 GateMachine::Opening tryToOpen(const std::filesystem::path& path) {
     const core::Descriptor node(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (node.isOpen() || errno == ENXIO) // the latter: it would open if it had a driver
+    if (node.isOpen() || errno == ENXIO) // with ENXIO only the driver is missing
         return GateMachine::Opening::LetThrough;
     return errno == EPERM ? GateMachine::Opening::Refused : GateMachine::Opening::Failed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A control group, a BPF file system and device nodes of a test's own, in which the gate's program
-// decides about the test's children and about nobody else.
+// applies only to the test's children.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -19,18 +19,19 @@
 
 namespace genv::tests {
 
-/// Why this machine lets nobody try the gate; empty where it does.
+/// Returns why this machine does not permit tests of the gate; empty if it does.
 std::string whyNoGate();
-/// Whether refusals have the number and the name of the process: since Linux 6.1.
+/// Returns whether refusals contain the PID and the name of the process: since Linux 6.1.
 bool kernelTellsTheProcess();
-/// Whether this process has the machine's own PID namespace, so that the gate and it number
-/// processes alike.
+/// Returns whether this process has the machine's initial PID namespace, so that it uses the same
+/// PIDs as the gate.
 bool isInFirstPidNamespace();
 
-/// Of this process, of which no other may be gained again. Throws std::runtime_error.
+/// Drops all other capabilities of this process for good. Throws std::runtime_error.
 void keepOnlyCapabilities(std::initializer_list<int> capabilities);
 
-/// Of NVIDIA's driver, with numbers that no GPU has, so that no driver answers.
+/// The major number of NVIDIA's driver, with minor numbers that no GPU has, so that no driver
+/// answers.
 inline constexpr std::uint32_t gpuMajor = 195;
 inline constexpr core::DeviceNode gpu{gpuMajor, 200};
 inline constexpr core::DeviceNode otherGpu{gpuMajor, 201};
@@ -43,7 +44,8 @@ class GateMachine {
     GateMachine& operator=(const GateMachine&) = delete;
     ~GateMachine();
 
-    /// Where the gate's maps are pinned: a folder in a BPF file system, which is not there yet.
+    /// Returns the path for the gate's pinned maps: a folder in a BPF file system, which does not
+    /// exist yet.
     [[nodiscard]] std::filesystem::path pins() const { return folder_ / "bpf" / "genv"; }
     [[nodiscard]] const std::filesystem::path& controlGroup() const { return group_; }
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
@@ -51,25 +53,25 @@ class GateMachine {
     /// Writes a file below folder().
     void write(const std::string& name, const std::string& text) const;
 
-    /// Makes maps, pins them, and attaches the program in refusing mode with one major number
-    /// guarded.
+    /// Creates and pins the maps, and attaches the program in refusing mode with one guarded major
+    /// number.
     void putUpGate(std::uint32_t major) const;
 
-    /// Runs something in a child with this real uid in the control group, and returns what that
-    /// returns: at most 255.
+    /// Runs a function in a child with this real uid in the control group. Returns its result: at
+    /// most 255.
     int inGroup(core::Uid uid, const std::function<int()>& act,
                 std::optional<core::Uid> effective = std::nullopt) const;
 
     enum class Opening { LetThrough, Refused, Failed };
-    /// How open(2) of a device node ends for a user.
+    /// Returns the result of open(2) of a device node by a user.
     Opening open(core::DeviceNode node, core::Uid uid,
                  std::optional<core::Uid> effective = std::nullopt) const;
 
-    /// The same after the gate was taken away, which the kernel does a moment later: tried again
-    /// for as long as it is refused, a thousand times at most.
+    /// Returns the same after the removal of the gate, which takes effect in the kernel a moment
+    /// later. Repeats a refused open, at most a thousand times.
     Opening openWithoutGate(core::DeviceNode node, core::Uid uid) const;
 
-    /// A node of the test's own, made at the first call.
+    /// Returns the path of a node of the test's own, which the first call creates.
     [[nodiscard]] std::filesystem::path pathOf(core::DeviceNode node) const;
 
   private:
@@ -77,7 +79,7 @@ class GateMachine {
     std::filesystem::path group_;
 };
 
-/// What open(2) of a path ended with, of a kind.
+/// Returns the result of open(2) of a path.
 GateMachine::Opening tryToOpen(const std::filesystem::path& path);
 
 } // namespace genv::tests

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The program itself, as the kernel runs it: each of its decisions.
+// The BPF program as the kernel runs it: each of its decisions.
 #include "service/isolation/identity_map.hpp"
 #include "tests/service/isolation/gate_machine.hpp"
 #include "tests/service/isolation/gate_users.hpp"
@@ -120,7 +120,7 @@ TEST_F(Gate, OpensForExemptUids) {
 
 TEST_F(Gate, LetsNodesBeMade) {
     const std::filesystem::path place = machine_->pathOf(gpu).parent_path() / "made";
-    // A setuid program of a user's, such as nvidia-modprobe.
+    // A setuid program that a user runs, such as nvidia-modprobe.
     const int status = machine_->inGroup(
         alice,
         [&] {
@@ -171,7 +171,7 @@ TEST_F(Gate, CountsRefusalsWithTheLastProcess) {
     EXPECT_FALSE(refusalOf(bob, gpu));
     if (!tests::kernelTellsTheProcess())
         return;
-    // The kernel tells the machine's number, which a process in a PID namespace does not know.
+    // The kernel reports the machine's PID, which a process in a PID namespace does not know.
     if (tests::isInFirstPidNamespace()) {
         EXPECT_EQ(refusal->pid & 0x7f, static_cast<std::uint32_t>(pid));
     } else {
@@ -189,7 +189,7 @@ TEST_F(Gate, CountsSubordinateUidsAsTheirOwner) {
     EXPECT_FALSE(refusalOf(100005, gpu));
 }
 
-// Kernels before 6.1 do not say it to any program of this type, later ones only with CAP_PERFMON.
+// Kernels before 6.1 report it to no program of this type, later kernels only with CAP_PERFMON.
 TEST_F(Gate, StandsAlsoWhereTheKernelDoesNotSayWhichProcessItWas) {
     machine_.emplace();
     const int status = machine_->inGroup(0, [&] {

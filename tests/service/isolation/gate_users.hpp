@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Users of whom the machine need not know: the gate judges by uid alone.
+// Users that the machine need not know: the gate decides by uid alone.
 #pragma once
 
 #include "core/process.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who counts as whom: nobody gets another's rights, whatever /etc/subuid says.
+// The identity of each uid: no uid gets another user's rights, whatever /etc/subuid says.
 #include "service/isolation/identities.hpp"
 #include "service/isolation/uid_claims.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -31,7 +31,7 @@ struct Made : Identities {
          const std::string& loginDefs = "", const std::string& passwd = "")
         : Identities(identitiesFrom({subuid, loginDefs, passwd}, settings, findUser)) {}
 
-    /// As the kernel has it: "exempt", the owner's uid, or "itself".
+    /// Returns the kernel's entry: "exempt", the owner's uid, or "itself".
     [[nodiscard]] std::string whose(Uid uid) const {
         const IdentityBlock* best = nullptr;
         for (const IdentityBlock& block : blocks) {
@@ -202,14 +202,14 @@ TEST(Identities, ABrokenLineHasNoEffectAndTheOthersHave) {
 }
 
 TEST(Identities, NumbersAreReadAsNewuidmapReadsThem) {
-    // Or bob would be taken for the only one who can become 100000.
+    // Otherwise bob would count as the only user who can become 100000.
     const Made made("alice:0x186a0:010\nbob:100000:20\n", exempting({}));
     EXPECT_EQ(made.whose(100000), "itself");
     EXPECT_EQ(made.whose(100007), "itself");
     EXPECT_EQ(made.whose(100008), "1002");
 }
 
-// Of few uids, each by itself.
+// A few uids, each checked separately.
 TEST(Identities, NoUidHasRightsThatTwoCouldUse) {
     std::mt19937 random(21); // NOLINT(cert-msc51-cpp): the same each time
     const auto below = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };

@@ -17,7 +17,7 @@ Range rangeOf(const IdentityBlock& block) {
     return {block.first, block.first + size - 1};
 }
 
-// That the blocks follow each other without a gap, each at a multiple of its size.
+// Expects that the blocks are contiguous, each at a multiple of its size.
 void expectBlocksFill(core::Uid first, core::Uid last) {
     const std::vector<IdentityBlock> blocks = blocksOf(first, last, 7);
     std::uint64_t at = first;

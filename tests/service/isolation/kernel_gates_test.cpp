@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The adapter over real maps, and what open(2) makes of what it did.
+// The adapter with real maps, and the effect of its changes on open(2).
 #include "core/error.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "tests/service/isolation/gate_machine.hpp"

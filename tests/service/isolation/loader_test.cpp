@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the gate is put up, replaced and taken away, by the loader's class and by its program.
+// Installing, replacing and removing the gate, by the loader's class and by its program.
 #include "service/isolation/kernel_gates.hpp"
 #include "service/isolation/loader.hpp"
 #include "tests/service/isolation/gate_machine.hpp"
@@ -49,7 +49,7 @@ class LoaderTest : public testing::Test {
         EXPECT_EQ(::stat((machine_->pins() / name).c_str(), &found), 0) << name;
         return found.st_mode & 07777;
     }
-    /// As a former version of genv made it, which knew fewer grants and had another mode's map.
+    /// Installs the gate of an earlier version of genv, with fewer grants and another mode map.
     void putUpFormer() {
         machine_->putUpGate(gpuMajor);
         for (const GateMap map : {GateMap::Grants, GateMap::Mode}) {
@@ -129,7 +129,7 @@ TEST_F(LoaderTest, LeavesTheGateOpenThatAPersonOpened) {
     gates_->setMode(GateMode::Refuse);
     EXPECT_FALSE(loader().putUp(plan()).isSuspended);
     EXPECT_FALSE(gates_->isSuspended());
-    gates_->setMode(GateMode::Open); // as a configuration without isolation has it
+    gates_->setMode(GateMode::Open); // as a configuration without isolation sets it
     loader().putUp(plan());
     EXPECT_EQ(gates_->mode(), GateMode::Refuse);
 }
@@ -181,7 +181,7 @@ TEST_F(LoaderTest, TakesTheGateAway) {
     EXPECT_FALSE(loader().takeDown());
 }
 
-// What a child counts that opens one GPU which it holds and one which it does not, again and again.
+// Counts of a child that repeatedly opens one GPU that it holds and one that it does not.
 struct Counts {
     std::atomic<std::uint64_t> opens{0};
     std::atomic<std::uint64_t> wrong{0};
@@ -221,7 +221,7 @@ TEST_F(LoaderTest, ReplacesTheGateWithoutAMomentInBetween) {
         ASSERT_TRUE(afterMoreOpens());
         ASSERT_TRUE(loader().putUp(plan()).wasReplaced);
         ASSERT_TRUE(afterMoreOpens());
-        for (const char* name : {"grants", "identities", "majors"}) { // as other layouts
+        for (const char* name : {"grants", "identities", "majors"}) { // with other layouts
             const std::filesystem::path pin = machine_->pins() / name;
             std::filesystem::rename(pin, pin.string() + "-old");
         }
@@ -240,7 +240,7 @@ class LoaderProgram : public LoaderTest {
         std::filesystem::create_directory(machine_->folder() / "etc");
         machine_->write("etc/genvd.conf", text);
     }
-    /// Exit status and what it said.
+    /// Returns the exit status and the output.
     [[nodiscard]] std::pair<int, std::string> run(const std::string& before = "",
                                                   const std::string& options = "",
                                                   std::string pins = "",
@@ -263,7 +263,7 @@ class LoaderProgram : public LoaderTest {
     using Said = std::pair<int, std::string>;
 };
 
-// Also none that it inherits, as what a container's init has started may.
+// Inheritable capabilities are dropped as well, which a child of a container's init may have.
 constexpr const char* withoutCapabilities =
     "setpriv --inh-caps -bpf,-sys_admin --bounding-set -bpf,-sys_admin";
 constexpr const char* withoutProgramType = GENV_TEST_WITHOUT_BPF " program-type";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs a program as on a kernel that was built with less, by a seccomp filter on bpf(2).
+// Runs a program as on a kernel with fewer features, by a seccomp filter on bpf(2).
 //   without-bpf program-type PROGRAM [ARGUMENT...]   no program can be loaded: EINVAL
 //   without-bpf system-call PROGRAM [ARGUMENT...]    there is no bpf(2): ENOSYS
 #include <linux/bpf.h>
@@ -31,7 +31,7 @@ constexpr sock_filter load(std::uint32_t offset) {
     return {BPF_LD | BPF_W | BPF_ABS, 0, 0, offset};
 }
 
-/// Skips that many instructions unless the loaded word is `value`.
+/// Skips this number of instructions unless the loaded word is `value`.
 constexpr sock_filter unlessEqual(std::uint32_t value, std::uint8_t skipped) {
     return {BPF_JMP | BPF_JEQ | BPF_K, 0, skipped, value};
 }

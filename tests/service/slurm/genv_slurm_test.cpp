@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-slurm by itself: one request, one answer, and its end.
+// genv-slurm on its own: one request, one answer, and its end.
 #include "core/descriptor.hpp"
 #include "service/posix/child_process.hpp"
 #include "service/posix/wait.hpp"
@@ -15,7 +15,7 @@
 namespace genv::service {
 namespace {
 
-// More than anything takes on a busy machine.
+// Longer than any request on a busy machine.
 constexpr std::chrono::seconds longEnough{30};
 
 struct HelperRun {
@@ -23,7 +23,7 @@ struct HelperRun {
     std::string end;
 };
 
-// Sends all of a text, and with it the end of the input, unless it is to stay open.
+// Sends a text completely and then closes the input, unless it is to stay open.
 HelperRun run(const std::string& text, bool staysOpen = false) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -64,7 +64,7 @@ TEST(GenvSlurm, DoesNotWaitForARequestForEver) {
 }
 
 TEST(GenvSlurm, AnswersWithALineAndEnds) {
-    // On a machine without Slurm, and on one with: it is answered that the job cannot be had.
+    // On machines with and without Slurm the answer is that there is no such job.
     const HelperRun got = run("{\"request\":\"requeue\",\"job\":4294967294}\n", true);
     EXPECT_EQ(got.end, "exited with status 0");
     ASSERT_TRUE(got.answer.ends_with('\n'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What `slurmd -G` of Slurm 22.05 and 24.11 prints, as it was recorded (fixtures).
+// The recorded output of `slurmd -G` of Slurm 22.05 and 24.11 (fixtures).
 #include "service/slurm/gres_list.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::string recorded(const std::string& name) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// In what both versions print of one configuration.
+// Returns the files in the output of both versions for one configuration.
 Names filesIn(const std::string& name) {
     Names files = parseGpuFiles(recorded("22.05-" + name));
     EXPECT_EQ(parseGpuFiles(recorded("24.11-" + name)), files) << name;

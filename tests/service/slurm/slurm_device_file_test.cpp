@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The derived file: it follows what Slurm and the driver say, and nothing else.
+// The derived file: it depends only on the reports of Slurm and the driver.
 #include "service/slurm/slurm_device_file.hpp"
 #include "tests/core/fake_slurm.hpp"
 #include "tests/core/fakes.hpp"
@@ -102,7 +102,7 @@ TEST_F(SlurmDeviceFileTest, FollowTheDriver) {
     EXPECT_EQ(log.lines,
               std::vector<std::string>{"no single GPU has the device node 195:3, which is Slurm's "
                                        "GPU 1: jobs with it get no environment"});
-    devices->observed(gpus(3)); // said once
+    devices->observed(gpus(3)); // logged once
     EXPECT_EQ(log.lines.size(), 1U);
     devices->observed(gpus(4));
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A run of a program, whatever that does: it gets nothing of this process, and it ends.
+// A run of a program, whatever the program does: it inherits nothing from this process, and it
+// ends.
 #include "service/slurm/slurm_program.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(SlurmProgram, TakesEachArgumentAsItIs) {
 
 TEST(SlurmProgram, IsEndedAtItsDeadlineWithAllThatItStarted) {
     const SlurmProgramBounds bounds{300ms};
-    // The children's pids come before the deadline.
+    // The children's PIDs arrive before the deadline.
     EXPECT_EQ(programErrorOf("sleep 1000 & sleep 1000", bounds), "sh did not answer in 0.3 s");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The lines between genvd and genv-slurm: what is written is read, and nothing else is.
+// The lines between genvd and genv-slurm: written lines are parsed again, and other lines are
+// refused.
 #include "service/slurm/slurm_protocol.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The adapter against whatever may be at the other end of the socket: each request is answered
-// once, later, and in time.
+// The adapter with any process at the other end of the socket: each request is answered once,
+// later, and on time.
 #include "core/descriptor.hpp"
 #include "service/loop/glib_loop.hpp"
 #include "service/posix/wait.hpp"
@@ -26,8 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-/// Answers each connection as genv-slurm would, by a function of the request's line. An answer of
-/// nothing leaves the connection open until the end of the test.
+/// Answers each connection in place of genv-slurm, by a function of the request's line. An empty
+/// answer leaves the connection open until the end of the test.
 class Helper {
   public:
     using Respond = std::function<std::optional<std::string>(const std::string& line)>;
@@ -49,7 +49,7 @@ class Helper {
     Helper& operator=(const Helper&) = delete;
     ~Helper() { end(); }
 
-    /// The lines of all requests, in the order of the connections.
+    /// Returns the lines of all requests, in the order of the connections.
     Texts end() {
         stop_ = core::Descriptor();
         if (thread_.joinable())
@@ -113,7 +113,7 @@ class SlurmSocketTest : public testing::Test {
                 loop.quit(0);
         });
     }
-    /// One request whose helper answers so.
+    /// Returns the answer to one request if the helper sends this text.
     std::string answerTo(const std::optional<std::string>& text, SlurmSocketSettings own) {
         const Helper helper(path(), [&](const std::string& /*line*/) { return text; });
         SlurmSocket slurm(std::move(own), loop);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The commands of the requests, and what their answers mean. The answers are those of Slurm 22.05.
+// The commands for the requests, and the interpretation of their answers. The answers are those of
+// Slurm 22.05.
 #include "service/slurm/slurm_tools.hpp"
 #include "tests/service/temporary_folder.hpp"
 
@@ -34,7 +35,7 @@ TEST(SlurmTools, RunFixedWordsWithTheNumbersOfTheRequest) {
               (ToolWords{"requeue", "Incomplete", "12"}));
 }
 
-// Recorded from scontrol 22.05 with SLURM_TIME_FORMAT=%s, and cut.
+// Recorded from scontrol 22.05 with SLURM_TIME_FORMAT=%s, and shortened.
 TEST(SlurmTools, SetNoEndThatIsNotLater) {
     const auto objection = [](const std::string& end) {
         const auto found = objectionTo(
@@ -145,7 +146,7 @@ TEST(SlurmTools, LookUpNodes) {
     EXPECT_EQ(std::get<core::DeviceNode>(node), (core::DeviceNode{1, 3}));
 }
 
-// Through a real process: the shell script stands where the request's program is.
+// With a real process: a shell script replaces the request's program.
 TEST(SlurmTools, CarryOutARequest) {
     const tests::TemporaryFolder folder;
     folder.write("bin/scontrol", "#!/bin/sh\necho \"$# $* $LC_ALL $SLURM_CONF\"\n");
