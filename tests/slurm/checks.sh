@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the tests on a cluster share. Each waits for a condition, never for a time.
+# Shared parts of the tests on a cluster. Each waits for a condition, never for a fixed time.
 set -uo pipefail
 cd /tmp || exit 1
 failed=0
 
-# check WHAT COMMAND...: what must hold.
+# check WHAT COMMAND...: checks a condition that must hold.
 check() {
     local what=$1
     shift
@@ -24,7 +24,7 @@ finish() {
     exit "$failed"
 }
 
-# soon COMMAND...: until it succeeds, for so many seconds at most.
+# soon COMMAND...: waits until the command succeeds, for at most this number of seconds.
 patience=60
 soon() {
     local end=$((SECONDS + patience))
@@ -56,13 +56,13 @@ allIdle() { [[ $(sinfo -h -N -o %t | sort -u) == idle ]]; }
 
 hasEnvironment() { on "$1" genvctl envs --no-legend | grep -q "^$2 "; }
 hasNoEnvironment() { on "$1" genvctl envs --no-legend >/dev/null && ! hasEnvironment "$@"; }
-# held NODE: its devices and who has them, such as "2,slurm-7 3,slurm-7".
+# held NODE: prints its devices and their holders, such as "2,slurm-7 3,slurm-7".
 held() {
     on "$1" busctl --json=short call dev.genv.Manager /dev/genv/Manager dev.genv.Manager ListAttachments |
         grep -oE '\[[0-9]+,"[^"]+"' | tr -d '["' | sort | xargs
 }
 heldIs() { is "$(held "$1")" "$2"; }
-# hasProcess NODE ENVIRONMENT: whether a compute process there is that environment's.
+# hasProcess NODE ENVIRONMENT: succeeds if a compute process there belongs to that environment.
 hasProcess() {
     on "$1" busctl --json=short call dev.genv.Manager /dev/genv/Manager dev.genv.Manager ListProcesses | grep -qF "\"$2\""
 }

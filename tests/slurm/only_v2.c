@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Shows slurmd and slurmstepd only the unified line of /proc/PID/cgroup, and of /proc/PID/mountinfo
-// no cgroup2 but that of their own namespace. Their plugin for cgroup v2 refuses a machine on which
-// the kernel has v1 hierarchies as well, and one whose own cgroup2 lies beneath the lab's; in the
-// lab's namespaces nothing else of these is to be seen.
+// Preloaded into slurmd and slurmstepd: shows them only the unified line of /proc/PID/cgroup, and
+// in /proc/PID/mountinfo only the cgroup2 of their own namespace. Their plugin for cgroup v2
+// refuses a machine whose kernel also has v1 hierarchies, and one whose own cgroup2 is below the
+// lab's mount. The namespaces of the lab show nothing else of these.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,19 +14,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// A line of /proc/PID/cgroup.
+// Checks a line of /proc/PID/cgroup.
 static bool isUnified(const char* line) {
     return strncmp(line, "0::", 3) == 0;
 }
 
-// A line of /proc/PID/mountinfo, ended: "36 35 0:30 ROOT PLACE ... - cgroup2 ...".
+// Checks a line of /proc/PID/mountinfo without its newline: "36 35 0:30 ROOT PLACE ... - cgroup2
+// ...".
 static bool isOfThisNamespace(const char* line) {
     char root[3] = "";
     sscanf(line, "%*s %*s %*s %2s", root);
     return strstr(line, " - cgroup2 ") == NULL || strcmp(root, "/") == 0;
 }
 
-// A file with those lines of another that a test says yes to. The other is closed.
+// Returns a file with the accepted lines of another file. The other file is closed.
 static int filtered(int file, bool (*isKept)(const char* line)) {
     const int kept = memfd_create("filtered", MFD_CLOEXEC);
     FILE* lines = fdopen(file, "r");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What becomes of a command line of docker or podman: GPUs are the attached ones or refused, the
-// environment is told, and every other byte stays.
+// Rewriting a command line of docker or podman: GPUs become the attached ones or are refused, the
+// environment is passed on, and every other byte is unchanged.
 #include "shims/docker/rewrite.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class Rewrite : public testing::Test {
             return refused.what();
         }
     }
-    /// What --gpus of docker becomes.
+    /// Returns the replacement for docker's --gpus with this value.
     std::string gpus(const std::string& value) {
         const Words words = docker({"run", "--gpus", value, "image"});
         EXPECT_EQ(words.size(), 8U);
@@ -58,7 +58,7 @@ class Rewrite : public testing::Test {
 
     shims::View view{{1, "GPU-aaa1", 16, std::nullopt, {}}, {3, "GPU-abb3", 16, std::nullopt, {}}};
     int questions = 0;
-    std::optional<std::string> user; ///< whom containers with GPUs are to run as
+    std::optional<std::string> user; ///< the user as whom containers with GPUs must run
     std::string hint;
 };
 

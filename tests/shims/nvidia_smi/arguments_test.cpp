@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a command line of nvidia-smi asks for, and what the real one is given for it.
+// The request in a command line of nvidia-smi, and the command line for the real program.
 #include "shims/nvidia_smi/arguments.hpp"
 #include "shims/nvidia_smi/identity.hpp"
 

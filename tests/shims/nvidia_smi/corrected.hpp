@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the corrections make of an output, for a person who has a share of GPU 2.
+// The corrected output for a user who has a share of GPU 2.
 #pragma once
 
 #include "shims/nvidia_smi/correction.hpp"
@@ -21,7 +21,7 @@ inline View shareOfGpu2() {
     return {{2, "GPU-c", gpuBytes, fourG, {{4711, 1024 * mib}}}};
 }
 
-// The same and, whole, GPU 3 without a process.
+// The same, and in addition GPU 3, a whole device without a process.
 inline View twoGpus() {
     View view = shareOfGpu2();
     view.push_back({3, "GPU-d", gpuBytes, std::nullopt, {}});
@@ -49,7 +49,7 @@ inline Corrected correctAs(const std::vector<std::string>& commandLine, const st
                     },
                     [&](const std::string& note) { result.notes.push_back(note); }});
     LineStream stream(*corrector);
-    // In pieces, as a pipe has it.
+    // In pieces, as a pipe delivers it.
     for (std::size_t at = 0; at < text.size(); at += 7)
         stream.take(std::string_view(text).substr(at, 7), result.text);
     stream.finish(result.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Corrections of what nvidia-smi prints where nothing filters it: the layouts of its drivers, and
-// what the names of other people's processes can do to them.
+// Corrections of nvidia-smi's output where no filter is active: the layouts of its drivers, and the
+// effects of other users' process names on them.
 #include "tests/shims/nvidia_smi/corrected.hpp"
 
 #include <set>
@@ -90,7 +90,7 @@ TEST(NvidiaSmiTable, KeepsTheLayoutOfEveryDriver) {
 TEST(NvidiaSmiTable, PassesWhatAgreesByteForByte) {
     const Corrected once = correctAs({}, table550, shareOfGpu2());
     EXPECT_EQ(correctAs({}, once.text, shareOfGpu2()).text, once.text);
-    // NVML's other way to round.
+    // NVML's other way of rounding.
     View view = shareOfGpu2();
     ++*view[0].processes[0].usedMemoryBytes;
     const std::string up =
@@ -203,7 +203,7 @@ TEST(NvidiaSmiTable, IsNotMisledByNamesOfProcesses) {
          {std::string("x\n| NVIDIA-SMI 470"), std::string("x\n+-----+"), std::string("x\n|====|"),
           std::string("x\n| MIG devices:"), std::string("x\n| Processes:"), std::string("\x1b[2J"),
           std::string("x|y|z"), std::string("x\n")}) {
-        // A stranger with such a name before the person's own row, and another behind it.
+        // A foreign process with such a name before the user's own row, and another one after it.
         std::string hostile = table470;
         hostile.insert(hostile.find("|    2   N/A  N/A      4711"),
                        "|    2   N/A  N/A      8888      C   " + name + "    10MiB |\n");

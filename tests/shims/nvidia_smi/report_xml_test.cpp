@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Corrections of -q -x, and of what is no well-formed XML.
+// Corrections of -q -x, and of XML that is not well-formed.
 #include "tests/shims/nvidia_smi/corrected.hpp"
 
 namespace genv::shims::nvidia_smi {
@@ -74,7 +74,7 @@ TEST(NvidiaSmiXml, LeavesOutAProcessThatDoesNotEnd) {
     EXPECT_EQ(result.notes.size(), 1U);
 }
 
-// The report of a machine with the rows of these processes.
+// Returns the report of a machine with the rows of these processes.
 std::string xmlWithProcesses(const std::string& processes) {
     return replaced(xml, "\t\t<processes>\n", "\t\t<processes>\n" + processes);
 }
@@ -130,7 +130,7 @@ TEST(NvidiaSmiXml, PassesWhatTheToolSaysOutsideOfAReport) {
 }
 
 TEST(NvidiaSmiXml, LeavesOutAProcessWithAnothersWithinIt) {
-    // What two names of one person's processes make of the rows between them.
+    // The effect of two names of one user's processes on the rows between them.
     const Corrected result = correctAs({"-q", "-x"},
                                        xmlWithProcesses("<process_info><pid>4711</pid>\n"
                                                         "<process_info>\n<pid>9998</pid>\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the NVML filter decides, without a driver and a service.
+// The decisions of the NVML filter, without a driver and a service.
 #include "shims/nvml/memory_figures.hpp"
 #include "shims/nvml/process_entries.hpp"
 #include "shims/nvml/visible.hpp"
@@ -98,7 +98,8 @@ TEST(NvmlMemory, OfAGpuInMigModeIsThatOfTheAttachedInstances) {
               (MemoryFigures{20000, 18500, 1500}));
 }
 
-// A list as a driver writes it: pids at an offset, other bytes that no two entries share.
+// Returns a list as a driver writes it: PIDs at an offset, other bytes that differ between all
+// entries.
 std::vector<unsigned char> entries(const std::vector<unsigned>& pids, std::size_t size,
                                    std::size_t pidOffset = 0) {
     std::vector<unsigned char> bytes(pids.size() * size);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""walker.py: walks NVML through ctypes, as pynvml does, and prints as JSON what each function of it said. A function is
-called in all its versions; the result of one that fails is its number, and None where the library has no such function."""
+"""walker.py: walks NVML through ctypes, as pynvml does, and prints the result of each function as JSON. A function is
+called in all its versions. The result of one that fails is its error number, and None if the library has no such
+function."""
 
 import ctypes
 import json
@@ -44,7 +45,7 @@ def version(kind, number):
 
 
 def value(name, kind, *arguments):
-    """What a function writes to its last parameter."""
+    """Returns the value that a function writes to its last parameter."""
     call = function(name)
     if call is None:
         return None
@@ -54,7 +55,7 @@ def value(name, kind, *arguments):
 
 
 def handle(name, *arguments):
-    """A handle, or the number of what went wrong."""
+    """Returns a handle, or the error number."""
     call = function(name)
     if call is None:
         return None
@@ -83,7 +84,7 @@ def memory(device, name, kind, number):
 
 
 def pids(device, name, kind):
-    """The pids of a list, asked for as NVML says: first how many there are, then for these."""
+    """Returns the PIDs of a list in NVML's way: first the number of entries, then the entries."""
     call = function(name)
     if call is None:
         return None
@@ -93,7 +94,7 @@ def pids(device, name, kind):
         return result
     assert (result == INSUFFICIENT_SIZE) == (count.value > 0), (name, result, count.value)
     room = count.value
-    # What lies behind the entries that were asked for must stay as it is.
+    # The memory after the requested entries must not change.
     entries = (kind * (room + 2))()
     ctypes.memset(entries, 0x5A, ctypes.sizeof(entries))
     result = call(device, ctypes.byref(count), entries)
@@ -139,7 +140,7 @@ def infos(device):
 
 
 def handles(name, *keys):
-    """The UUIDs of a list of handles."""
+    """Returns the UUIDs of a list of handles."""
     count = UINT(0)
     call = function(name)
     result = call(*keys, ctypes.byref(count), None)
@@ -151,7 +152,7 @@ def handles(name, *keys):
 
 
 def instances(device):
-    """The instances of a GPU by their index there, gaps left out."""
+    """Returns the instances of a GPU by their index there, without gaps."""
     if function("nvmlDeviceGetMaxMigDeviceCount") is None:
         return None
     count = value("nvmlDeviceGetMaxMigDeviceCount", UINT, device)

@@ -29,7 +29,7 @@ struct Options {
     bool isQuery = false;
     bool isXml = false;
     std::optional<std::chrono::milliseconds> interval;
-    unsigned samples = 0; // of a subcommand; 0: without end
+    unsigned samples = 0; // of a subcommand; 0: no limit
 };
 
 Words split(const std::string& list) {
@@ -115,7 +115,7 @@ int layout() {
     return driver == nullptr ? 535 : std::atoi(driver);
 }
 
-// False where the command line asks for what is not there.
+// Returns false if the command line names something that does not exist.
 bool print(const Options& options, bool isFirst) {
     const Machine machine = walk(options.ids);
     if (options.subcommand == "pmon")

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the stand-in prints: each function one sample to standard output.
+// The output of the stand-in: each function prints one sample to standard output.
 #pragma once
 
 #include "tests/shims/nvidia_smi/standin/walk.hpp"
 
 namespace genv::standin {
 
-/// Mebibytes, as nvidia-smi has them.
+/// Returns mebibytes, the unit of nvidia-smi.
 inline std::uint64_t mib(std::uint64_t bytes) {
     return bytes >> 20U;
 }
 
-/// The table of a driver: 390, 470, 535 or 550.
+/// Prints the table of a driver: 390, 470, 535 or 550.
 void printTable(const Machine& machine, int layout);
 void printList(const Machine& machine);
-/// -q; `display`: the sections of -d, empty for all.
+/// Prints the output of -q; `display`: the sections of -d, empty for all.
 void printText(const Machine& machine, const std::string& display);
 void printXml(const Machine& machine);
 
@@ -23,7 +23,7 @@ struct CsvOptions {
     bool noUnits = false;
     bool noHeader = false;
 };
-/// False where there is no such field.
+/// Returns false if there is no such field.
 bool printGpuCsv(const Machine& machine, const CsvOptions& options);
 bool printProcessCsv(const Machine& machine, const CsvOptions& options);
 

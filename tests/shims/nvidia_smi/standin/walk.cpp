@@ -41,7 +41,7 @@ auto function(const char* name) {
     return reinterpret_cast<Return (*)(Parameters...)>(dlsym(library(), name));
 }
 
-// Calls the first of these that the library has.
+// Calls the first of these functions that the library has.
 template <typename... Parameters>
 Return callFirst(std::initializer_list<const char*> names, Parameters... parameters) {
     for (const char* name : names) {
@@ -195,7 +195,7 @@ Gpu read(Handle device) {
     return gpu;
 }
 
-// NVIDIA's own ends here, and shows nothing of the GPUs that it could open.
+// NVIDIA's program ends here, and shows nothing about the GPUs that it could open.
 void requirePermission(Return result, const std::string& id) {
     if (result == Return::NoPermission)
         fail(4,
