@@ -10,6 +10,7 @@
 #include "service/loop/system_clock.hpp"
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
+#include "tests/core/fakes.hpp"
 
 #include <glib.h>
 #include <gtest/gtest.h>
