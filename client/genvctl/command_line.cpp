@@ -124,6 +124,7 @@ constexpr std::array commands{Command{"activate", addActivate, environmentComman
                               Command{"devices", addDevices, informationCommands},
                               Command{"envs", addEnvs, informationCommands},
                               Command{"queue", addQueue, informationCommands},
+                              Command{"top", addTop, informationCommands},
                               Command{"limits", addLimits, informationCommands},
                               Command{"events", addEvents, informationCommands},
                               Command{"history", addHistory, informationCommands},
@@ -169,7 +170,7 @@ void addCommands(CLI::App& app, Context& context, const Words& words) {
 constexpr std::array commandsForAnyMachine{"activate",  "devices", "enforce", "envs",      "events",
                                            "extend",    "help",    "history", "isolation", "limits",
                                            "monitor",   "queue",   "remote",  "report",    "run",
-                                           "terminate", "usage",   "version"};
+                                           "terminate", "top",     "usage",   "version"};
 
 void requireSense(const CLI::App& app, const Context& context) {
     if (!context.options.host)

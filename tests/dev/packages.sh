@@ -28,7 +28,7 @@ declare -A packages=(
         python3-ipykernel python3-jupyter-client
         python3-jeepney python3-pytest python3-pip python3-setuptools python3-wheel
         dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
-        openssh-client openssh-server iproute2 procps
+        openssh-client openssh-server iproute2 procps tmux
         cockpit-bridge cockpit-system cockpit-ws sudo chromium chromium-driver python3-selenium python3-gi nodejs node-typescript
         mmdebstrap systemd-container clang-14|"
     [slurm]="slurmctld slurmd slurm-client munge iproute2"

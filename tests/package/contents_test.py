@@ -209,7 +209,7 @@ class Contents(unittest.TestCase):
                 self.assertNotRegex(headers, r"GNU_STACK .* RWE")
                 self.assertNotRegex(dynamic, r"R(UN)?PATH|TEXTREL")
                 self.assertNotIn(".debug_info", run("readelf", "-SW", file))
-        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "docker", "nvidia-smi"}, seen)
+        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "genv-top", "docker", "nvidia-smi"}, seen)
 
     def test_programs_know_where_the_others_are(self):
         text = (self.roots["genv"] / "usr/bin/genvctl").read_bytes()

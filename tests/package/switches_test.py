@@ -22,6 +22,7 @@ SWITCHES = {
     "GENV_WITH_SHIMS": (r"/shims|/(nvidia-smi|nvml|containers)\.md$", ["EXPAT"], []),
     "GENV_WITH_MONITOR": (r"genv-monitor|/share/genv/(prometheus|grafana)/|/monitoring\.md$", [],
                           ["prometheus-cpp-core", "libmicrohttpd"]),
+    "GENV_WITH_TOP": (r"genv-top", [], ["ncursesw"]),
     "GENV_WITH_NOTIFY": (r"genv-notify|/notifications\.md$", [], []),
     "GENV_WITH_COCKPIT": (r"/share/cockpit/|dev\.genv\.cockpit\.|/cockpit\.md$", [], []),
     "GENV_WITH_PYTHON": (r"/python3[^/]*/|/python\.md$", [], []),

@@ -122,33 +122,6 @@ bool isThisMachine(const std::string& node) {
 
 } // namespace
 
-std::vector<std::string> nodesCommand() {
-    return {"sinfo", "--json"};
-}
-
-std::vector<std::string> jobsCommand() {
-    return {"squeue", "--json"};
-}
-
-void failToUnderstand(const UnknownShape& error) {
-    throw Failure(
-        ExitStatus::Failed,
-        fmt::format("Slurm's answer is in a form that genv does not know: {}", error.what()),
-        "genv knows Slurm 22.05 to 24.11; \"sinfo --version\" shows yours. \"sinfo\" and "
-        "\"squeue\" themselves show nodes and jobs.");
-}
-
-void failByComplaint(const SlurmComplaint& error) {
-    throw Failure(ExitStatus::NoService, fmt::format("Slurm does not answer: {}", error.what()),
-                  "\"scontrol ping\" shows whether slurmctld answers; \"--cluster none\" is about "
-                  "this machine.");
-}
-
-std::vector<ClusterJob> allJobs() {
-    SlurmQuestion question(jobsCommand());
-    return understood(question, readJobs);
-}
-
 void tellNoGpus() {
     tellAside("no node of this cluster has GPUs (Gres=gpu in slurm.conf)");
 }

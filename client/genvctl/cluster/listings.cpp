@@ -99,17 +99,6 @@ bool hasGpus(const ClusterJob& job) {
     return job.state == JobState::Holding && !job.gpus.empty();
 }
 
-Jobs waitingJobs(const Jobs& jobs) {
-    Jobs waiting;
-    std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(waiting), [](const ClusterJob& job) {
-        return job.state == JobState::Waiting && job.wanted.gpus + job.wanted.shards > 0;
-    });
-    std::stable_sort(waiting.begin(), waiting.end(), [](const ClusterJob& a, const ClusterJob& b) {
-        return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
-    });
-    return waiting;
-}
-
 std::string wantedText(const WantedGres& wanted) {
     return wanted.gpus > 0 ? std::to_string(wanted.gpus) : fmt::format("{} shards", wanted.shards);
 }

@@ -3,6 +3,7 @@
 // machine's, and the node.
 #pragma once
 
+#include "client/genvctl/cluster/questions.hpp"
 #include "client/genvctl/cluster/rows.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/terminal/json.hpp"

@@ -29,6 +29,7 @@ void addRun(CLI::App& app, Context& context);
 void addEnforce(CLI::App& app, Context& context);
 void addUsage(CLI::App& app, Context& context);
 void addTerminate(CLI::App& app, Context& context);
+void addTop(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 void addIsolation(CLI::App& app, Context& context);
 void addLimits(CLI::App& app, Context& context);

@@ -2,14 +2,12 @@
 #include "client/genvctl/options/monitor_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/sibling_program.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -17,15 +15,6 @@ namespace {
 
 constexpr unsigned highestPort = 65535;
 constexpr unsigned longestInterval = 3600;
-
-// In the build tree next to this program, or in the installed path.
-std::filesystem::path exporter() {
-    std::error_code error;
-    const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (auto beside = own.parent_path() / "genv-monitor"; access(beside.c_str(), X_OK) == 0)
-        return beside;
-    return GENV_MONITOR_PATH;
-}
 
 // Returns a host in the form that readHost() parses.
 std::string spelled(const remote::Host& host) {
@@ -67,8 +56,7 @@ void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) 
     if constexpr (!GENV_WITH_MONITOR)
         throw Failure(ExitStatus::Failed, "this build of genv has no exporter (genv-monitor)",
                       "Build genv with -DGENV_WITH_MONITOR=ON.");
-    const std::filesystem::path program = exporter();
-    std::vector<std::string> words{program, fmt::format("--port={}", options.port),
+    std::vector<std::string> words{fmt::format("--port={}", options.port),
                                    "--listen=" + options.address,
                                    fmt::format("--interval={}", options.interval)};
     if (!options.configFolder.empty())
@@ -78,16 +66,8 @@ void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) 
     if (options.noUsers)
         words.emplace_back("--no-user-metrics");
     addHosts(words, hosts);
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(program.c_str(), arguments.data());
-    throw Failure(ExitStatus::Failed,
-                  fmt::format("The exporter {} cannot be started: {}", program.native(),
-                              std::strerror(errno)),
-                  "Install the package genv-monitor, or genv completely.");
+    becomeSibling({"genv-monitor", GENV_MONITOR_PATH, "The exporter", "genv-monitor"},
+                  std::move(words));
 }
 
 } // namespace genv::ctl

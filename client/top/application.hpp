@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genv-top on a terminal: one loop over keys, signals and messages. It never calls the service.
+#pragma once
+
+#include "client/top/options.hpp"
+#include "client/top/screen.hpp"
+
+#include <memory>
+
+namespace genv::top {
+
+struct Surroundings {
+    bool isCluster = false;
+    bool mayTerminate = true;
+    Charset charset = Charset::Unicode;
+};
+
+/// Signals are blocked and told by this descriptor, before there are threads. Throws
+/// std::system_error.
+int blockSignals();
+
+/// Runs until the person quits or a signal ends it.
+void runApplication(std::unique_ptr<Screen> screen, int signals, const Options& options,
+                    const Surroundings& surroundings);
+
+} // namespace genv::top

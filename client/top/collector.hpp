@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where frames come from: a thread with a connection of its own. It takes the service's signals at
+// once and reads everything every two seconds, so a service or a driver that hangs delays frames
+// and nothing else.
+#pragma once
+
+#include "client/top/background.hpp"
+#include "client/top/mailbox.hpp"
+#include "client/top/service_frame.hpp"
+#include "client/top/service_link.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace genv::top {
+
+inline constexpr std::chrono::seconds sampleInterval{2};
+inline constexpr std::chrono::seconds clusterInterval{10};
+
+/// Reads what one machine's service says.
+class ServiceReader {
+  public:
+    /// Where the person is: `link` outlives this.
+    explicit ServiceReader(ServiceLink& link, std::optional<remote::Host> host);
+
+    /// Reads what needs no driver: devices, environments and the queue. Throws Error.
+    void readState();
+    /// Reads what the service remembers of the last hour. Throws Error.
+    void readHistory();
+    /// Reads the processes, which has the driver asked unless it was a second ago. Throws Error.
+    void readProcesses();
+
+    [[nodiscard]] Frame frame() const;
+
+  private:
+    ServiceLink& link_;
+    Observer observer_;
+    bool isKnown_ = false; ///< who the bus says this is
+    ServiceView view_;
+    HistoryStore history_;
+};
+
+/// A frame with nothing but a sentence.
+Frame troubleFrame(const ctl::Failure& failure, const std::optional<remote::Host>& host);
+
+/// Watches a service until `stop` is readable: every frame is posted.
+void watchService(Mailbox& mailbox, const std::optional<remote::Host>& host, int stop);
+
+/// The nodes and jobs of a Slurm cluster as a frame. Throws Failure.
+Frame readCluster();
+/// Watches a cluster until `stop` is readable.
+void watchCluster(Mailbox& mailbox, int stop);
+
+} // namespace genv::top

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The columns of a table that fit a width.
+#pragma once
+
+#include "client/top/text.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace genv::top {
+
+struct Column {
+    std::string_view title;
+    std::size_t least = 1; ///< with fewer cells it is left out
+    std::size_t most = 1;  ///< more cells than this are of no use
+    int importance = 0;    ///< the least important ones go first
+    Align align = Align::Left;
+    bool isGraph = false;  ///< it grows with what texts leave
+    std::size_t width = 0; ///< set by fitColumns(); 0: it is left out
+};
+
+/// Gives each column its width. The last column takes no more than `most` either.
+void fitColumns(std::vector<Column>& columns, std::size_t width);
+
+/// Puts cells together with a space between them; a cell of a column that is left out is dropped.
+Line joinCells(const std::vector<Column>& columns, std::vector<Line> cells);
+/// A cell of text in one style in its column's width.
+Line textCell(const Column& column, std::string_view text, Style style, Charset charset);
+
+} // namespace genv::top

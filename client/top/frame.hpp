@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A frame: everything that genv-top shows at one moment. The collector makes frames, and the rows
+// are made of them. Texts are as they came; rows make them safe.
+#pragma once
+
+#include "genv/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::top {
+
+/// An environment's hold on a GPU.
+struct Holder {
+    std::string environment;
+    std::optional<std::string> name;
+    std::string user;
+    std::uint32_t uid = 0;
+    bool isLingering = false;
+    std::optional<std::uint64_t> shareBytes; ///< unset: the whole GPU
+    std::optional<Time> since;
+    std::optional<Time> expires;
+    std::optional<std::string> parent; ///< the environment that this one is within
+};
+
+/// The utilization of the last ten minutes in steps of ten seconds, the last step being now.
+inline constexpr std::size_t historySteps = 60;
+inline constexpr std::uint8_t unknownStep = 255;
+using History = std::array<std::uint8_t, historySteps>;
+
+inline constexpr History unknownHistory = [] {
+    History history{};
+    for (std::uint8_t& step : history)
+        step = unknownStep;
+    return history;
+}();
+
+struct Gpu {
+    std::uint32_t index = 0;
+    std::string label; ///< the index, on a cluster after the node
+    std::string uuid;
+    std::string model;
+    std::string pciAddress;
+    std::string health = "ok";
+    std::optional<std::string> reservedFor;
+    std::optional<std::string> lockHolder;
+    std::optional<std::uint64_t> totalMemoryBytes;
+    std::optional<std::uint64_t> usedMemoryBytes;
+    std::optional<std::uint32_t> utilizationPercent;
+    std::optional<std::int32_t> temperatureCelsius;
+    std::optional<std::uint64_t> powerMilliwatts;
+    std::optional<std::uint64_t> powerLimitMilliwatts;
+    std::optional<Time> sampledAt;
+    History history = unknownHistory;
+    std::vector<Holder> holders; ///< oldest first
+    std::vector<Holder> parts;   ///< environments within a holder that have it, too
+};
+
+/// A process that uses a GPU.
+struct Process {
+    std::uint32_t pid = 0;
+    std::uint32_t uid = 0;
+    std::string user;
+    std::string program;
+    std::optional<std::string> environment; ///< unset: it belongs to none
+    std::vector<std::uint32_t> gpus;
+    std::optional<std::uint64_t> memoryBytes; ///< on all its GPUs together
+    std::optional<std::uint32_t> utilizationPercent;
+    std::optional<Time> started;
+};
+
+/// A request in the queue.
+struct Waiter {
+    std::uint64_t ticket = 0;
+    std::size_t place = 0; ///< from 1
+    std::string environment;
+    std::optional<std::string> name;
+    std::string user;
+    std::uint32_t uid = 0;
+    std::string wanted; ///< how many GPUs, on a cluster perhaps "4 shards"
+    Time since;
+    std::string reason; ///< on a cluster
+};
+
+/// An environment of the person at the terminal.
+struct OwnEnvironment {
+    std::string id;
+    std::optional<std::string> name;
+    bool isActive = false; ///< the shell that started genv-top is in it
+};
+
+struct Frame {
+    Time when;
+    std::string host;      ///< whose machine it is, where it is not this one
+    std::string driver;    ///< its version; empty: none
+    std::string isolation; ///< the mode; empty: unknown
+    bool isCluster = false;
+    std::uint32_t uid = 0;        ///< of the person at the terminal
+    std::size_t environments = 0; ///< how many there are
+    std::vector<Gpu> gpus;        ///< by index
+    std::vector<Process> processes;
+    std::vector<Waiter> waiters; ///< first come first
+    std::vector<OwnEnvironment> own;
+    /// What keeps the rest from being current, as a sentence; empty: nothing.
+    std::string trouble;
+    bool isEmpty = true; ///< nothing has been read: only `trouble` is to be shown
+};
+
+} // namespace genv::top

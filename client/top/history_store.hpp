@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The utilization of each GPU over the last ten minutes, of what the service remembers and of what
+// has been sampled since.
+#pragma once
+
+#include "client/top/frame.hpp"
+
+#include <cstdint>
+#include <map>
+
+namespace genv::top {
+
+class HistoryStore {
+  public:
+    void add(std::uint32_t gpu, Time when, std::uint32_t percent);
+    /// The history that ends at this moment.
+    [[nodiscard]] History of(std::uint32_t gpu, Time now) const;
+
+  private:
+    /// The samples of ten seconds.
+    struct Step {
+        std::int64_t number = -1; ///< of ten seconds since the epoch
+        std::uint32_t sum = 0;
+        std::uint32_t count = 0;
+        std::optional<Time> last;
+    };
+    std::map<std::uint32_t, std::array<Step, historySteps>> steps_;
+};
+
+} // namespace genv::top

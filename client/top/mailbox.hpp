@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the threads tell the one that has the terminal: one queue, with a descriptor to wait for.
+#pragma once
+
+#include "client/descriptor.hpp"
+#include "client/top/frame.hpp"
+
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+
+namespace genv::top {
+
+/// There is a new frame.
+struct FrameMessage {
+    std::shared_ptr<const Frame> frame;
+};
+/// How a request ended, or that it has begun to wait.
+struct NewsMessage {
+    std::string text; ///< as it came
+    bool isBad = false;
+};
+/// A password is about to be asked for: the terminal is to be left. The promise is kept once it is.
+struct TerminalWantedMessage {
+    std::string reason; ///< as it came
+    std::shared_ptr<std::promise<void>> left;
+};
+/// The terminal is not wanted any more.
+struct TerminalReturnedMessage {};
+
+using Message =
+    std::variant<FrameMessage, NewsMessage, TerminalWantedMessage, TerminalReturnedMessage>;
+
+class Mailbox {
+  public:
+    /// Throws std::system_error.
+    Mailbox();
+
+    void post(Message message);
+    /// All that have come, oldest first.
+    std::deque<Message> take();
+    /// Readable while there are messages.
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
+
+  private:
+    client::Descriptor descriptor_;
+    std::mutex mutex_; ///< guards the messages
+    std::deque<Message> messages_;
+};
+
+} // namespace genv::top

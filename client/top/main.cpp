@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// genv-top: shows who uses which GPU, live on a terminal or once elsewhere. "genvctl top" is this.
+#include "client/genvctl/cluster/choice.hpp"
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/terminal/json.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/top/application.hpp"
+#include "client/top/collector.hpp"
+#include "client/top/output.hpp"
+#include "client/top/text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace genv::top {
+
+namespace {
+
+// A service that hangs is told so before a person wonders; a value of the person's own counts.
+constexpr const char* callTimeout = "5s";
+constexpr std::size_t pipeColumns = 120;
+
+std::string_view variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+void guardStandardDescriptors() {
+    int descriptor = 0;
+    do {
+        descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor > STDERR_FILENO)
+        close(descriptor);
+}
+
+Charset charsetOfLocale() {
+    std::setlocale(LC_CTYPE, "");
+    return std::string_view(nl_langinfo(CODESET)) == "UTF-8" ? Charset::Unicode : Charset::Ascii;
+}
+
+bool isDumb() {
+    const std::string_view terminal = variable("TERM");
+    return terminal.empty() || terminal == "dumb";
+}
+
+Emphasis emphasisOfOutput() {
+    if (isatty(STDOUT_FILENO) == 0 || isDumb())
+        return Emphasis::None;
+    return variable("NO_COLOR").empty() ? Emphasis::Colours : Emphasis::Attributes;
+}
+
+std::size_t columnsOfOutput() {
+    if (const auto columns = ctl::parseNumber(variable("COLUMNS")); columns && *columns > 0)
+        return *columns;
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return pipeColumns;
+}
+
+Frame readOnce(const Options& options, bool isCluster) {
+    if (isCluster)
+        return readCluster();
+    ServiceLink link(options.host);
+    try {
+        ServiceReader reader(link, options.host);
+        link.client().status(); // starts it, as every command does
+        reader.readProcesses();
+        reader.readHistory();
+        reader.readState();
+        return reader.frame();
+    } catch (const Error& error) {
+        throw link.explain(error);
+    }
+}
+
+void write(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        throw ctl::Failure(ctl::ExitStatus::Failed, "the result could not be written");
+}
+
+void printOnce(const Options& options, const Surroundings& surroundings) {
+    Choice choice;
+    choice.gpus = options.gpus;
+    choice.charset = surroundings.charset;
+    const Frame frame = readOnce(options, surroundings.isCluster);
+    if (options.json != Options::Json::Off)
+        write(ctl::jsonText(jsonOf(frame, choice), options.json == Options::Json::Pretty));
+    else
+        write(textOf(wholePage(frame, choice, columnsOfOutput()), emphasisOfOutput()));
+}
+
+void run(const Options& options) {
+    Surroundings surroundings;
+    surroundings.charset = charsetOfLocale();
+    surroundings.mayTerminate = variable("GENV_TERMINATE_PROCESSES") != "0";
+    surroundings.isCluster =
+        !options.host && ctl::cluster::chosenCluster(options.cluster, std::getenv,
+                                                     ctl::cluster::readConfiguration) ==
+                             ctl::cluster::Cluster::Slurm;
+    setenv("SYSTEMD_BUS_TIMEOUT", callTimeout, 0);
+    const bool isLive = !options.isOnce && options.json == Options::Json::Off && !isDumb() &&
+                        isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+    if (isLive) {
+        // Before there are other threads, which so have them blocked, too.
+        const int signals = blockSignals();
+        if (auto screen = Screen::open(variable("NO_COLOR").empty()))
+            return runApplication(std::move(screen), signals, options, surroundings);
+    }
+    printOnce(options, surroundings);
+}
+
+int finish(const ctl::Failure& failure) {
+    const std::string hint = failure.hint().empty() ? "" : ctl::shown(failure.hint()) + "\n";
+    fmt::print(stderr, "genv-top: {}\n{}", ctl::shown(failure.what()), hint);
+    return static_cast<int>(failure.status());
+}
+
+} // namespace
+
+} // namespace genv::top
+
+int main(int count, char** arguments) {
+    using namespace genv::top;
+    guardStandardDescriptors();
+    try {
+        const Options options = parseOptions(count, arguments);
+        if (!options.isAboutItself)
+            run(options);
+        return EXIT_SUCCESS;
+    } catch (const genv::ctl::Failure& failure) {
+        return finish(failure);
+    } catch (const std::exception& error) {
+        return finish({genv::ctl::ExitStatus::Failed, error.what()});
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/top/operations.hpp"
+
+#include "client/genvctl/terminal/password_agent.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "core/duration.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace genv::top {
+
+namespace {
+
+// What the service waits for is a person at a terminal who has left it meanwhile.
+class TerminalLoan {
+  public:
+    TerminalLoan(Mailbox& mailbox, std::string reason) : mailbox_(mailbox) {
+        auto left = std::make_shared<std::promise<void>>();
+        std::future<void> isLeft = left->get_future();
+        mailbox_.post(TerminalWantedMessage{std::move(reason), std::move(left)});
+        isLeft.get(); // throws where the program ends instead
+    }
+    TerminalLoan(const TerminalLoan&) = delete;
+    TerminalLoan& operator=(const TerminalLoan&) = delete;
+    ~TerminalLoan() { mailbox_.post(TerminalReturnedMessage{}); }
+
+  private:
+    Mailbox& mailbox_;
+};
+
+std::string gpuList(const std::vector<std::uint32_t>& gpus) {
+    return fmt::format("GPU{} {}", gpus.size() == 1 ? "" : "s", ctl::joined(gpus, ", "));
+}
+
+} // namespace
+
+void Operations::carryOut(const Request& request) {
+    try {
+        std::string done = std::visit([&](const auto& which) { return perform(which); }, request);
+        if (!done.empty())
+            say(std::move(done), false);
+    } catch (const Error& error) {
+        const ctl::Failure failure = link_.explain(error);
+        say(failure.what(), true);
+        if (failure.status() == ctl::ExitStatus::NoService)
+            link_.drop();
+    } catch (const std::future_error&) {
+        // The program ends.
+    }
+}
+
+void Operations::say(std::string text, bool isBad) {
+    mailbox_.post(NewsMessage{std::move(text), isBad});
+}
+
+void Operations::authorised(const std::string& what, const std::function<void(Client&)>& call) {
+    Client& client = link_.client();
+    try {
+        return call(client);
+    } catch (const Error& error) {
+        if (!mayAskPassword_ ||
+            error.name() != dbus::contract::error::interactiveAuthorizationRequired)
+            throw;
+    }
+    const TerminalLoan loan(mailbox_, what + " needs an administrator's consent.");
+    const ctl::PasswordAgent agent;
+    client.allowInteraction(true);
+    try {
+        call(client);
+    } catch (const Error&) {
+        client.allowInteraction(false);
+        throw;
+    }
+    client.allowInteraction(false);
+}
+
+std::string Operations::perform(const DetachRequest& request) {
+    authorised(fmt::format("Detaching GPU {} from {}", request.gpu, request.environment),
+               [&](Client& client) { client.detach(request.environment, {request.gpu}); });
+    return fmt::format("GPU {} is detached from {}", request.gpu, request.environment);
+}
+
+std::string Operations::perform(const TerminateRequest& request) {
+    authorised(fmt::format("Terminating process {}", request.pid),
+               [&](Client& client) { client.terminateProcess(request.pid); });
+    return fmt::format("Process {} is being terminated", request.pid);
+}
+
+std::string Operations::perform(const ExtendRequest& request) {
+    authorised(fmt::format("Extending the lease of {}", request.environment),
+               [&](Client& client) { client.extend(request.environment, request.lifetime); });
+    return fmt::format("The lease of {} ends in {} at the earliest", request.environment,
+                       core::formatDuration(request.lifetime));
+}
+
+std::string Operations::perform(const AttachRequest& request) {
+    authorised(fmt::format("Attaching GPU {} to {}", request.gpu, request.environment),
+               [&](Client& client) {
+                   client.attach(request.environment, AttachOptions().setIndices({request.gpu}));
+               });
+    return fmt::format("GPU {} is attached to {}", request.gpu, request.environment);
+}
+
+std::string Operations::perform(const WaitRequest& request) {
+    Client& client = link_.client();
+    // The service counts all that the environment is to have.
+    const auto had =
+        static_cast<std::uint32_t>(client.environment(request.environment).devices.size());
+    const AttachOptions options = AttachOptions().setCount(had + request.count).setWait(true);
+    std::optional<std::vector<std::uint32_t>> attached;
+    bool hasWaited = false;
+    const Waiting waiting = Waiting().setStopDescriptor(stop_).setChanged([&] {
+        if (!std::exchange(hasWaited, true))
+            say(fmt::format("{} waits in the queue as long as genv top runs", request.environment),
+                false);
+    });
+    attached = client.attach(request.environment, options, waiting);
+    if (!attached)
+        return {};
+    return fmt::format("{} has {} now", request.environment, gpuList(*attached));
+}
+
+std::string Operations::perform(const LeaveRequest& request) {
+    authorised(fmt::format("Cancelling the wait of {}", request.environment),
+               [&](Client& client) { client.cancelWait(request.ticket); });
+    return fmt::format("The wait of {} is cancelled", request.environment);
+}
+
+} // namespace genv::top

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The calls behind the requests, and the question for a password where one needs it.
+#pragma once
+
+#include "client/top/mailbox.hpp"
+#include "client/top/requests.hpp"
+#include "client/top/service_link.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace genv::top {
+
+class Operations {
+  public:
+    Operations(Mailbox& mailbox, const std::optional<remote::Host>& host, bool mayAskPassword,
+               int stop)
+        : mailbox_(mailbox), link_(host), mayAskPassword_(mayAskPassword && !host), stop_(stop) {}
+
+    /// Makes the call and posts what became of it.
+    void carryOut(const Request& request);
+
+    // Of each request, what its success is called; empty: it was given up.
+    std::string perform(const DetachRequest& request);
+    std::string perform(const TerminateRequest& request);
+    std::string perform(const ExtendRequest& request);
+    std::string perform(const AttachRequest& request);
+    std::string perform(const WaitRequest& request);
+    std::string perform(const LeaveRequest& request);
+
+  private:
+    /// At first without a question; only where that is not enough the terminal is left for one.
+    void authorised(const std::string& what, const std::function<void(Client&)>& call);
+    void say(std::string text, bool isBad);
+
+    Mailbox& mailbox_;
+    ServiceLink link_;
+    bool mayAskPassword_;
+    int stop_;
+};
+
+} // namespace genv::top

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// All rows of a frame: a pure function of the frame, of what was chosen and of the size, the same
+// for the screen, for --once and for the tests.
+#pragma once
+
+#include "client/top/choice.hpp"
+#include "client/top/frame.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace genv::top {
+
+struct PageLine {
+    Line spans;
+    std::optional<Item> item; ///< what the row is about
+    bool isSelected = false;
+};
+
+/// The lines of a screen: exactly `size.rows`.
+std::vector<PageLine> screenPage(const Frame& frame, const Choice& choice, Size size);
+
+/// The lines of everything, however many they are, with nothing selected.
+std::vector<PageLine> wholePage(const Frame& frame, const Choice& choice, std::size_t columns);
+
+} // namespace genv::top

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/top/prompts.hpp"
+
+#include "client/top/text.hpp"
+#include "client/top/view.hpp"
+#include "core/duration.hpp"
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace genv::top {
+
+namespace {
+
+void tell(Choice& choice, std::string text) {
+    choice.message = std::move(text);
+    choice.isBadNews = true;
+}
+
+template <typename Row>
+const Row* selectedRow(const std::vector<Row>& rows, const Choice& choice) {
+    const auto found =
+        std::ranges::find_if(rows, [&](const Row& row) { return choice.selected == itemOf(row); });
+    return found == rows.end() ? nullptr : &*found;
+}
+
+const Gpu* selectedGpu(Choice& choice, const Frame& frame) {
+    const Gpu* gpu = selectedRow(frame.gpus, choice);
+    if (gpu == nullptr)
+        tell(choice, "Select a GPU first");
+    return gpu;
+}
+
+std::string quoted(const Choice& choice, std::string_view foreign) {
+    return safe(foreign, choice.charset);
+}
+
+// The environment that is offered: the one that this shell is in, else the oldest.
+const OwnEnvironment* ownEnvironment(Choice& choice, const Frame& frame) {
+    if (frame.own.empty()) {
+        tell(choice, "You have no environment: start one with \"genv activate\"");
+        return nullptr;
+    }
+    const auto active = std::ranges::find_if(frame.own, &OwnEnvironment::isActive);
+    return active == frame.own.end() ? &frame.own.front() : &*active;
+}
+
+std::string detachQuestion(const Choice& choice, const Gpu& gpu, const Holder& holder) {
+    return fmt::format("Detach GPU {} from {} of {}?", gpu.index,
+                       quoted(choice, holder.environment), quoted(choice, holder.user));
+}
+
+void askToDetach(Choice& choice, const Frame& frame) {
+    const Gpu* gpu = selectedGpu(choice, frame);
+    if (gpu == nullptr)
+        return;
+    const Holder* holder = firstHolder(frame, *gpu);
+    if (holder == nullptr)
+        return tell(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
+    const DetachRequest request{holder->environment, gpu->index};
+    if (gpu->holders.size() == 1)
+        choice.prompt = {Prompt::Kind::Confirm, detachQuestion(choice, *gpu, *holder), "", request};
+    else
+        choice.prompt = {Prompt::Kind::Environment,
+                         fmt::format("Detach GPU {} from environment:", gpu->index),
+                         holder->environment, request};
+}
+
+void askToTerminate(Choice& choice, const Frame& frame) {
+    const Process* process = selectedRow(frame.processes, choice);
+    if (process == nullptr)
+        return tell(choice, "Select a process first");
+    if (!choice.mayTerminate)
+        return tell(choice, "GENV_TERMINATE_PROCESSES=0 forbids ending processes");
+    choice.prompt = {Prompt::Kind::Confirm,
+                     fmt::format("Terminate process {} ({}) of {}?", process->pid,
+                                 quoted(choice, process->program), quoted(choice, process->user)),
+                     "", TerminateRequest{process->pid}};
+}
+
+void askToExtend(Choice& choice, const Frame& frame) {
+    const Gpu* gpu = selectedGpu(choice, frame);
+    if (gpu == nullptr)
+        return;
+    const Holder* holder = firstHolder(frame, *gpu);
+    if (holder == nullptr)
+        return tell(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
+    if (!holder->expires)
+        return tell(choice, fmt::format("GPU {} has no lease to extend", gpu->index));
+    choice.prompt = {Prompt::Kind::Time,
+                     fmt::format("Extend the lease of {} to this long from now:",
+                                 quoted(choice, holder->environment)),
+                     "1h", ExtendRequest{holder->environment, {}}};
+}
+
+std::string attachQuestion(const Choice& choice, const AttachRequest& request) {
+    return fmt::format("Attach GPU {} to {}?", request.gpu, quoted(choice, request.environment));
+}
+
+void askToAttach(Choice& choice, const Frame& frame) {
+    const Gpu* gpu = selectedGpu(choice, frame);
+    if (gpu == nullptr)
+        return;
+    if (!gpu->holders.empty())
+        return tell(choice,
+                    fmt::format("GPU {} is held by {}: wait for a GPU with \"w\"", gpu->index,
+                                quoted(choice, firstHolder(frame, *gpu)->user)));
+    const OwnEnvironment* own = ownEnvironment(choice, frame);
+    if (own == nullptr)
+        return;
+    const AttachRequest request{own->id, gpu->index};
+    if (frame.own.size() == 1)
+        choice.prompt = {Prompt::Kind::Confirm, attachQuestion(choice, request), "", request};
+    else
+        choice.prompt = {Prompt::Kind::Environment,
+                         fmt::format("Attach GPU {} to environment:", gpu->index), own->id,
+                         request};
+}
+
+void askToWait(Choice& choice, const Frame& frame) {
+    const OwnEnvironment* own = ownEnvironment(choice, frame);
+    if (own != nullptr)
+        choice.prompt = {Prompt::Kind::Count, "Number of GPUs to wait for:", "1",
+                         WaitRequest{own->id, 1}};
+}
+
+void askToLeave(Choice& choice, const Frame& frame) {
+    const Waiter* waiter = selectedRow(frame.waiters, choice);
+    if (waiter == nullptr) {
+        const auto isMine = [&](const Waiter& w) { return w.uid == frame.uid; };
+        if (std::ranges::count_if(frame.waiters, isMine) != 1)
+            return tell(choice, "Select a row of the queue first");
+        waiter = &*std::ranges::find_if(frame.waiters, isMine);
+    }
+    choice.prompt = {Prompt::Kind::Confirm,
+                     fmt::format("Cancel the wait of {} of {} for {}?",
+                                 quoted(choice, waiter->environment), quoted(choice, waiter->user),
+                                 quoted(choice, waiter->wanted)),
+                     "", LeaveRequest{waiter->ticket, waiter->environment}};
+}
+
+std::optional<std::uint32_t> parseCount(std::string_view text) {
+    std::uint32_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc{} && stop == end && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+std::optional<Request> answerEnvironment(Choice& choice, Prompt prompt) {
+    if (auto* wait = std::get_if<WaitRequest>(&prompt.request)) {
+        wait->environment = prompt.input;
+        return prompt.request;
+    }
+    // Another question: what was typed may be another's.
+    if (auto* attach = std::get_if<AttachRequest>(&prompt.request)) {
+        attach->environment = prompt.input;
+        prompt.question = attachQuestion(choice, *attach);
+    } else if (auto* detach = std::get_if<DetachRequest>(&prompt.request)) {
+        detach->environment = prompt.input;
+        prompt.question =
+            fmt::format("Detach GPU {} from {}?", detach->gpu, quoted(choice, prompt.input));
+    }
+    prompt.kind = Prompt::Kind::Confirm;
+    choice.prompt = std::move(prompt);
+    return std::nullopt;
+}
+
+std::optional<Request> answerCount(Choice& choice, const Frame& frame, Prompt prompt) {
+    const auto count = parseCount(prompt.input);
+    if (!count) {
+        tell(choice, fmt::format("Invalid number \"{}\": expected 1 or more",
+                                 quoted(choice, prompt.input)));
+        return std::nullopt;
+    }
+    auto& wait = std::get<WaitRequest>(prompt.request);
+    wait.count = *count;
+    if (frame.own.size() <= 1)
+        return prompt.request;
+    choice.prompt = {Prompt::Kind::Environment, "Environment that waits:", wait.environment,
+                     prompt.request};
+    return std::nullopt;
+}
+
+std::optional<Request> answerTime(Choice& choice, Prompt prompt) {
+    try {
+        const auto span = core::parseDuration(prompt.input);
+        std::get<ExtendRequest>(prompt.request).lifetime =
+            std::chrono::ceil<std::chrono::seconds>(span);
+        return prompt.request;
+    } catch (const core::Error& error) {
+        tell(choice, quoted(choice, error.what()));
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+void beginPrompt(Choice& choice, const Frame& frame, char32_t letter) {
+    constexpr std::u32string_view letters = U"dtawec";
+    if (letters.find(letter) == std::u32string_view::npos)
+        return;
+    if (choice.isReadOnly)
+        return tell(choice, "--readonly shows only; nothing is changed");
+    if (frame.isCluster)
+        return tell(choice, "On a cluster use genvctl: run, activate, extend and deactivate");
+    switch (letter) {
+    case 'd':
+        return askToDetach(choice, frame);
+    case 't':
+        return askToTerminate(choice, frame);
+    case 'a':
+        return askToAttach(choice, frame);
+    case 'w':
+        return askToWait(choice, frame);
+    case 'e':
+        return askToExtend(choice, frame);
+    default:
+        return askToLeave(choice, frame);
+    }
+}
+
+std::optional<Request> answerPrompt(Choice& choice, const Frame& frame, const Key& key) {
+    const Prompt prompt = *std::exchange(choice.prompt, std::nullopt);
+    if (prompt.kind == Prompt::Kind::Confirm) {
+        const bool agrees =
+            key.kind == Key::Kind::Character && (key.character == 'y' || key.character == 'Y');
+        return agrees ? std::optional(prompt.request) : std::nullopt;
+    }
+    if (key.kind != Key::Kind::Enter || prompt.input.empty()) {
+        // A key that does nothing here leaves the question as it is.
+        if (key.kind != Key::Kind::Enter && key.kind != Key::Kind::Escape)
+            choice.prompt = prompt;
+        return std::nullopt;
+    }
+    switch (prompt.kind) {
+    case Prompt::Kind::Environment:
+        return answerEnvironment(choice, prompt);
+    case Prompt::Kind::Count:
+        return answerCount(choice, frame, prompt);
+    default:
+        return answerTime(choice, prompt);
+    }
+}
+
+} // namespace genv::top

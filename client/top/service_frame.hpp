@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A frame of what one machine's service says.
+#pragma once
+
+#include "client/named_environment.hpp"
+#include "client/top/frame.hpp"
+#include "client/top/history_store.hpp"
+#include "genv/machine.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::top {
+
+/// What the service said last.
+struct ServiceView {
+    Machine machine;
+    std::vector<QueueEntry> queue;
+    std::vector<ProcessDescription> processes;
+};
+
+/// Who looks at it.
+struct Observer {
+    std::uint32_t uid = 0;
+    std::string host;                                    ///< empty: this machine
+    std::optional<client::NamedEnvironment> environment; ///< that the shell is in
+};
+
+Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observer& observer,
+              Time now);
+
+} // namespace genv::top

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/top/service_link.hpp"
+
+namespace genv::top {
+
+namespace {
+
+ctl::ExitStatus statusOf(remote::Trouble trouble) {
+    return trouble == remote::Trouble::NotAuthorised ? ctl::ExitStatus::NotAuthorised
+                                                     : ctl::ExitStatus::NoService;
+}
+
+} // namespace
+
+Client& ServiceLink::client() {
+    if (client_)
+        return *client_;
+    if (!host_)
+        return client_.emplace();
+    session_ = std::make_unique<remote::Session>(*host_);
+    return client_.emplace(session_->connect());
+}
+
+void ServiceLink::drop() {
+    client_.reset();
+    session_.reset();
+}
+
+ctl::Failure ServiceLink::explain(const Error& error) {
+    if (!session_)
+        return ctl::toFailure(error);
+    const remote::HostFailure failure = session_->explain(error);
+    if (failure.trouble() == remote::Trouble::Failed)
+        return ctl::toFailure(error);
+    return {statusOf(failure.trouble()), host_->label() + ": " + failure.what(), failure.hint()};
+}
+
+} // namespace genv::top

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A connection to the service that is meant, of this machine or another one, for one thread.
+#pragma once
+
+#include "client/genvctl/common/exit_status.hpp"
+#include "client/remote/ssh/session.hpp"
+#include "genv/client.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace genv::top {
+
+class ServiceLink {
+  public:
+    explicit ServiceLink(std::optional<remote::Host> host) : host_(std::move(host)) {}
+
+    /// Connects unless it is connected. Throws Error.
+    Client& client();
+    /// The next call connects again.
+    void drop();
+    /// What a failed call means to a person.
+    ctl::Failure explain(const Error& error);
+    [[nodiscard]] bool isRemote() const noexcept { return host_.has_value(); }
+
+  private:
+    std::optional<remote::Host> host_;
+    std::unique_ptr<remote::Session> session_;
+    std::optional<Client> client_; ///< last: it goes before its session
+};
+
+} // namespace genv::top

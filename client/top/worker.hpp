@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Carries out requests, one after the other, on a thread with a connection of its own. What became
+// of each is posted, polkit's answer included.
+#pragma once
+
+#include "client/remote/ssh/host.hpp"
+#include "client/top/background.hpp"
+#include "client/top/mailbox.hpp"
+#include "client/top/requests.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace genv::top {
+
+class Worker {
+  public:
+    /// The mailbox outlives this. With `mayAskPassword` a password may be asked for on the
+    /// terminal.
+    Worker(Mailbox& mailbox, std::optional<remote::Host> host, bool mayAskPassword);
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+    ~Worker() { stop(); }
+
+    void submit(Request request);
+    /// Whether something is being done.
+    [[nodiscard]] bool isBusy();
+    /// Gives up what waits and makes the thread end.
+    void stop();
+    [[nodiscard]] bool endsWithin(std::chrono::milliseconds time) const;
+
+  private:
+    void run(int stop);
+
+    Mailbox& mailbox_;
+    std::optional<remote::Host> host_;
+    bool mayAskPassword_;
+    std::mutex mutex_; ///< guards the next three
+    std::condition_variable changed_;
+    std::deque<Request> requests_; ///< the first is being carried out
+    bool stops_ = false;
+    std::optional<Background> thread_; ///< made by the first request
+};
+
+} // namespace genv::top

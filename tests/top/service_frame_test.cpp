@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/top/service_frame.hpp"
+#include "tests/top/frames.hpp"
+
+#include <gtest/gtest.h>
+
+namespace genv::top::tests {
+namespace {
+
+constexpr Time moment{std::chrono::hours{500000}};
+
+MachineEnvironment environmentOf(const std::string& id, std::uint32_t uid) {
+    MachineEnvironment entry;
+    entry.environment.id = id;
+    entry.environment.uid = uid;
+    entry.environment.user = uid == aliceUid ? "alice" : "bob";
+    entry.environment.created = moment - std::chrono::hours{1};
+    entry.environment.configuration.name = "name of " + id;
+    entry.environment.devices = {0};
+    return entry;
+}
+
+/// GPU 0 is alice's environment 7, with a lease, and a part of it is environment 8 within 7.
+ServiceView oneGpu() {
+    ServiceView view;
+    MachineDevice device;
+    device.state.device = {0, "GPU-0", "Model", 1000};
+    device.state.health = "ok";
+    device.state.sampledAt = moment;
+    device.state.attachments = {{0, "7", {}, {}, moment}, {0, "8", {}, 500, moment}};
+    device.pciAddress = "0000:65:00.0";
+    view.machine.devices = {device};
+    view.machine.environments = {environmentOf("7", aliceUid), environmentOf("8", aliceUid)};
+    view.machine.environments[0].attached = {{0, moment + std::chrono::hours{1}}};
+    view.machine.environments[1].parent = "7";
+    view.machine.driverVersion = "550";
+    view.queue = {{3, "7", aliceUid, 2, moment}};
+    return view;
+}
+
+Observer alice() {
+    return {aliceUid, "", client::NamedEnvironment{"7", ""}};
+}
+
+TEST(TopServiceFrame, JoinsDevicesWithTheirHolders) {
+    const Frame frame = frameOf(oneGpu(), {}, alice(), moment);
+    ASSERT_EQ(frame.gpus.size(), 1);
+    ASSERT_EQ(frame.gpus[0].holders.size(), 1);
+    const Holder& holder = frame.gpus[0].holders[0];
+    EXPECT_EQ(holder.environment, "7");
+    EXPECT_EQ(holder.user, "alice");
+    EXPECT_EQ(holder.name, "name of 7");
+    EXPECT_EQ(holder.expires, moment + std::chrono::hours{1});
+    ASSERT_EQ(frame.gpus[0].parts.size(), 1);
+    EXPECT_EQ(frame.gpus[0].parts[0].parent, "7");
+    ASSERT_EQ(frame.waiters.size(), 1);
+    EXPECT_EQ(frame.waiters[0].wanted, "2 GPUs");
+    EXPECT_EQ(frame.waiters[0].user, "alice");
+    EXPECT_FALSE(frame.isEmpty);
+}
+
+TEST(TopServiceFrame, KnowsTheEnvironmentOfTheShell) {
+    Frame frame = frameOf(oneGpu(), {}, alice(), moment);
+    ASSERT_EQ(frame.own.size(), 2);
+    EXPECT_TRUE(frame.own[0].isActive);
+    EXPECT_FALSE(frame.own[1].isActive);
+    // The id has been taken again since.
+    frame = frameOf(oneGpu(), {}, {aliceUid, "", client::NamedEnvironment{"7", "12"}}, moment);
+    EXPECT_FALSE(frame.own[0].isActive);
+    EXPECT_TRUE(frameOf(oneGpu(), {}, {bobUid, "", {}}, moment).own.empty());
+}
+
+TEST(TopServiceFrame, AHolderThatEndedMeanwhileIsStillNamed) {
+    ServiceView view = oneGpu();
+    view.machine.environments.clear();
+    const Frame frame = frameOf(view, {}, alice(), moment);
+    ASSERT_EQ(frame.gpus[0].holders.size(), 2);
+    EXPECT_EQ(frame.gpus[0].holders[0].environment, "7");
+    EXPECT_EQ(frame.waiters[0].user, std::to_string(aliceUid));
+}
+
+TEST(TopServiceFrame, SumsUpTheGpusOfAProcess) {
+    ServiceView view = oneGpu();
+    view.processes = {{12, bobUid, "bob", {}, "miner", {{0, 100, 20}, {1, {}, 60}}, moment}};
+    const Frame frame = frameOf(view, {}, alice(), moment);
+    ASSERT_EQ(frame.processes.size(), 1);
+    EXPECT_EQ(frame.processes[0].gpus, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(frame.processes[0].memoryBytes, 100);
+    EXPECT_EQ(frame.processes[0].utilizationPercent, 60);
+}
+
+TEST(TopServiceFrame, OldReadingsAreTold) {
+    EXPECT_EQ(frameOf(oneGpu(), {}, alice(), moment).trouble, "");
+    EXPECT_EQ(frameOf(oneGpu(), {}, alice(), moment + std::chrono::minutes{1}).trouble,
+              "The driver does not answer: readings are 1min old");
+}
+
+} // namespace
+} // namespace genv::top::tests
