@@ -101,6 +101,8 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
                               }));
     const bool isMeasured =
         std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->totalMemoryBytes.has_value(); });
+    const bool hasPower =
+        std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->powerMilliwatts.has_value(); });
     constexpr std::size_t never = 100000; // wider than any terminal
     columns_ = {
         {"GPU", id, id, 10, Align::Right},
@@ -111,7 +113,7 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
         {"UTIL", isMeasured ? 8U : never, 29, 7, Align::Left, true},
         {"10 MINUTES", isMeasured ? 10U : never, 60, 3, Align::Left, true},
         {"TEMP", isMeasured ? 5U : never, 5, 2, Align::Right},
-        {"POWER", isMeasured ? 5U : never, 9, 1, Align::Right},
+        {"POWER", hasPower ? 5U : never, 9, 1, Align::Right},
         {"LEASE", 9, 9, 5},
     };
     fitColumns(columns_, width);

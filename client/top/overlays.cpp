@@ -25,8 +25,7 @@ constexpr std::array keyHelp{
     KeyHelp{"Enter", "show everything about the selected row, also a second click"},
     KeyHelp{"/", "show only rows with a user or a text; Esc shows all again"},
     KeyHelp{"m", "show only what is yours"},
-    KeyHelp{"o i u m g t p l",
-            "sort by index, user, memory, utilization, temperature, power, lease"},
+    KeyHelp{"o i u m g t p l", "sort by index, user, memory, use, temperature, power or lease"},
     KeyHelp{"d", "detach the selected GPU from its environment", true},
     KeyHelp{"t", "terminate the selected process", true},
     KeyHelp{"a", "attach the selected GPU to an environment of yours", true},
@@ -67,7 +66,7 @@ std::string holderText(const Holder& holder, Time now) {
         text += fmt::format(", named {}", *holder.name);
     text += holder.shareBytes ? ", " + shortAmount(*holder.shareBytes) + " of its memory" : "";
     if (holder.since)
-        text += ", since " + spanBetween(*holder.since, now);
+        text += ", for " + spanBetween(*holder.since, now);
     if (holder.expires)
         text += ", lease ends in " + spanBetween(now, *holder.expires);
     if (holder.isLingering)
