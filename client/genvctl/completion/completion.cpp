@@ -40,6 +40,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--count", {DeviceCount}},
         {"genvctl detach", "--index", {AttachedDevice}},
         {"genvctl", "--index", {Device}},
+        {"genvctl top", "--gpu", {Device}},
         {"genvctl", "--model", {Model}},
         {"genvctl", "--uuid", {DeviceUuid}},
         {"genvctl", "--wait", {Free}},
