@@ -3,7 +3,7 @@
 // the same each time (ten times as many if GENV_TEST_FULL is 1). It gives the sanitizers inputs in
 // every run of the tests; libFuzzer searches for new inputs.
 //
-//     fuzz_regression TARGET SEED-FOLDER MUTATIONS [MUTATION]
+//    fuzz_regression TARGET SEED-FOLDER MUTATIONS [MUTATION]
 //
 // The report names an input that fails: a file, or a number that repeats it alone as MUTATION.
 #include "tests/fuzz/target.hpp"
