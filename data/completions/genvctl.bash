@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Completes genvctl and genv in bash, with bash-completion. What there is to complete is genvctl's own knowledge:
-# "genvctl complete WORD..." answers with a line that says who completes, then with a candidate a line and its help
-# behind a tab.
+# Completes genvctl and genv in bash, with bash-completion. genvctl itself knows the candidates: "genvctl complete
+# WORD..." prints a line that says who completes the word, and then one candidate a line, followed by a tab and its
+# help.
 
 _genvctl() {
     local cur words cword answer kind line candidates=()
-    # Ids may have colons and at signs in them, which are borders of words to bash.
+    # Ids may contain colons and at signs, which separate words in bash.
     _get_comp_words_by_ref -n "=:@" cur words cword
-    # The shell function of "genvctl shell --init" knows which program it belongs to.
+    # The shell function of "genvctl shell --init" sets the program to which it belongs.
     answer=$(command "${__genv_program:-genvctl}" complete "${words[@]:1:cword}" 2>/dev/null) || return 0
     {
         read -r kind
@@ -28,7 +28,7 @@ _genvctl() {
         ;;
     esac
 
-    # bash inserts what comes behind the last border; what is before it has been typed.
+    # bash inserts the text after the last separator. The text before it is typed already.
     local typed=${cur%"${cur##*["$COMP_WORDBREAKS"]}"} candidate
     COMPREPLY=()
     for candidate in "${candidates[@]}"; do

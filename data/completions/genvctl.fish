@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Completes genvctl and genv in fish. What there is to complete is genvctl's own knowledge: "genvctl complete WORD..."
-# answers with a line that says who completes, then with a candidate a line and its help behind a tab, as fish itself
-# wants it.
+# Completes genvctl and genv in fish. genvctl itself knows the candidates: "genvctl complete WORD..." prints a line that
+# says who completes the word, and then one candidate a line, followed by a tab and its help, which is fish's own
+# format.
 
 function __genvctl_complete
-    # The shell function of "genvctl shell --init" knows which program it belongs to.
+    # The shell function of "genvctl shell --init" sets the program to which it belongs.
     set -l program genvctl
     set -q __genv_program; and set program $__genv_program
     set -l words (commandline -opc)

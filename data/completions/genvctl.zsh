@@ -1,12 +1,12 @@
 #compdef genvctl genv
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Completes genvctl and genv in zsh. What there is to complete is genvctl's own knowledge: "genvctl complete WORD..."
-# answers with a line that says who completes, then with a candidate a line and its help behind a tab.
+# Completes genvctl and genv in zsh. genvctl itself knows the candidates: "genvctl complete WORD..." prints a line that
+# says who completes the word, and then one candidate a line, followed by a tab and its help.
 
 _genvctl() {
     local kind line value
     local -a answer described plain
-    # The shell function of "genvctl shell --init" knows which program it belongs to.
+    # The shell function of "genvctl shell --init" sets the program to which it belongs.
     answer=("${(@f)$(command "${__genv_program:-genvctl}" complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
     kind=${answer[1]-}
     case $kind in
@@ -15,7 +15,7 @@ _genvctl() {
         return
         ;;
     command\ *)
-        # What is before the command's name is not the command's.
+        # Removes the words before the command's name, which do not belong to the command.
         shift $((${kind#command } + 1)) words
         ((CURRENT -= ${kind#command } + 1))
         _normal

@@ -1,29 +1,29 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# genv in bash: eval "$(genvctl shell --init)". A program cannot change the shell that runs it, so the function genv runs
-# genvctl and then evaluates the lines that genvctl sends on a descriptor of their own: calls of the functions below with
-# quoted words. Everything here starts with __genv but for genv and genvctl themselves.
+# genv in bash: eval "$(genvctl shell --init)". A program cannot change the shell that runs it. The function genv
+# therefore runs genvctl and evaluates the lines that genvctl sends on a separate descriptor: calls of the functions
+# below with quoted words. All names here start with __genv, except genv and genvctl themselves.
 #
-# While an environment is active, __genv_prompt is in PROMPT_COMMAND and reads the environment's status file, with builtins
-# only. Nobody else's part of PROMPT_COMMAND is touched.
+# While an environment is active, __genv_prompt is in PROMPT_COMMAND and reads the environment's status file, with
+# builtins only. Other entries of PROMPT_COMMAND are not touched.
 #
-# The genvctl that printed this; it sets this on the line before.
+# The path of the genvctl that printed this code. genvctl sets it on the line before.
 : "${__genv_program:=genvctl}"
 
-# What stands in PROMPT_COMMAND. A shell that inherits that without this code has no such variable and does nothing; the
-# function sees the last status.
+# The entry in PROMPT_COMMAND. A shell that inherits the entry without this code lacks the variable and does nothing.
+# The function sees the status of the last command.
 __genv_prompt=__genv_prompt
 # shellcheck disable=SC2016  # expanded at each prompt
 __genv_entry='"${__genv_prompt-:}"'
 
-# What an activation sets, but for PATH and PS1, which are extended.
+# The variables that an activation sets, except PATH and PS1, which are extended.
 __genv_names=(GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV_ENVIRONMENT_NAME GENV_GPU_MEMORY GENV_GPUS GENV_PROMPT
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 
-# What a variable was before the activation, by its name, and what else is known of the activation, in small letters:
-# shims and prefix (of the prompt) as __genv_enter got them; file, seen (its first line) and began as __genv_watch did; venv,
-# the virtual environment at the last prompt. They must be associative at any time: bash would evaluate the
-# value of a variable named in another array's subscript.
+# The state of each variable before the activation, by the variable's name, and the state of the activation, by names in
+# small letters: shims and prefix (of the prompt) from __genv_enter; file, seen (its first line) and began from
+# __genv_watch; venv, the virtual environment at the last prompt. Both arrays must always be associative: bash would
+# evaluate the value of a variable named in another array's subscript.
 if [[ $(declare -p __genv_state 2>/dev/null) != "declare -A"* ]]; then
     unset -v __genv_state __genv_value
     declare -gA __genv_state=() __genv_value=()
@@ -46,7 +46,8 @@ genv() {
 
 genvctl() { genv "$@"; }
 
-# Runs a command that may change this shell. Its input, output and messages are the caller's; its status is returned.
+# Runs a command that may change this shell. The command has the caller's input, output and messages; its status is
+# returned.
 __genv_call() {
     local __genv_code __genv_status=0 __genv_output __genv_pid=$BASHPID
     local -a __genv_known=()
@@ -64,7 +65,7 @@ __genv_call() {
     return "$__genv_status"
 }
 
-# __genv_save NAME: keeps what a variable is, unless that was done before.
+# __genv_save NAME: stores the state of a variable, unless it was stored before.
 __genv_save() {
     if [[ -v "__genv_state[$1]" ]]; then
         return 0
@@ -83,8 +84,9 @@ __genv_save() {
     fi
 }
 
-# __genv_is_exported NAME: whether a variable that is unset would be exported. An activation asks for several, and a process
-# for each would take longer than everything else that the shell does for it; before bash 5.2 nothing else tells.
+# __genv_is_exported NAME: returns whether an unset variable has the export attribute. An activation checks several
+# variables, and a process for each would take longer than all other steps in the shell. Before bash 5.2 there is no
+# other way.
 __genv_is_exported() {
     local -
     set +u
@@ -95,7 +97,7 @@ __genv_is_exported() {
     fi
 }
 
-# __genv_restore NAME: makes a variable what it was; one that was never kept is unset.
+# __genv_restore NAME: restores a variable. A variable that was never stored is unset.
 __genv_restore() {
     case ${__genv_state[$1]-unset} in
     exported) export "$1=${__genv_value[$1]}" ;;
@@ -121,7 +123,7 @@ __genv_unset() {
     unset -v "$1"
 }
 
-# __genv_enter PROMPT SHIMS: before an activation's variables are set.
+# __genv_enter PROMPT SHIMS: runs before an activation's variables are set.
 __genv_enter() {
     __genv_state[prefix]=$1
     __genv_state[shims]=$2
@@ -137,8 +139,8 @@ __genv_enter() {
     __genv_trap
 }
 
-# What stands before the EXIT trap of an interactive shell: what was there runs after it. As in PROMPT_COMMAND, a shell
-# without this code does nothing.
+# The text before the EXIT trap of an interactive shell; the previous trap runs after it. As in PROMPT_COMMAND, it does
+# nothing in a shell without this code.
 __genv_exit=__genv_exit
 # shellcheck disable=SC2016  # expanded at the exit
 __genv_exit_entry='"${__genv_exit-:}"; '
@@ -167,7 +169,7 @@ __genv_untrap() {
     fi
 }
 
-# Says what keeps the environment's GPUs when this shell is gone. Without GPUs there is nothing to ask.
+# Prints which processes keep the environment's GPUs after the exit of this shell. Without GPUs no call is necessary.
 __genv_exit() {
     local __genv_last=$?
     if [[ -n ${__genv_state[shims]-} && ${CUDA_VISIBLE_DEVICES--1} != -1 ]]; then
@@ -176,7 +178,7 @@ __genv_exit() {
     return "$__genv_last"
 }
 
-# Puts the prefix in front of the prompt.
+# Puts the prefix before the prompt.
 __genv_mark_prompt() {
     if [[ -v PS1 ]]; then
         __genv_save PS1
@@ -185,8 +187,8 @@ __genv_mark_prompt() {
     fi
 }
 
-# A shell within one that is activated, such as a window of tmux. It does this at its first prompt: its start files may set
-# the prompt after they have read this code.
+# Marks the prompt of a shell inside an activated one, such as a window of tmux. It runs at the first prompt: start-up
+# files may set the prompt after they have read this code.
 __genv_inherit_prefix() {
     __genv_state[inherits]=""
     if [[ -n ${GENV_PROMPT-} && ${PS1-} != *"$GENV_PROMPT"* ]]; then
@@ -195,17 +197,17 @@ __genv_inherit_prefix() {
     fi
 }
 
-# __genv_watch FILE LINE: the status file, and its first line when what it says was known already.
+# __genv_watch FILE LINE: sets the status file, and its first line if its contents are known already.
 __genv_watch() {
     __genv_state[file]=$1
     __genv_state[seen]=$2
     __genv_state[began]=${2##* }
 }
 
-# __genv_know NUMBER: the sentence of this number is no news; the command that asked was told the same.
+# __genv_know NUMBER: suppresses the sentence with this number, because the command itself has printed the same.
 __genv_know() { __genv_state[known]+=" $1 "; }
 
-# __genv_leave SHIMS: ends the activation. PATH and PS1 that somebody else has changed since lose only what was added.
+# __genv_leave SHIMS: ends the activation. If PATH and PS1 were changed since, only the added parts are removed.
 __genv_leave() {
     local __genv_name
     __genv_unhook
@@ -218,14 +220,14 @@ __genv_leave() {
     else
         __genv_strip_path PATH "$1"
     fi
-    # Only an activation that was asked for the NVML filter has set this; a shell within one inherits it.
+    # LD_AUDIT is set only by an activation with the NVML filter. A shell inside an activated one inherits it.
     if [[ -v "__genv_state[LD_AUDIT]" ]]; then
         __genv_restore LD_AUDIT
     elif [[ :${LD_AUDIT-}: == *":$1/libgenv-nvml-filter.so:"* ]]; then
         __genv_strip_path LD_AUDIT "$1/libgenv-nvml-filter.so"
         [[ -n $LD_AUDIT ]] || unset -v LD_AUDIT
     fi
-    # What a virtual environment that is still active puts back when it goes.
+    # The values that an active virtual environment will restore when it is deactivated.
     if [[ -v _OLD_VIRTUAL_PATH ]]; then
         __genv_strip_path _OLD_VIRTUAL_PATH "$1"
     fi
@@ -242,7 +244,7 @@ __genv_leave() {
     __genv_state=() __genv_value=()
 }
 
-# __genv_strip_path NAME FOLDER: takes a folder out of a list like PATH.
+# __genv_strip_path NAME FOLDER: removes a folder from a list like PATH.
 __genv_strip_path() {
     local __genv_list=:${!1-}:
     while [[ $__genv_list == *":$2:"* ]]; do
@@ -252,7 +254,7 @@ __genv_strip_path() {
     printf -v "$1" %s "${__genv_list%:}"
 }
 
-# What PROMPT_COMMAND is: array, string, unset, or fixed where it is read-only.
+# Prints the kind of PROMPT_COMMAND: array, string, unset, or fixed if it is read-only.
 __genv_hook_kind() {
     local __genv_text
     __genv_text=$(declare -p PROMPT_COMMAND 2>/dev/null) || __genv_text=
@@ -273,7 +275,7 @@ __genv_hook() {
         return 0
     fi
     if [[ $__genv_kind == array ]]; then
-        # Before bash 5.1 only the first element is run.
+        # Before bash 5.1 only the first element runs.
         if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
             PROMPT_COMMAND+=("$__genv_entry")
         else
@@ -313,7 +315,7 @@ __genv_unhook() {
     esac
 }
 
-# Runs at each prompt and leaves the last status as it is, but under errexit, where that would end the shell.
+# Runs at each prompt and keeps the last status, except under errexit, where a failing status would end the shell.
 __genv_prompt() {
     local __genv_last=$?
     if [[ -n ${__genv_state[inherits]-} ]]; then
@@ -331,11 +333,12 @@ __genv_prompt() {
     [[ $- == *e* ]] || return "$__genv_last"
 }
 
-# A shell that activated its environment before there was a stamp knows it all the same, from its own activation. One that
-# only inherited the id does not: what the status file says may be another environment's by now.
+# A shell that activated its environment with a version before the stamp knows the stamp from its own activation. A
+# shell that only inherited the id does not: the status file may describe another environment by now.
 __genv_stamp() { __genv_set GENV_ENVIRONMENT_CREATED "${__genv_state[began]}"; }
 
-# A virtual environment that came before this activation puts PATH and PS1 back as they were before both.
+# Activates again after a virtual environment that is older than this activation was deactivated, which restored PATH
+# and PS1 to their state before both.
 __genv_enter_again() {
     __genv_state[venv]=${VIRTUAL_ENV-}
     if [[ :${PATH-}: != *":${__genv_state[shims]}:"* ]]; then
@@ -346,7 +349,7 @@ __genv_enter_again() {
     fi
 }
 
-# Tells what is new in the status file and takes the devices from it.
+# Prints new sentences of the status file and sets the devices from it.
 __genv_look() {
     local IFS=$' \t\n' __genv_line __genv_say="" __genv_seen=${__genv_state[seen]%% *}
     local -a __genv_lines=()
@@ -354,7 +357,7 @@ __genv_look() {
     if [[ ${__genv_lines[0]-} == "${__genv_state[seen]}" ]]; then
         return 0
     fi
-    # Gone, or another environment's by now.
+    # The file is gone, or belongs to another environment by now.
     if [[ ${__genv_lines[0]-} != *" ${__genv_state[began]}" && ${__genv_lines[0]-} != *" 0" ]]; then
         __genv_lines=("0 0" -1)
     fi
@@ -378,12 +381,13 @@ __genv_look() {
 
 __genv_print() { printf 'genv: %s\n' "${1//[^[:print:]]/?}" >&2 || :; }
 
-# A shell within an activated one: not registered itself, but its prompt tells the truth, too.
+# A shell inside an activated one is not registered itself, but its prompt is updated as well.
 __genv_inherit() {
     local __genv_line="0 0"
     { read -r __genv_line <"$GENV_STATUS_FILE"; } 2>/dev/null || __genv_line="0 0"
     __genv_watch "$GENV_STATUS_FILE" "0 ${GENV_ENVIRONMENT_CREATED:-${__genv_line##* }}"
-    # What happened before this shell was there is no news, but for the end. It also has ended where the stamp is another's.
+    # Events before the start of this shell are not printed, except the end. The environment has also ended if the stamp
+    # belongs to another one.
     if [[ $__genv_line != *" 0" && $__genv_line == *" ${__genv_state[began]}" ]]; then
         __genv_state[seen]=$__genv_line
     fi
@@ -391,7 +395,7 @@ __genv_inherit() {
     __genv_hook
 }
 
-# What a remote activation over SSH asks for, once.
+# Makes the activation that a remote activation over SSH requests, once.
 __genv_preactivate() {
     local -a __genv_options=()
     if [[ -n ${GENV_PREACTIVATE_GPUS-} ]]; then
@@ -407,7 +411,7 @@ __genv_preactivate() {
     genv activate "${__genv_options[@]}" || :
 }
 
-# Leaves the environment that this shell activated, and removes everything.
+# Leaves the environment that this shell activated, and removes all code and variables.
 __genv_deinit() {
     local __genv_name
     if [[ -n ${__genv_state[shims]-} ]]; then

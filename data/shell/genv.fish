@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# genv in fish: genvctl shell --init | source. The same as genv.bash, whose comments say what is common to both. What a
-# variable was stands in __genv_kind_NAME and __genv_value_NAME, a list as fish keeps it. __genv_prompt hears the event
-# fish_prompt; the function fish_prompt is wrapped while an environment is active that shows a prefix.
+# genv in fish: genvctl shell --init | source. It does the same as genv.bash, whose comments describe the common parts.
+# The previous state of a variable is in __genv_kind_NAME and __genv_value_NAME, which is a list as in fish.
+# __genv_prompt handles the event fish_prompt. While an environment with a prefix is active, the function fish_prompt is
+# wrapped.
 
 set -q __genv_program; or set -g __genv_program genvctl
 
@@ -26,7 +27,7 @@ function genvctl
     genv $argv
 end
 
-# The pipe is there before the redirections, so descriptor 3 is the pipe and 4 the caller's output.
+# The pipe is set up before the redirections, so descriptor 3 is the pipe and 4 the caller's output.
 function __genv_call
     set -l __genv_code
     set -l __genv_status
@@ -155,8 +156,8 @@ function __genv_strip_path
     set -g $argv[1] $__genv_list
 end
 
-# Shows the prefix before what the prompt was. Whoever keeps this function, as a virtual environment does, keeps one that
-# shows no prefix once the environment was left.
+# Puts the prefix before the previous prompt. A virtual environment may keep a copy of this function. The copy prints no
+# prefix after the environment was left.
 function __genv_wrap
     test -n "$__genv_prefix"; and status is-interactive; or return 0
     functions -q fish_prompt; or return 0
@@ -179,7 +180,7 @@ function __genv_unwrap
         functions -e fish_prompt
         functions -c __genv_wrapped_prompt fish_prompt
     else if functions -q _old_fish_prompt; and string match -q '*__genv_wrapped_prompt*' -- (functions _old_fish_prompt)
-        # What a virtual environment that is still active puts back when it goes.
+        # The function that an active virtual environment will restore when it is deactivated.
         functions -e _old_fish_prompt
         functions -c __genv_wrapped_prompt _old_fish_prompt
     end
@@ -192,7 +193,7 @@ function __genv_return
 end
 
 function __genv_prompt --on-event fish_prompt
-    # At the first prompt: config.fish may make fish_prompt after it has read this code.
+    # At the first prompt: config.fish may define fish_prompt after it has read this code.
     if set -q __genv_inherits
         set -eg __genv_inherits
         set -g __genv_prefix $GENV_PROMPT

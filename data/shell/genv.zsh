@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# genv in zsh: eval "$(genvctl shell --init)". The same as genv.bash, whose comments say what is common to both; genvctl
-# prints it so that it is read and run with zsh's own options, whatever the shell's are. __genv_prompt is in
+# genv in zsh: eval "$(genvctl shell --init)". It does the same as genv.bash, whose comments describe the common parts.
+# genvctl prints it so that zsh's default options apply to it, whatever options the shell has. __genv_prompt is in
 # precmd_functions while an environment is active.
 
 : "${__genv_program:=genvctl}"
@@ -36,7 +36,7 @@ __genv_call() {
     emulate -L zsh
     local __genv_code __genv_pid=$$ __genv_began=${__genv_state[began]-}
     integer __genv_status=0 __genv_output
-    # In a subshell $$ is still the shell's.
+    # In a subshell, $$ is still the PID of the main shell.
     if zmodload -F zsh/system p:sysparams 2>/dev/null; then
         __genv_pid=${sysparams[pid]:-$$}
     fi
@@ -152,7 +152,7 @@ __genv_mark_prompt() {
     fi
 }
 
-# At the first prompt: start files may set the prompt after they have read this code.
+# At the first prompt: start-up files may set the prompt after they have read this code.
 __genv_inherit_prefix() {
     emulate -L zsh
     __genv_state[inherits]=""
@@ -281,7 +281,7 @@ __genv_look() {
     local -a __genv_lines
     if [[ -r $__genv_file ]]; then
         while (( $#__genv_lines < 16 )) && IFS= read -r __genv_line; do
-            # Each byte is a system call here, so of a file that says nothing new only the first line is read.
+            # Each byte is a system call here, so only the first line is read if the file contains nothing new.
             if [[ $#__genv_lines -eq 0 && $__genv_line == "${__genv_state[seen]}" ]]; then
                 return 0
             fi

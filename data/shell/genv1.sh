@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Makes a shell that genv 1 has set up what it was before: out of genv 1's environment, and without its functions. GENV_ENVS names
-# the variables that genv 1 has set, separated by colons and once for each time; GENV_BACKUP_ENVS names those that had a value
-# before, which is in GENV_BACKUP_ENV_NAME. While PATH is unset only builtins are used.
+# Restores a shell that genv 1 has set up: it leaves genv 1's environment and removes its functions. GENV_ENVS names the
+# variables that genv 1 has set, separated by colons, once for each time. GENV_BACKUP_ENVS names the variables that had
+# a value before; the value is in GENV_BACKUP_ENV_NAME. While PATH is unset, only builtins are used.
 __genv1_set=${GENV_ENVS-}: __genv1_saved=${GENV_BACKUP_ENVS-}: __genv1_visible="" __genv1_value=""
-# Set twice, what is kept of it is genv 1's own.
+# If CUDA_VISIBLE_DEVICES was set twice, its backup is a value of genv 1.
 case :$__genv1_set in
 *:CUDA_VISIBLE_DEVICES:CUDA_VISIBLE_DEVICES:* | *:CUDA_VISIBLE_DEVICES:*:CUDA_VISIBLE_DEVICES:*) __genv1_visible=genv1 ;;
 esac

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What zsh reads first for "genvctl run --login", which points ZDOTDIR here. ZDOTDIR becomes what it was, so that all other
-# start files are the person's; the line that genvctl has put into the variable __genv_login, which activates the
-# environment, is run before the first prompt, when they all have been read.
+# The first file that zsh reads for "genvctl run --login", which sets ZDOTDIR to this folder. It restores ZDOTDIR, so
+# that all other start-up files are the user's. genvctl has put a line into the variable __genv_login, which activates
+# the environment. That line runs before the first prompt, after all start-up files.
 if [[ -v __genv_zdotdir ]]; then
     ZDOTDIR=$__genv_zdotdir
     unset __genv_zdotdir
