@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Installs the documents: README.md, NEWS.md, CONTRIBUTING.md and data/doc, all in one folder. Links are rewritten for that folder.
-# data/doc/README.md becomes index.md there. A part that is left out takes its pages along, and links to them become text.
+# Installs the documents: README.md, NEWS.md, CONTRIBUTING.md and data/doc, all in one folder. Links are rewritten for
+# that folder, and data/doc/README.md becomes index.md. If a part is left out, its pages are left out as well, and links
+# to them become text.
 set(missing "LICENSE")
 foreach(part SHIMS=nvidia-smi,nvml,containers MONITOR=monitoring NOTIFY=notifications COCKPIT=cockpit PYTHON=python)
   string(REGEX MATCH "^(.*)=(.*)$" matched ${part})
@@ -41,6 +42,6 @@ file(GLOB pictures CONFIGURE_DEPENDS doc/pictures/*.svg doc/pictures/*.png)
 install(FILES ${plots} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)
 install(FILES ${pictures} DESTINATION ${CMAKE_INSTALL_DOCDIR}/pictures COMPONENT documents)
 install(DIRECTORY doc/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)
-# The guide of the library belongs to its package as well.
+# The library's guide is also in the library's package.
 install(FILES ${documents}/libgenv.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 install(FILES doc/examples/hold-gpu.cpp DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT library)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Where files go that other programs look for. Each folder is a variable of the cache: what the other program's pkg-config
-# file says, as far as it is here, and else what that program reads on every distribution.
+# The folders of files that other programs look for. Each folder is a cache variable. Its default is the folder in the
+# other program's pkg-config file, if that is installed, and otherwise the folder that the program reads on every
+# distribution.
 include(GNUInstallDirs)
 
-# genv_folder(NAME MODULE VARIABLE DEFAULT WHAT): a folder below the prefix of MODULE is taken below CMAKE_INSTALL_PREFIX, so
-# that an installation elsewhere stays in one place. An absolute one given by -DNAME= is kept as it is.
+# genv_folder(NAME MODULE VARIABLE DEFAULT WHAT): sets a folder. A folder below the prefix of MODULE is moved below
+# CMAKE_INSTALL_PREFIX, so that an installation with another prefix stays in one place. An absolute folder given by
+# -DNAME= is kept unchanged.
 function(genv_folder name module variable default what)
   set(folder "")
   pkg_get_variable(found ${module} ${variable})
@@ -40,7 +42,7 @@ genv_folder(GENV_BASH_COMPLETIONS_DIR bash-completion completionsdir ${share}/ba
 genv_folder(GENV_FISH_COMPLETIONS_DIR fish completionsdir ${share}/fish/vendor_completions.d
   "Where completions for fish go")
 
-# Debian's zsh, Python and daemons have folders of their own for packages, which nothing but this file tells of.
+# Debian's zsh, Python and daemons have separate folders for packages, which only this file knows.
 if(EXISTS /etc/debian_version)
   set(zsh vendor-completions)
   set(python lib/python3/dist-packages)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Finds what genv is built with. What is missing ends the configuration with a sentence that says which package of which
-# distribution has it; the table is the file `requirements` beside this one.
+# Finds the requirements of genv. If one is missing, the configuration ends with a sentence that names its package in
+# each distribution. The table is the file `requirements` beside this one.
 
 set(genv_requirements ${CMAKE_CURRENT_LIST_DIR}/requirements)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${genv_requirements})
 
-# genv_lacks(NAME WHAT): notes a sentence for genv_check_requirements(). NAME is that of a row, WHAT what is said to be needed.
+# genv_lacks(NAME WHAT): records a sentence for genv_check_requirements(). NAME is that of a row, WHAT the missing
+# requirement.
 function(genv_lacks name what)
   file(STRINGS ${genv_requirements} rows REGEX "^[^#]")
   set(packages "")
@@ -34,8 +35,8 @@ macro(genv_find_package name)
   endif()
 endmacro()
 
-# genv_find_modules(PREFIX NAME [MODULE]...): pkg_check_modules() with an imported target. NAME is the module that the table
-# knows, and MODULEs are what else its package has.
+# genv_find_modules(PREFIX NAME [MODULE]...): pkg_check_modules() with an imported target. NAME is the module in the
+# table, and MODULEs are further modules of its package.
 macro(genv_find_modules prefix name)
   if(COMMAND pkg_check_modules)
     pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${name} ${ARGN})
@@ -53,7 +54,7 @@ macro(genv_find_program variable name)
   endif()
 endmacro()
 
-# genv_check_requirements(): ends the configuration if anything was not found.
+# genv_check_requirements(): ends the configuration if a requirement was not found.
 function(genv_check_requirements)
   get_property(lacks GLOBAL PROPERTY GENV_LACKS)
   if(lacks)

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the tests of the installed packages share: a machine with four GPUs, simulated as an administrator configures it, and
-# two ordinary users. Each test leaves the service as it was.
+# Shared parts of the tests of the installed packages: a machine with four GPUs, simulated as an administrator
+# configures it, and two ordinary users. Each test leaves the service as it was.
 set -eu
 work=${AUTOPKGTEST_TMP:?autopkgtest gives each test a folder}
 cd "$work"
@@ -33,14 +33,14 @@ fail() {
     exit 1
 }
 
-# as USER COMMAND...: in no session, as a cron job.
+# as USER COMMAND...: runs a command without a session, as a cron job runs.
 as() {
     user=$1
     shift
     runuser -u "$user" -- "$@"
 }
 
-# expect STATUS COMMAND...: it ends with this status, whatever it says.
+# expect STATUS COMMAND...: expects that the command exits with this status, whatever its output is.
 expect() {
     expected=$1 status=0
     shift
@@ -48,7 +48,8 @@ expect() {
     [ "$status" = "$expected" ] || fail "\"$*\" ended with $status, not $expected: $(cat "$work/output")"
 }
 
-# hold COMMAND...: starts it, and returns once it has written a line, which is then in $held. release lets it read one, and waits.
+# hold COMMAND...: starts a command and returns once it has written a line, which is then in $held. release sends it a
+# line, and waits for its end.
 hold() {
     rm -f "$work/in" "$work/out"
     mkfifo "$work/in" "$work/out"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Takes a GPU for this program, waiting for one for at most a minute, and shows who holds what.
-// Then does its work while no other who shares the GPU, and asks for its lock, does theirs.
+// Attaches a GPU for this program, waiting for at most a minute, and lists the holders of all GPUs.
+// Then does its work under the GPU's lock: other users of the GPU that also take the lock wait.
 //
 //   g++ -std=c++20 -o hold-gpu hold-gpu.cpp $(pkg-config --cflags --libs genv)
 #include <genv/client.hpp>
@@ -10,17 +10,17 @@
 
 namespace {
 
-// An environment that lives as long as this process: nothing has to be given back.
+// Activates an environment that lives as long as this process, so no call must release it.
 std::string takeGpu(genv::Client& client) {
     const auto options =
         genv::ActivateOptions().setName("example").setGpus(1).setWait(true).setTimeout(
             std::chrono::minutes{1});
     const auto waiting = genv::Waiting().setChanged(
         [&client] { std::cerr << "requests in the queue: " << client.queue().size() << '\n'; });
-    return client.activate(options, waiting).value(); // nothing stops this wait
+    return client.activate(options, waiting).value(); // nothing cancels this wait
 }
 
-// CUDA knows devices by UUID as well as by index, and MIG instances only so.
+// Sets CUDA's variable. CUDA knows devices by UUID and by index, but MIG instances only by UUID.
 void showToCuda(const std::vector<genv::Device>& machine, const genv::Environment& environment) {
     std::string visible;
     for (const std::uint32_t index : environment.devices) {
