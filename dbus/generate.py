@@ -53,8 +53,8 @@ struct {name}Properties {{
 
 PREFACE = """# D-Bus interface of genv
 
-The service owns `dev.genv.Manager` on the system bus. Its objects are `/dev/genv/Manager`, one
-`/dev/genv/Manager/environment/<id>` for each environment (the id escaped as `sd_bus_path_encode(3)` does) and one
+The service owns the name `dev.genv.Manager` on the system bus. Its objects are `/dev/genv/Manager`, one
+`/dev/genv/Manager/environment/<id>` for each environment, with the id escaped by `sd_bus_path_encode(3)`, and one
 `/dev/genv/Manager/device/<index>` for each device. This page is generated from the interface XML.
 """
 
@@ -144,25 +144,25 @@ busctl introspect dev.genv.Manager /dev/genv/Manager/device/\fIINDEX\fR
 .fi
 .SH DESCRIPTION
 .BR genvd (8)
-owns
+owns the name
 .B dev.genv.Manager
 on the system bus.
 Its objects are
 .IR /dev/genv/Manager ,
 one
 .I /dev/genv/Manager/environment/ID
-for each environment, its id escaped as by
+for each environment, with the ID escaped by
 .BR sd_bus_path_encode (3),
 and one
 .I /dev/genv/Manager/device/INDEX
 for each device.
-Who may call what is decided by
-.BR polkit (8);
-where it would have to ask for a password, a call needs the flag that allows interactive authorisation.
+.BR polkit (8)
+decides whether a caller may call a method.
+If polkit has to ask for a password, the call must carry the flag that allows interactive authorisation.
 """
 
 MANUAL_ERRORS = r""".SH ERRORS
-Besides those of D\-Bus itself:
+Methods return the standard errors of D\-Bus and these errors:
 .BR dev.genv.Error.NoSuchEnvironment ", " NoSuchDevice ", " NoSuchProcess ,
 .BR DeviceUnavailable ", " NotEnoughDevices ", " AlreadyExists ,
 .BR QuotaExceeded ", " NotAttached ", " NoSuchWait " and " Busy .
