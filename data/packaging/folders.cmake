@@ -20,7 +20,7 @@ function(genv_folder name module variable default what)
       set(folder "${found}")
     endif()
   endif()
-  if(NOT folder) # also /lib of a systemd that is not all below /usr, for another prefix
+  if(NOT folder) # the default also replaces /lib of a systemd outside /usr if the prefix differs
     set(folder "${default}")
   endif()
   set(${name} "${folder}" CACHE STRING "${what}, below the prefix or absolute")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way to the service, on a stand-in for Cockpit's own module.
+// The calls to the service, with a stand-in for Cockpit's own module.
 import assert from "node:assert/strict";
 import test from "node:test";
 import {Bus, NeedsAdministrator} from "../../../client/cockpit/bus.js";
@@ -58,7 +58,7 @@ test("what polkit no longer allows is asked again as root", async () => {
 });
 
 test("without administrative access a sentence says what to do", async () => {
-    for (const allowed of [null, false]) { // null: nobody knows yet
+    for (const allowed of [null, false]) { // null: not known yet
         const {fake, found} = bus(() => Promise.reject(REFUSED), allowed);
         await assert.rejects(found.callForOthers("manage-others", "/x", "i", "Detach"), NeedsAdministrator);
         assert.equal(fake.clients.length, 1);
@@ -123,7 +123,7 @@ test("a driver that hangs piles up no questions", async () => {
     const first = found.poll();
     await found.poll();
     await found.poll();
-    assert.equal(client.calls.filter(member => member === "DescribeProcesses").length, 2); // one of load()
+    assert.equal(client.calls.filter(member => member === "DescribeProcesses").length, 2); // one of them is from load()
     answer([[]]);
     await first;
 });

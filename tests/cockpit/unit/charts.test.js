@@ -50,7 +50,7 @@ test("an event tells what was held, a child's nothing", () => {
     assert.deepEqual(holdsOf(detached), Array(2).fill({uid: 1001, user: "alice", begin: 4 * HOUR, end: 10 * HOUR}));
     assert.deepEqual(holdsOf({...detached, parent: "a"}), []);
     assert.deepEqual(holdsOf({...detached, kind: "attached"}), []);
-    // It came to the journal later than it ended.
+    // The event reached the journal after the end of the attachment.
     assert.equal(holdsOf({...detached, held: 2 * HOUR * 1000})[0].end, 6 * HOUR);
 });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the sources of the page must never have.
+// Constructs that the sources of the page must not contain.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";

@@ -16,7 +16,7 @@ test("what people type is neither an option nor a variable", () => {
     const command = startCommand("u", "f", {...WISH, name: "--hold ${HOME} $PATH", model: "$(id)"});
     assert.ok(command.includes("--name=--hold $${HOME} $$PATH"));
     assert.ok(command.includes("--model=$$(id)"));
-    // bash gets its own as it is.
+    // systemd-run turns $$ into $, so bash expands its own variable.
     assert.ok(command.some(word => word.includes('"$$@"')));
 });
 

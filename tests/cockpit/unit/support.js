@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tests of the page's modules share.
+// Shared parts of the tests of the page's modules.
 import fs from "node:fs";
 import path from "node:path";
 import {fileURLToPath} from "node:url";
 
 export const PAGE = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../client/cockpit");
 
-/** The modules of the page. */
+/** Returns the modules of the page. */
 export const sources = () => fs.readdirSync(PAGE, {recursive: true, withFileTypes: false})
     .filter(name => /\.js$/.test(name) && !/^po\./.test(name)).map(name => path.join(PAGE, name));
 
 const variant = (t, v) => ({t, v});
 const typed = (types, values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, variant(types[name] ?? "s", value)]));
 
-/** A device as GetManagedObjects has it. */
+/** Returns a device in the form of GetManagedObjects. */
 export const device = (index, values = {}) => [`/dev/genv/Manager/device/${index}`, {"dev.genv.Device": typed({}, {
     Index: index, UUID: `GPU-${index}`, Model: "Tesla T4", TotalMemory: 16 * 2 ** 30, AvailableMemory: 16 * 2 ** 30, Attachments: [],
     LockedBy: "", Health: "ok", ReservedFor: "", UsedMemory: 0, Utilization: 0, Temperature: 30, PowerUsage: 50_000, RefusedOpens: 0,
     SampledAt: 1_000_000, ...values})}];
 
-/** An environment as GetManagedObjects has it. */
+/** Returns an environment in the form of GetManagedObjects. */
 export const environment = (id, uid, user, values = {}) => [`/dev/genv/Manager/environment/${id}`, {"dev.genv.Environment": typed({}, {
     Id: id, Uid: uid, User: user, Name: "", Created: 1_000_000, Gpus: 0, GpuMemory: 0, Processes: [], Kernels: [], Devices: [], Attached: [],
     Expires: 0, Lingering: false, Job: "", Parent: "", ...values})}];

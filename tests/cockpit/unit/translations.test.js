@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every text of the page is translated, and nothing else is.
+// Every text of the page has a translation, and every translation has a text.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Drawing, on a document that has just what it needs.
+// Drawing on a document that implements only the necessary parts of the DOM.
 import assert from "node:assert/strict";
 import test from "node:test";
 import {h, render} from "../../../client/cockpit/vdom.js";

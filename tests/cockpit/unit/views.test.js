@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What views describe, without a browser.
+// The descriptions that views return, without a browser.
 import assert from "node:assert/strict";
 import test from "node:test";
 import {machineOf} from "../../../client/cockpit/model.js";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* walker [walk|threads|fork|fork-while-asking|lines|descriptors|reload]: a program that walks NVML,
- * with no sanitizer, which could not stand beside an auditing library. It finds the functions with
- * dlopen() and dlsym(), or, built with WALKER_LINKED, is linked with the library. For each device
- * it prints "UUID total free used, PID...". */
+/* walker [walk|threads|fork|fork-while-asking|lines|descriptors|reload]: a program that walks NVML.
+ * It is built without sanitizers, which do not work together with an audit library. It finds the
+ * functions with dlopen() and dlsym(), or, built with WALKER_LINKED, is linked with the library.
+ * For each device it prints "UUID total free used, PID...". */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -156,8 +156,8 @@ static int is_waiting(int thread) {
     return found;
 }
 
-/* For a service that does not answer: the child has no part in what the other thread waits for, and
- * does not wait. */
+/* For a service that does not answer: the child does not take part in the request for which the
+ * other thread waits, and does not wait itself. */
 static void in_child_while_asking(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, ask, NULL);
@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
     } else if (strcmp(mode, "reload") == 0) {
         walk();
         dlclose(library);
-        for (int i = 0; i < 256; ++i) /* so that it comes to lie elsewhere */
+        for (int i = 0; i < 256; ++i) /* so that the library gets another address */
             mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         load();
         nvmlInit();
