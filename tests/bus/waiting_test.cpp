@@ -335,7 +335,7 @@ TEST_F(Waits, AreServedWhenAHolderIsKilled) {
     EXPECT_EQ(waitingIn(*asRoot), Ids{his});
 }
 
-// As `systemctl restart` does: no client is told that the wait is over, because it continues.
+// As `systemctl restart` does: no client gets an answer, because the wait continues.
 TEST_F(Waits, AreCutOffWithoutAnAnswerWhenTheServiceIsStopped) {
     const UserProcess shell(alice);
     const auto attach = wait(*asBob, his, 2);

@@ -81,7 +81,7 @@ class Gate:
         if can_load.returncode != 0:
             raise NoGate(can_load.stdout.strip())
         self.loader = os.path.join(os.path.dirname(genvd), "isolation", "genv-isolation")
-        # : Tells the simulation the device numbers of its GPUs.
+        #: Tells the simulation the device numbers of its GPUs.
         self.variables = {"GENV_MOCK_DEVICE_NODES": ",".join(f"{MAJOR}:{index}" for index in range(gpus))}
         self.configuration = os.path.join(os.environ["CONFIGURATION_DIRECTORY"], "genvd.conf.d", "isolation.conf")
         subprocess.run(["mount", "-t", "bpf", "-o", "mode=0700", "bpf", "/sys/fs/bpf"], check=True)

@@ -25,7 +25,7 @@ class ChildrenTest : public LingeringTest {
                                      bool overSubscribe = false) {
         return {core::CountWanted{wanted}, std::nullopt, share, overSubscribe};
     }
-    /// Activates a child whose id is the PID of its process, as a client does that does not wait.
+    /// Activates a child whose id is the PID of its process, as a client that does not wait does.
     void start(const std::string& parent, const std::string& id, core::Uid uid,
                const std::optional<core::AttachRequest>& request = count(1)) {
         const auto plan = request ? std::optional<core::Plan>(queue.place(

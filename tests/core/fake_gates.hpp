@@ -19,7 +19,7 @@ class FakeGates : public core::Gates {
     core::GateMode inMode = core::GateMode::Open;
     bool suspended = false;
     std::set<std::uint32_t> majors{195};
-    std::set<std::uint32_t> unguardable; ///< majors that guard() refuses because no GPU has them
+    std::set<std::uint32_t> unguardable; ///< majors that guard() does not accept as a GPU's
     std::set<core::Grant> granted;
     std::vector<core::Refusals> counted;
     std::vector<std::string> calls; ///< "+MAJOR:MINOR UID" and "-MAJOR:MINOR UID", in order

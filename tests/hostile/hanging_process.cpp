@@ -152,8 +152,7 @@ class Server {
         send(&header, sizeof header);
     }
     void send(const void* data, std::size_t size) const {
-        if (::write(device_, data, size) < 0 &&
-            errno != ENOENT) // ENOENT: the request was cancelled
+        if (::write(device_, data, size) < 0 && errno != ENOENT) // of a cancelled request
             ::_exit(1);
     }
     void tellReached() const {

@@ -54,8 +54,7 @@ DescriptorStore::DescriptorStore()
         throw std::runtime_error("the socket of the descriptor store");
     length = sizeof(address);
     ::getsockname(*socket_, reinterpret_cast<sockaddr*>(&address), &length);
-    const std::size_t nameBegin =
-        offsetof(sockaddr_un, sun_path) + 1; // an abstract name starts with a zero byte
+    const std::size_t nameBegin = offsetof(sockaddr_un, sun_path) + 1; // after a zero byte
     address_.assign(1, '@').append(address.sun_path + 1, length - nameBegin);
 }
 

@@ -50,8 +50,8 @@ std::string readText(const std::filesystem::path& file) {
 } // namespace
 
 void waitUntil(const std::function<bool()>& condition, const char* what) {
-    // Longer than the service's own timeout: after a restart it keeps the place in the queue of a
-    // client that does not call again for 30 s.
+    // Longer than the service's own timeout: after a restart it keeps, for 30 s, the place in the
+    // queue of a client that does not call again.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{90};
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline)

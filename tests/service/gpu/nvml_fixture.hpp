@@ -44,7 +44,7 @@ class NvmlTest : public testing::Test {
     void become(const json& machine) const;
     /// Removes the driver.
     void removeDriver() const;
-    /// Sets the driver's list of GPUs in /proc. Without a list, NVML is restarted for each sample.
+    /// Sets the driver's list of GPUs. Without a list, NVML is restarted for each sample.
     void listGpus(const std::vector<std::string>& names) const;
     /// Writes a file of the machine below /proc.
     void writeProc(const std::string& name, std::string_view text) const;
