@@ -66,7 +66,7 @@ def install(build):
                    env={**os.environ, "DESTDIR": str(root)})
     page, = root.rglob("cockpit/genv")
     cover(COCKPIT)
-    # Later versions' overview does not load where no session has a bus.
+    # The overview of later versions does not load if no session has a bus.
     mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", COCKPIT / "systemd")
     shutil.copytree(page, COCKPIT / "genv")
     manifest = json.loads((COCKPIT / "genv/manifest.json").read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Made-up frames.
+// Artificial frames for the tests.
 #pragma once
 
 #include "client/top/frame.hpp"
@@ -13,12 +13,12 @@ namespace genv::top::tests {
 inline constexpr std::uint32_t aliceUid = 1000;
 inline constexpr std::uint32_t bobUid = 1001;
 
-/// A machine with so many GPUs, seen by alice: GPUs 0 and 4, 8... are hers, 1, 5... are bob's, the
-/// others are free; a process on each GPU that is held, one of dave's outside genv on GPU 2 of
-/// those that have one, and two people who wait.
+/// Returns the frame of a machine with this number of GPUs, as alice sees it: GPUs 0 and 4, 8...
+/// are hers, 1, 5... are bob's, the others are free. Each held GPU has a process, and GPU 2, if it
+/// exists, has one of dave's outside genv. Two users wait.
 Frame frameWith(std::uint32_t gpus);
 
-/// The text of the lines, without styles.
+/// Returns the text of the lines, without styles.
 std::vector<std::string> textOf(const std::vector<PageLine>& lines);
 std::string joined(const std::vector<PageLine>& lines);
 

@@ -10,7 +10,7 @@ namespace {
 class TopKeys : public testing::Test {
   protected:
     Outcome key(Key::Kind kind) { return press(choice, frame, {kind, 0, {}}); }
-    /// Types characters; what the last one asks for.
+    /// Types characters, and returns the outcome of the last one.
     Outcome type(std::string_view text) {
         Outcome outcome;
         for (const char c : text)

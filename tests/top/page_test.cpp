@@ -105,7 +105,7 @@ TEST(TopPageRows, WattsAndDegreesGoBeforeTheHistory) {
         EXPECT_TRUE(has(columns, "GPU") && has(columns, "USER") && has(columns, "MEMORY"))
             << columns;
         const bool isThere = has(columns, "10 MINUTES");
-        EXPECT_TRUE(wasThere || !isThere) << columns; // no column comes back as it gets narrower
+        EXPECT_TRUE(wasThere || !isThere) << columns; // a narrower page adds no columns
         wasThere = isThere;
     }
     EXPECT_FALSE(wasThere);

@@ -20,7 +20,8 @@ MachineEnvironment environmentOf(const std::string& id, std::uint32_t uid) {
     return entry;
 }
 
-/// GPU 0 is alice's environment 7, with a lease, and a part of it is environment 8 within 7.
+/// GPU 0 is held by alice's environment 7, with a lease. Environment 8, a child of 7, has a part of
+/// it.
 ServiceView oneGpu() {
     ServiceView view;
     MachineDevice device;
@@ -64,7 +65,7 @@ TEST(TopServiceFrame, KnowsTheEnvironmentOfTheShell) {
     ASSERT_EQ(frame.own.size(), 2);
     EXPECT_TRUE(frame.own[0].isActive);
     EXPECT_FALSE(frame.own[1].isActive);
-    // The id has been taken again since.
+    // Another environment has had the id since.
     frame = frameOf(oneGpu(), {}, {aliceUid, "", client::NamedEnvironment{"7", "12"}}, moment);
     EXPECT_FALSE(frame.own[0].isActive);
     EXPECT_TRUE(frameOf(oneGpu(), {}, {bobUid, "", {}}, moment).own.empty());
