@@ -72,11 +72,7 @@ std::string printed(std::vector<std::string> words) {
 
 TEST(CommandLine, EachCommandIsDefinedByItsName) {
     const Names all = commandsFor({});
-<<<<<<< ours
     EXPECT_EQ(all.size(), 32U);
-=======
-    EXPECT_EQ(all.size(), 31U);
->>>>>>> theirs
     for (const std::string& name : all)
         EXPECT_EQ(commandsFor({name}), Names{name});
 }
