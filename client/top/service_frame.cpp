@@ -108,7 +108,7 @@ Waiter waiterOf(const QueueEntry& entry, std::size_t place, const ById& environm
 std::vector<OwnEnvironment> ownEnvironments(const Machine& machine, const Observer& observer) {
     std::vector<OwnEnvironment> own;
     for (const MachineEnvironment& entry : machine.environments) {
-        const Environment& environment = entry.environment;
+        const genv::Environment& environment = entry.environment;
         if (environment.uid != observer.uid || environment.lingering)
             continue;
         const auto& named = observer.environment;

@@ -10,7 +10,7 @@
 #include "service/loop/system_clock.hpp"
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
-#include "tests/core/fakes.hpp"
+#include "tests/core/fake_processes.hpp"
 
 #include <glib.h>
 #include <gtest/gtest.h>
