@@ -225,7 +225,8 @@ TEST_F(Configuration, ThatIsWrongAtTheStartStopsItWithItsLine) {
     service.end(SIGTERM);
     write("[GPU]\nBackend=cuda\n");
     EXPECT_THROW(service.start(), std::runtime_error);
-    EXPECT_NE(service.log().find("genvd.conf:2: Backend: \"cuda\""), std::string::npos);
+    EXPECT_NE(service.log().find("genvd.conf:2: Backend: invalid value \"cuda\""),
+              std::string::npos);
     write("");
     service.start();
 }

@@ -148,7 +148,7 @@ TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {
         "2: MaxDevicesPerUser: invalid value \"-1\": expected a number from 0 to 4294967295, or "
         "infinity");
     EXPECT_EQ(complaint("[User alice]\n\nInterval=3s\n").substr(0, 45),
-              "3: there is no \"Interval\" in [User alice]; it");
+              "3: unknown setting \"Interval\" in [User alice]");
     EXPECT_NE(complaint("[Group students]\nMaxGpuMemoryPerUser=many\n"), "nothing");
     EXPECT_NE(complaint("[User ]\n"), "nothing");
     EXPECT_EQ(complaint("[Enforcement]\nDryRun=perhaps\n"),
