@@ -96,8 +96,9 @@ class Installed(unittest.TestCase):
         for pattern in NAMING:
             for path in SOURCE.glob(pattern):
                 for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                    text = re.sub(r"\\f.", "", line).replace("\\-", "-")
                     faults += [f"{path.relative_to(SOURCE)}:{number}: {name} is not installed"
-                               for name in NAMED.findall(re.sub(r"\\f.", "", line.replace("\\-", "-"))) if not (self.folder / name).exists()]
+                               for name in NAMED.findall(text) if not (self.folder / name).exists()]
         self.assertEqual(faults, [])
 
 
