@@ -24,6 +24,11 @@ std::string repeated(std::string_view text, std::size_t count) {
     return result;
 }
 
+Style ofGraph(Style style) {
+    style.isGraph = true;
+    return style;
+}
+
 // The mean of the known steps.
 std::uint8_t meanOf(const std::uint8_t* begin, const std::uint8_t* end) {
     unsigned sum = 0;
@@ -47,14 +52,16 @@ Line bar(double part, std::size_t width, Style filled, Charset charset) {
         auto full = static_cast<std::size_t>(std::lround(cells));
         if (part > 0 && full == 0)
             full = 1; // used a little is not unused
-        return {{repeated("#", full), filled}, {repeated(".", width - full), style::dim}};
+        return {{repeated("#", full), ofGraph(filled)},
+                {repeated(".", width - full), ofGraph(style::dim)}};
     }
     auto parts = static_cast<std::size_t>(std::lround(cells * 8));
     if (part > 0 && parts == 0)
         parts = 1;
     std::string text = repeated("\u2588", parts / 8) + std::string(eighths.at(parts % 8));
     const std::size_t taken = (parts + 7) / 8;
-    return {{std::move(text), filled}, {repeated("\u00b7", width - taken), style::dim}};
+    return {{std::move(text), ofGraph(filled)},
+            {repeated("\u00b7", width - taken), ofGraph(style::dim)}};
 }
 
 std::size_t sparklineWidth(std::size_t room) {
@@ -70,12 +77,12 @@ Line sparkline(const History& history, std::size_t width, Charset charset) {
     for (std::size_t cell = 0; cell < width; ++cell) {
         const std::uint8_t* begin = history.data() + cell * steps;
         const std::uint8_t mean = meanOf(begin, begin + steps);
-        Span span{" ", style::plain};
+        Span span{" ", ofGraph(style::plain)};
         if (mean != unknownStep) {
             const std::size_t height = std::min<std::size_t>(mean * blockHeights.size() / 100, 7);
             const auto& marks = charset == Charset::Unicode ? blockHeights : asciiHeights;
             span = {std::string(marks.at(height)),
-                    mean == 0 ? style::dim : styleOfUse(mean / 100.0)};
+                    ofGraph(mean == 0 ? style::dim : styleOfUse(mean / 100.0))};
         }
         if (!line.empty() && line.back().style == span.style)
             line.back().text += span.text;

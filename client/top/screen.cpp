@@ -39,7 +39,7 @@ attr_t attributesOf(const Style& style, bool isSelected) {
         attributes |= A_BOLD;
     if (style.isDim)
         attributes |= A_DIM;
-    if (style.isReverse || isSelected)
+    if (style.isReverse || (isSelected && !style.isGraph))
         attributes |= A_REVERSE;
     return attributes;
 }

@@ -14,6 +14,7 @@ struct Style {
     bool isBold = false;
     bool isDim = false;
     bool isReverse = false;
+    bool isGraph = false; ///< not reversed in a selected row: reversed bars look empty
 
     friend bool operator==(const Style&, const Style&) = default;
 };
