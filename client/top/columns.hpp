@@ -12,7 +12,7 @@ namespace genv::top {
 
 struct Column {
     std::string_view title;
-    std::size_t least = 1; ///< with fewer cells it is left out
+    std::size_t least = 1; ///< with fewer cells it is left out; 0: in any case
     std::size_t most = 1;  ///< more cells than this are of no use
     int importance = 0;    ///< the least important ones go first
     Align align = Align::Left;

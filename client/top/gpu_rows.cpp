@@ -103,7 +103,7 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
         std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->totalMemoryBytes.has_value(); });
     const bool hasPower =
         std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->powerMilliwatts.has_value(); });
-    constexpr std::size_t never = 100000; // wider than any terminal
+    constexpr std::size_t never = 0;
     columns_ = {
         {"GPU", id, id, 10, Align::Right},
         {"MODEL", std::min<std::size_t>(model, 9), model, 4},

@@ -196,5 +196,22 @@ TEST(TopPageRows, AreChosenByUserTextAndIndex) {
     EXPECT_TRUE(shows(screenPage(frame, choice, {40, 100}), "No GPU matches"));
 }
 
+TEST(TopPageRows, LeaveOutColumnsWithoutReadings) {
+    Frame frame = frameWith(4);
+    frame.isCluster = true; // Slurm has none
+    for (Gpu& gpu : frame.gpus) {
+        gpu.totalMemoryBytes = gpu.usedMemoryBytes = {};
+        gpu.utilizationPercent = {};
+        gpu.powerMilliwatts = gpu.powerLimitMilliwatts = {};
+    }
+    for (const std::size_t columns : {80U, 200U}) {
+        const auto lines = screenPage(frame, Choice{}, {24, columns});
+        for (const char* shown : {"MODEL", "USER", "ENVIRONMENT", "training (7000)", "A100-SXM4"})
+            EXPECT_TRUE(shows(lines, shown)) << shown;
+        for (const char* missing : {"MEMORY", "UTIL", "10 MINUTES", "TEMP", "POWER"})
+            EXPECT_FALSE(shows(lines, missing)) << missing;
+    }
+}
+
 } // namespace
 } // namespace genv::top::tests

@@ -113,7 +113,7 @@ void requireCounterparts(const GivenCommand& given) {
 bool run(const CLI::App& app, Context& context) {
     const auto given = givenCommand(app);
     const std::optional<std::string>& typed = context.options.cluster;
-    if (!given || (!typed && useOf(*given) == Use::ThisMachine))
+    if (!given || useOf(*given) == Use::Itself || (!typed && useOf(*given) == Use::ThisMachine))
         return false;
     if (context.options.host) {
         if (typed && *typed != "none")

@@ -13,8 +13,8 @@ class Context;
 
 namespace genv::ctl::cluster {
 
-/// Runs the named command on the cluster. Returns false if the command is about this machine, or if
-/// genvctl is not configured for a cluster. Throws Failure.
+/// Runs the named command on the cluster. Returns false if the command is about this machine or
+/// asks Slurm itself, or if genvctl is not configured for a cluster. Throws Failure.
 bool run(const CLI::App& app, Context& context);
 
 } // namespace genv::ctl::cluster

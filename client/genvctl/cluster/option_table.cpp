@@ -27,6 +27,7 @@ constexpr std::array commandRows{
     CommandRow{"devices", "ps", {Use::Mapped}},
     CommandRow{"envs", "", {Use::Mapped}},
     CommandRow{"envs", "ps", {Use::Mapped}},
+    CommandRow{"top", "", {Use::Itself}},
     CommandRow{"attach",
                "",
                {Use::Refused,

@@ -11,6 +11,7 @@ namespace genv::ctl::cluster {
 enum class Use {
     Mapped,      ///< it has a counterpart in Slurm
     Nothing,     ///< it has no effect there and is accepted
+    Itself,      ///< the command's own program asks Slurm
     ThisMachine, ///< the whole command is about this machine
     Refused,
 };
