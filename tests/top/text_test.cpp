@@ -79,6 +79,8 @@ TEST_F(TopText, BarsHaveTheirWidthWhateverTheyShow) {
         }
     }
     EXPECT_EQ(textOfLine(bar(0.5, 4, style::good, Charset::Ascii)), "##..");
+    for (const Span& span : bar(0.5, 4, style::good, Charset::Unicode))
+        EXPECT_TRUE(span.style.isGraph) << "a selected row would reverse it";
     EXPECT_EQ(textOfLine(bar(0.5, 4, style::good, Charset::Unicode)), "\u2588\u2588\u00b7\u00b7");
 }
 
