@@ -30,8 +30,10 @@ ctl::Failure ServiceLink::explain(const Error& error) {
     if (!session_)
         return ctl::toFailure(error);
     const remote::HostFailure failure = session_->explain(error);
-    if (failure.trouble() == remote::Trouble::Failed)
-        return ctl::toFailure(error);
+    if (failure.trouble() == remote::Trouble::Failed) {
+        const ctl::Failure known = ctl::toFailure(error);
+        return {known.status(), host_->label() + ": " + known.what(), known.hint()};
+    }
     return {statusOf(failure.trouble()), host_->label() + ": " + failure.what(), failure.hint()};
 }
 
