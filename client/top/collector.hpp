@@ -16,6 +16,8 @@ namespace genv::top {
 
 inline constexpr std::chrono::seconds sampleInterval{2};
 inline constexpr std::chrono::seconds clusterInterval{10};
+/// The time between two questions to a driver that does not answer: each delays frames.
+inline constexpr std::chrono::seconds processRetryInterval{15};
 
 /// Reads what one machine's service says.
 class ServiceReader {
@@ -27,17 +29,21 @@ class ServiceReader {
     void readState();
     /// Reads what the service remembers of the last hour. Throws Error.
     void readHistory();
-    /// Reads the processes, which has the driver asked unless it was a second ago. Throws Error.
+    /// Reads the processes, which has the driver asked unless it was a second ago. If it does not
+    /// answer, the frame says so, and for a while it is not asked again. Throws Error.
     void readProcesses();
 
     [[nodiscard]] Frame frame() const;
 
   private:
+    using Clock = std::chrono::steady_clock;
+
     ServiceLink& link_;
     Observer observer_;
     bool isKnown_ = false; ///< who the bus says this is
     ServiceView view_;
     HistoryStore history_;
+    Clock::time_point processesDue_; ///< not before
 };
 
 /// A frame with nothing but a sentence.

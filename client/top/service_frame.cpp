@@ -156,6 +156,8 @@ Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observ
         frame.waiters.push_back(waiterOf(entry, frame.waiters.size() + 1, environments));
     frame.own = ownEnvironments(view.machine, observer);
     frame.trouble = troubleOf(frame);
+    if (frame.trouble.empty() && !view.processTrouble.empty())
+        frame.trouble = "The processes are not known: " + view.processTrouble;
     return frame;
 }
 

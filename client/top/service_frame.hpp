@@ -18,6 +18,7 @@ struct ServiceView {
     Machine machine;
     std::vector<QueueEntry> queue;
     std::vector<ProcessDescription> processes;
+    std::string processTrouble; ///< why the processes are those of before; empty: they are not
 };
 
 /// Who looks at it.

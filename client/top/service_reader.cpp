@@ -38,7 +38,17 @@ void ServiceReader::readHistory() {
 }
 
 void ServiceReader::readProcesses() {
-    view_.processes = link_.client().describeProcesses();
+    if (Clock::now() < processesDue_)
+        return;
+    try {
+        view_.processes = link_.client().describeProcesses();
+        view_.processTrouble.clear();
+    } catch (const ServiceUnavailable&) {
+        throw;
+    } catch (const Error& error) { // a driver that hangs: everything else is known without it
+        view_.processTrouble = error.what();
+        processesDue_ = Clock::now() + processRetryInterval;
+    }
 }
 
 Frame ServiceReader::frame() const {

@@ -96,5 +96,15 @@ TEST(TopServiceFrame, OldReadingsAreTold) {
               "The driver does not answer: readings are 1min old");
 }
 
+TEST(TopServiceFrame, SaysThatTheProcessesAreNotKnown) {
+    ServiceView view = oneGpu();
+    view.processTrouble = "Connection timed out";
+    EXPECT_EQ(frameOf(view, {}, alice(), moment).trouble,
+              "The processes are not known: Connection timed out");
+    const Frame later = frameOf(view, {}, alice(), moment + std::chrono::minutes{1});
+    EXPECT_TRUE(later.trouble.starts_with("The driver does not answer")) << later.trouble;
+    EXPECT_EQ(later.gpus.size(), 1);
+}
+
 } // namespace
 } // namespace genv::top::tests
