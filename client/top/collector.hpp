@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Where frames come from: a thread with a connection of its own. It takes the service's signals at
-// once and reads everything every two seconds, so a service or a driver that hangs delays frames
+// once and reads everything every few seconds, so a service or a driver that hangs delays frames
 // and nothing else.
 #pragma once
 
@@ -15,6 +15,9 @@
 namespace genv::top {
 
 inline constexpr std::chrono::seconds sampleInterval{2};
+/// With more GPUs than `manyGpus`, whose readings cost a processor more.
+inline constexpr std::chrono::seconds longSampleInterval{4};
+inline constexpr std::size_t manyGpus = 32;
 inline constexpr std::chrono::seconds clusterInterval{10};
 /// The time between two questions to a driver that does not answer: each delays frames.
 inline constexpr std::chrono::seconds processRetryInterval{15};
@@ -34,6 +37,7 @@ class ServiceReader {
     void readProcesses();
 
     [[nodiscard]] Frame frame() const;
+    [[nodiscard]] std::chrono::seconds interval() const;
 
   private:
     using Clock = std::chrono::steady_clock;

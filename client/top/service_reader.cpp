@@ -55,6 +55,10 @@ Frame ServiceReader::frame() const {
     return frameOf(view_, history_, observer_, ctl::currentTime());
 }
 
+std::chrono::seconds ServiceReader::interval() const {
+    return view_.machine.devices.size() > manyGpus ? longSampleInterval : sampleInterval;
+}
+
 Frame troubleFrame(const ctl::Failure& failure, const std::optional<remote::Host>& host) {
     Frame frame;
     frame.when = ctl::currentTime();

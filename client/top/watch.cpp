@@ -150,7 +150,7 @@ class ServiceWatch {
 
     // Until the next sample is due, with a frame for what happens meanwhile.
     void waitForSample(Client& client) {
-        const Clock::time_point due = Clock::now() + sampleInterval;
+        const Clock::time_point due = Clock::now() + reader_.interval();
         for (;;) {
             alarm_.set(due);
             const auto event = client.nextEvent(alarm_.descriptor());
