@@ -6,7 +6,7 @@ import datetime
 import pytest
 
 import genv
-from genv import contract, usage
+from genv import usage
 from genv.errors import UNKNOWN_METHOD, Error, Failed
 
 
