@@ -113,6 +113,10 @@ def read():
     return [Page(name) for name in names]
 
 
+# The header of a table: names of columns in capitals, at least two spaces apart.
+TABLE = re.compile(r"[A-Z][A-Z ()]*[A-Z)]  +[A-Z][A-Z ()]*$|ID  +[A-Z][A-Z ()]*$")
+
+
 class Shape:
     """Compares output with a page. Ids, times and readings may differ, but an id of the page corresponds to the same id
     throughout: `ids` maps the page's numbers to those here."""
@@ -131,7 +135,9 @@ class Shape:
     def pattern(self, output):
         """Returns the pattern of a command's output, with a group for each new id."""
         groups = []
-        lines = "".join("(?:.*\n)*?" if line == "..." else self._line(line, groups) + r"[ \t]*\n" for line in output)
+        # The terminal here is wider than a page, so that tables have further columns.
+        rest = r"(?:[ \t].*)?\n" if output and TABLE.match(output[0]) else r"[ \t]*\n"
+        lines = "".join("(?:.*\n)*?" if line == "..." else self._line(line, groups) + rest for line in output)
         if output and output[-1].endswith(":"):  # a question
             lines = lines.removesuffix(r"\n")
         return re.compile(lines), groups
