@@ -55,7 +55,9 @@ class Composer {
     void select(std::optional<Item> item) { selected_ = item; }
     [[nodiscard]] const View& view() const { return view_; }
 
-    void add(Line line) { lines_.push_back({cutLine(line, width_, choice_.charset), {}, false}); }
+    void add(const Line& line) {
+        lines_.push_back({cutLine(line, width_, choice_.charset), {}, false});
+    }
 
     void addGpus(std::size_t height) {
         if (height == 0)

@@ -15,7 +15,7 @@ namespace genv::ctl {
 
 namespace {
 
-const CLI::App* findCommand(const CLI::App& parent, const std::string& name) {
+const CLI::App* commandNamed(const CLI::App& parent, const std::string& name) {
     for (const CLI::App* command : parent.get_subcommands([](const CLI::App*) { return true; })) {
         if (command->get_name() == name)
             return command;
@@ -27,7 +27,7 @@ void printHelp(const CLI::App& app, const std::vector<std::string>& words) {
     const CLI::App* command = &app;
     std::string path = app.get_name();
     for (const std::string& word : words) {
-        const CLI::App* next = findCommand(*command, word);
+        const CLI::App* next = commandNamed(*command, word);
         if (next == nullptr)
             throw unknownCommand(word, path);
         command = next;
