@@ -129,7 +129,7 @@ TEST_P(RandomLingering, GivesNobodyADeviceThatIsInUseAndFreesItInTheEnd) {
     EXPECT_TRUE(store.documents.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomLingering, ::testing::Range(0U, 40U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomLingering, ::testing::Range(0U, 20U));
 
 } // namespace
 } // namespace genv::tests
