@@ -47,8 +47,8 @@ const std::vector<Rewording>& rewordings() {
         {std::regex(R"((\S+) excludes (\S+))"), "$1 cannot be combined with $2"},
         {std::regex(R"(Could not convert: (\S+) = ([^]*))"),
          R"(invalid value "$2" for $1: expected a number)"},
-        // The range of positive numbers ends with the largest double: CLI11 2.1 prints it in digits,
-        // and 2.4 as 1.79769e+308.
+        // The range of positive numbers ends with the largest double: CLI11 2.1 prints it in
+        // digits, and 2.4 as 1.79769e+308.
         {std::regex(R"((\S+): Value ([^]*) not in range \[?\S+ (?:to|-) 1\.?797\S*)"),
          R"(invalid value "$2" for $1: expected a positive number)"},
         {std::regex(R"((\S+): Value ([^]*) not in range \[?(\S+) (?:to|-) ([^\]]*)\]?)"),
