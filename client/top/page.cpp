@@ -128,7 +128,7 @@ class Composer {
              style::bold});
         for (Span& span : title)
             span.style.isReverse = true;
-        add(std::move(title));
+        add(title);
     }
 
     const Frame& frame_;
@@ -162,29 +162,29 @@ std::vector<PageLine> screenPage(const Frame& frame, const Choice& choice, Size 
     Composer composer(frame, choice, size.columns);
     const std::optional<Item> selected = selectedItem(composer.view(), choice);
     composer.select(selected);
-    std::vector<Line> header = headerLines(frame, choice, size.columns);
+    const std::vector<Line> header = headerLines(frame, choice, size.columns);
     const std::size_t room = size.rows - header.size() - 1;
-    for (Line& line : header)
-        composer.add(std::move(line));
+    for (const Line& line : header)
+        composer.add(line);
     if (choice.overlay == Overlay::None) {
         const Heights heights = heightsFor(composer.view(), room);
         composer.addGpus(heights.gpus);
         composer.addProcesses(heights.processes);
         composer.addWaiters(heights.waiters);
     } else if (choice.overlay == Overlay::Help) {
-        for (Line& line : helpLines(choice))
-            composer.add(std::move(line));
+        for (const Line& line : helpLines(choice))
+            composer.add(line);
     } else if (selected) {
-        for (Line& line : detailLines(frame, *selected, choice.charset))
-            composer.add(std::move(line));
+        for (const Line& line : detailLines(frame, *selected, choice.charset))
+            composer.add(line);
     }
     return composer.takeWithFooter(size.rows, footerLine(choice, size.columns));
 }
 
 std::vector<PageLine> wholePage(const Frame& frame, const Choice& choice, std::size_t columns) {
     Composer composer(frame, choice, columns);
-    for (Line& line : headerLines(frame, choice, columns))
-        composer.add(std::move(line));
+    for (const Line& line : headerLines(frame, choice, columns))
+        composer.add(line);
     const auto all = [](std::size_t rows) { return rows == 0 ? 0 : rows + 1; };
     composer.addGpus(composer.view().gpus.size() + 1);
     composer.addProcesses(composer.view().processes.size() + 1);
