@@ -30,8 +30,7 @@ Names commandsFor(const std::vector<std::string_view>& words) {
 
 // The words of an example up to a redirection or a pipe, without the program's name.
 std::vector<std::string> wordsOf(std::string_view line) {
-    std::string text(line);
-    text = text.substr(0, text.find_first_of("|<"));
+    const std::string text(line.substr(0, line.find_first_of("|<")));
     if (text.starts_with("eval "))
         return {"shell", "--init"};
     std::vector<std::string> words = CLI::detail::split_up(text);
