@@ -64,8 +64,7 @@ void executeReal(const std::string& name, const std::vector<std::string>& argume
     const auto program = findRealProgram(name, ownFolder());
     if (!program) {
         fmt::print(stderr,
-                   "genv: there is no {0} behind genv's on PATH. Install it, or add its folder to "
-                   "PATH.\n",
+                   "genv: cannot find the real {0}. Install it, or add its folder to PATH.\n",
                    name);
         std::exit(notFound);
     }

@@ -26,18 +26,18 @@ struct Request {
 constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void refuseUnreadable(const std::string& value) {
-    throw Refusal(fmt::format("\"--gpus {}\" cannot be read", printable(value)),
-                  "Write all, a number, or '\"device=0,1\"' with both kinds of quotes.");
+    throw Refusal(fmt::format("invalid value \"{}\" of --gpus", printable(value)),
+                  "Expected all, a number, or '\"device=0,1\"' with both kinds of quotes.");
 }
 
 std::string listOf(const Attached& attached) {
     if (attached.devices.empty())
-        return "Nothing is attached to it: \"genv attach\" attaches devices.";
+        return "No device is attached. \"genv attach\" attaches devices.";
     std::string list;
     for (const VisibleDevice& device : attached.devices)
         list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", device.index,
                             printable(device.uuid));
-    return "Attached are " + list + ".";
+    return "Attached devices: " + list + ".";
 }
 
 // As in docker, -1 means all devices.
@@ -111,14 +111,15 @@ const VisibleDevice& resolve(const std::string& name, const Attached& attached) 
         if (isIndex ? device.index != index : !isUuid || !isPrefix(name, device.uuid))
             continue;
         if (found != nullptr)
-            throw Refusal(fmt::format("\"{}\" is the beginning of several UUIDs", printable(name)),
+            throw Refusal(fmt::format("ambiguous device \"{}\": several UUIDs begin with it",
+                                      printable(name)),
                           listOf(attached));
         found = &device;
     }
     if (found != nullptr)
         return *found;
     if (name.find(':') != std::string::npos && !isUuid)
-        throw Refusal(fmt::format("\"{}\" cannot be checked; name the MIG instance by its UUID",
+        throw Refusal(fmt::format("cannot check device \"{}\": name the MIG instance by its UUID",
                                   printable(name)),
                       listOf(attached));
     throw Refusal(fmt::format("Device {} is not attached to environment {}", printable(name),
@@ -128,9 +129,10 @@ const VisibleDevice& resolve(const std::string& name, const Attached& attached) 
 
 std::vector<const VisibleDevice*> firstOf(const Attached& attached, std::uint64_t count) {
     if (count != all && count > attached.devices.size())
-        throw Refusal(fmt::format("Requested {} devices but only {} are attached to environment",
-                                  count, attached.devices.size()),
-                      "Ask for fewer, or attach more, as with \"genv attach --index I\".");
+        throw Refusal(
+            fmt::format("Requested {} devices but only {} are attached to environment", count,
+                        attached.devices.size()),
+            "Request fewer devices, or attach more, for example with \"genv attach --index I\".");
     std::vector<const VisibleDevice*> devices;
     for (const VisibleDevice& device : attached.devices) {
         if (devices.size() < count)

@@ -26,7 +26,7 @@ using genv::shims::Refusal;
 
 constexpr int refused = 125;
 constexpr const char* withoutService =
-    "Nothing was started. Containers without GPUs need no service.";
+    "No container was started. Containers without GPUs start without genvd.";
 
 std::string baseName(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
@@ -51,7 +51,8 @@ ownEnvironment(const genv::shims::Whereabouts& where) {
 }
 
 genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environment) {
-    constexpr const char* another = "\"genv deactivate\" and \"genv activate\" start another one.";
+    constexpr const char* another =
+        "Run \"genv deactivate\" and \"genv activate\" to start another environment.";
     try {
         genv::Client client;
         // An environment that has ended holds no device; report that.
@@ -60,7 +61,7 @@ genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environm
         return genv::shims::readDevices(client, environment);
     } catch (const genv::shims::AnothersEnvironment& error) {
         throw noGpu(environment, error.what(),
-                    "Run it as that user, or with GENV_BYPASS=1 as if genv were not there.");
+                    "Run the command as that user, or set GENV_BYPASS=1 to run it without genv.");
     } catch (const genv::ServiceUnavailable& error) {
         throw noGpu(environment, printable(error.what()), withoutService);
     } catch (const genv::Error& error) {
@@ -84,7 +85,7 @@ std::optional<std::string> containerUser(const genv::client::NamedEnvironment& e
         throw noGpu(environment,
                     fmt::format("cannot read the setting DockerUser from genvd: {}",
                                 printable(error.what())),
-                    "Nothing was started. Try again, or choose the user with --user.");
+                    "No container was started. Try again, or choose the user with --user.");
     }
 }
 
@@ -109,7 +110,7 @@ bool namesEnvironment(const std::string& path) {
 int main(int argc, char** argv) {
     const std::string name = argc > 0 ? baseName(argv[0]) : "";
     if (name != "docker" && name != "podman") {
-        fmt::print(stderr, "genv: this program stands in for docker and podman, by their names.\n");
+        fmt::print(stderr, "genv: this program must be called as docker or podman\n");
         return refused;
     }
     const genv::shims::Words arguments(argv + 1, argv + argc);

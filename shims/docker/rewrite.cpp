@@ -30,9 +30,9 @@ void refuseUnclear(const Words& words, const GivenOptions& given) {
     const auto rest = words.begin() + static_cast<std::ptrdiff_t>(given.end);
     if (!given.unclear || std::none_of(rest, words.end(), mayAskForGpus))
         return;
-    throw Refusal(fmt::format("\"{}\" is unknown, so the GPUs asked for behind it cannot be read",
+    throw Refusal(fmt::format("unknown option \"{}\": cannot read the GPU options after it",
                               printable(*given.unclear)),
-                  fmt::format("Write its value with \"=\" ({}=VALUE; =true for a switch).",
+                  fmt::format("Write its value with \"=\": {}=VALUE, or =true for a switch.",
                               printable(*given.unclear)));
 }
 
@@ -147,8 +147,8 @@ class Rewriter {
             return {value};
         auto fields = splitFields(value);
         if (!fields)
-            throw Refusal(fmt::format("\"--device {}\" cannot be read", printable(value)),
-                          "Give each device in an option of its own.");
+            throw Refusal(fmt::format("invalid value \"{}\" of --device", printable(value)),
+                          "Write one --device option for each device.");
         return std::move(*fields);
     }
 

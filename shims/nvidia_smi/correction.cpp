@@ -37,7 +37,7 @@ void Corrector::take(std::string_view line, std::string& out) {
 }
 
 void Corrector::takeOverlong(std::string_view piece, std::string& out) {
-    note("a line of over 1 MiB was passed as it is");
+    note("a line longer than 1 MiB was passed on unchanged");
     out += piece;
 }
 
@@ -54,11 +54,10 @@ std::optional<Figure> Corrector::replacement(std::string_view what, std::uint64_
     if (what != "used" && what != "free" && what != "reserved")
         return std::nullopt;
     if (!memory.usedBytes) {
-        note(fmt::format("the driver does not report how much memory each process uses on GPU {}: "
-                         "{}",
+        note(fmt::format("the driver does not report the memory of each process on GPU {}: {}",
                          gpu.index,
-                         memory.isWhole ? "used and free are the whole device's"
-                                        : "used and free are not known"));
+                         memory.isWhole ? "used and free memory are those of the whole device"
+                                        : "used and free memory are unknown"));
         return memory.isWhole ? std::nullopt : std::optional(Figure{});
     }
     const std::uint64_t used = *memory.usedBytes;
@@ -68,9 +67,8 @@ std::optional<Figure> Corrector::replacement(std::string_view what, std::uint64_
 }
 
 void Corrector::noteUnknownLayout(std::string_view what) const {
-    note(fmt::format("{} of this nvidia-smi is not known to genv: numbers in it may be those of "
-                     "the whole machine",
-                     what));
+    note(fmt::format(
+        "cannot read {} of this nvidia-smi: its numbers may be those of the whole machine", what));
 }
 
 void LineStream::take(std::string_view text, std::string& out) {

@@ -72,7 +72,7 @@ class Sight {
             look();
         } catch (const std::exception& error) {
             isLost_ = true;
-            notes_.add(fmt::format("genvd does not answer any more: everything is shown ({})",
+            notes_.add(fmt::format("genvd no longer answers: showing all GPUs and processes ({})",
                                    printable(error.what())));
             return nullptr;
         }
@@ -140,7 +140,7 @@ int show(Sight& sight, Arguments arguments, Notes& notes) {
         if (!choice.refused.empty()) {
             fmt::print(stderr,
                        "genv: GPU {} is not attached to environment {}\n"
-                       "Attached: {}. \"genvctl devices\" shows the holders of the others.\n",
+                       "Attached: {}. \"genvctl devices\" shows who holds the others.\n",
                        printable(choice.refused), printable(sight.environment()),
                        indicesOf(sight.view()));
             return noDevice;
@@ -164,7 +164,8 @@ int show(Sight& sight, Arguments arguments, Notes& notes) {
     const auto onEnd = [&](const FilterReport& report) {
         const bool isFiltered = report.hasView && !report.hasExportTable;
         if (corrector == nullptr && !showsNothing && !isFiltered && !report.hasNoService)
-            notes.add("this output is not corrected: it may show more than the environment's");
+            notes.add("cannot correct this output: it may show other GPUs and processes than the "
+                      "environment's");
     };
     return runReal(sight.real(), arguments.forReal(uuids), filterFile(), corrector.get(), onEnd);
 }
@@ -183,11 +184,11 @@ int run(const std::vector<std::string>& given) {
         if (!sight.emplace(*real, notes).open(where))
             executeReal(name, given);
     } catch (const Error& error) {
-        notes.add(fmt::format("everything is shown, since genvd does not answer ({})",
+        notes.add(fmt::format("genvd does not answer: showing all GPUs and processes ({})",
                               printable(error.what())));
         executeReal(name, given);
     } catch (const AnothersEnvironment& error) {
-        notes.add(fmt::format("everything is shown, since {}", error.what()));
+        notes.add(fmt::format("{}: showing all GPUs and processes", error.what()));
         executeReal(name, given);
     }
     if (sight->view().empty()) {

@@ -35,8 +35,7 @@ const SeenGpu* ReportCorrector::gpu() {
     }
     const SeenGpu* found = seen().byUuid(uuid_);
     if (found == nullptr && isInGpu_)
-        note(fmt::format("it is not known which GPU {} is: its numbers may be those of the whole "
-                         "machine",
+        note(fmt::format("unknown GPU {}: its numbers may be those of the whole machine",
                          printable(busId_)));
     return found;
 }

@@ -86,7 +86,7 @@ class TextCorrector : public ReportCorrector {
         beginGpu(line.key.substr(4));
         // A selection of sections lacks the UUID that would identify the GPU later.
         if (hasDisplay_ && seen().gpus().size() > 1 && gpu() == nullptr)
-            note("the report holds a GPU that could not be found among the attached ones");
+            note("cannot match a GPU of the report with an attached GPU");
         out += text;
     }
 
@@ -184,7 +184,7 @@ class TextCorrector : public ReportCorrector {
         if (line.indentation == sectionIndentation && line.key == "GPU UUID" && isInGpu() &&
             !hearUuid(line.value)) {
             dropping_ = Dropping::Gpu;
-            note("the report holds a GPU that is not attached; its part was left out");
+            note("omitted a GPU of the report that is not attached");
             return {};
         }
         if (!line.hasValue) {

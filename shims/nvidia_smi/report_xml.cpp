@@ -43,7 +43,7 @@ class XmlCorrector : public ReportCorrector {
         if (!reader_.failure().empty())
             return cutOff(reader_.failure());
         if (undecided_ && held_.size() > longestElement) {
-            note(fmt::format("a {} with too much text was omitted",
+            note(fmt::format("omitted a {} with too much text",
                              undecided_->isProcess ? "process" : "MIG instance"));
             leaveOut();
         }
@@ -54,18 +54,17 @@ class XmlCorrector : public ReportCorrector {
     }
 
     void takeOverlong(std::string_view /*piece*/, std::string& /*out*/) override {
-        cutOff("a line of it is longer than 1 MiB");
+        cutOff("a line is longer than 1 MiB");
     }
 
     void end(std::string& /*out*/) override {
         if (reader_.isInDocument())
-            cutOff("it ends too early");
+            cutOff("unexpected end");
     }
 
     void cutOff(std::string_view reason) {
         if (!std::exchange(isCutOff_, true))
-            note(fmt::format("the report of nvidia-smi is not well-formed XML ({}): the rest of it "
-                             "is not shown",
+            note(fmt::format("nvidia-smi's report is not well-formed XML ({}): omitted the rest",
                              reason));
         held_.clear();
     }

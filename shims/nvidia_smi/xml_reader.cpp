@@ -58,7 +58,7 @@ struct XmlReader::Handlers {
         }
         reader(data).add(std::move(event));
         if (++reader(data).depth_ > deepestElement)
-            reader(data).refuse("its elements are nested too deeply");
+            reader(data).refuse("elements are nested too deeply");
     }
 
     static void end(void* data, const char* name) noexcept {
@@ -73,7 +73,7 @@ struct XmlReader::Handlers {
     static void entity(void* data, const char* /*name*/, int /*isParameter*/, const char* /*value*/,
                        int /*size*/, const char* /*base*/, const char* /*systemId*/,
                        const char* /*publicId*/, const char* /*notation*/) noexcept {
-        reader(data).refuse("it declares an entity");
+        reader(data).refuse("entity declared");
     }
 };
 
@@ -146,7 +146,7 @@ void XmlReader::parse(std::string_view text, bool isLast) {
     if (isLast && !pending_.empty())
         events_.push_back({XmlEvent::Kind::Text, pending_, {}, {}});
     if (pending_.size() > longestToken)
-        refuse("a tag or comment of it does not end");
+        refuse("unterminated tag or comment");
 }
 
 // Bytes before the current event belong to constructs without a handler.

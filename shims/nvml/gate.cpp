@@ -18,7 +18,7 @@ namespace {
 using PlainFunction = void (*)();
 
 constexpr char notLoaded[] =
-    "genv: genv-nvml-view.so cannot be loaded, so NVML shows the whole machine\n";
+    "genv: cannot load genv-nvml-view.so, so NVML shows the whole machine\n";
 
 std::atomic<const link_map*> nvmlMap;
 std::atomic<const link_map*> libcMap;

@@ -17,9 +17,9 @@ namespace genv::shims {
 namespace {
 
 constexpr std::string_view noService =
-    "genv: genvd does not answer, so NVML shows the whole machine (genvctl status)\n";
-constexpr std::string_view anothers =
-    "genv: the environment is another user's, so NVML shows the whole machine (genvctl status)\n";
+    "genv: genvd does not answer, so NVML shows the whole machine (see \"genvctl status\")\n";
+constexpr std::string_view anothers = "genv: the environment belongs to another user, so NVML "
+                                      "shows the whole machine (see \"genvctl status\")\n";
 
 constexpr std::array<std::string_view, 6> lines{"export-table\n", "memory\n",     "processes\n",
                                                 "view\n",         "no-service\n", "anothers\n"};

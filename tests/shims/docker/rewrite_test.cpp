@@ -84,7 +84,7 @@ TEST_F(Rewrite, GivesTheFirstOfTheAttachedForANumber) {
         << "one is docker's default";
     EXPECT_EQ(gpusRefusal("3"), "Requested 3 devices but only 2 are attached to environment");
     EXPECT_EQ(gpusRefusal("18446744073709551616"),
-              "\"--gpus 18446744073709551616\" cannot be read");
+              "invalid value \"18446744073709551616\" of --gpus");
 }
 
 TEST_F(Rewrite, GivesNothingWhereNothingIsAttached) {
@@ -93,7 +93,7 @@ TEST_F(Rewrite, GivesNothingWhereNothingIsAttached) {
     EXPECT_EQ(gpus("all,capabilities=utility"), "0,capabilities=utility");
     EXPECT_EQ(gpusRefusal("1"), "Requested 1 devices but only 0 are attached to environment");
     EXPECT_EQ(gpusRefusal("device=0"), "Device 0 is not attached to environment 58");
-    EXPECT_EQ(hint, "Nothing is attached to it: \"genv attach\" attaches devices.");
+    EXPECT_EQ(hint, "No device is attached. \"genv attach\" attaches devices.");
     EXPECT_EQ(docker({"run", "--device", "nvidia.com/gpu=all", "image"}),
               (Words{"run"} + ours + Words{"image"}));
     EXPECT_EQ(podman({"run", "--gpus", "all", "image"}), (Words{"run"} + ours + Words{"image"}))
@@ -111,9 +111,10 @@ TEST_F(Rewrite, ChecksNamedDevices) {
     EXPECT_EQ(gpus("device=none"), "device=none");
     EXPECT_EQ(gpus("driver=cdi,device=nvidia.com/gpu=3"), "device=nvidia.com/gpu=3,driver=cdi");
     EXPECT_EQ(gpusRefusal("device=0"), "Device 0 is not attached to environment 58");
-    EXPECT_EQ(hint, "Attached are 1 (GPU-aaa1), 3 (GPU-abb3).");
+    EXPECT_EQ(hint, "Attached devices: 1 (GPU-aaa1), 3 (GPU-abb3).");
     EXPECT_EQ(gpusRefusal("\"device=1,2\""), "Device 2 is not attached to environment 58");
-    EXPECT_EQ(gpusRefusal("device=GPU-a"), "\"GPU-a\" is the beginning of several UUIDs");
+    EXPECT_EQ(gpusRefusal("device=GPU-a"),
+              "ambiguous device \"GPU-a\": several UUIDs begin with it");
     for (const char* name : {"GPU-", "GPU-aaa11", "", "-1", "1x", "nvidia.com/gpu=0"})
         EXPECT_EQ(gpusRefusal("device=" + std::string(name)),
                   "Device " +
@@ -132,15 +133,15 @@ TEST_F(Rewrite, KnowsAMigInstanceByItsUuid) {
                Words{"--device=nvidia.com/gpu=1", "--device=nvidia.com/gpu=MIG-ccc", "image"}));
     for (const Words& words : {Words{"run", "--gpus", "device=0:1", "image"},
                                Words{"run", "--device", "nvidia.com/gpu=0:1", "image"}})
-        EXPECT_EQ(refusal(words), "\"0:1\" cannot be checked; name the MIG instance by its UUID");
+        EXPECT_EQ(refusal(words), "cannot check device \"0:1\": name the MIG instance by its UUID");
 }
 
 TEST_F(Rewrite, RefusesWhatItCannotRead) {
     for (const char* value : {"", "some", "-2", "1,2", "all,1", "1,device=1", "device=1,device=3",
                               "\"device=1", "\"device=1\"x", "de\"vice=1", "\nall", "all\n",
                               "capabilities=utility\n", "1,", "0x1", "1 ", "all,count=1"})
-        EXPECT_TRUE(gpusRefusal(value).ends_with("cannot be read")) << value;
-    EXPECT_EQ(gpusRefusal("\x1b[2J\xff"), "\"--gpus \\x1b[2J\\xff\" cannot be read");
+        EXPECT_TRUE(gpusRefusal(value).ends_with("of --gpus")) << value;
+    EXPECT_EQ(gpusRefusal("\x1b[2J\xff"), "invalid value \"\\x1b[2J\\xff\" of --gpus");
 }
 
 TEST_F(Rewrite, RewritesCdiNamesAndNoOtherDevice) {
@@ -185,7 +186,7 @@ TEST_F(Rewrite, NamesDevicesInPodmansWay) {
     EXPECT_EQ(refusal({"run", "--gpus", "3", "image"}, Engine::Podman),
               "Requested 3 devices but only 2 are attached to environment");
     EXPECT_EQ(refusal({"run", "--device", "\"nvidia.com/gpu=0", "image"}, Engine::Podman),
-              "\"--device \"nvidia.com/gpu=0\" cannot be read");
+              "invalid value \"\"nvidia.com/gpu=0\" of --device");
 }
 
 TEST_F(Rewrite, RewritesEachOfSeveralRequestsAndAsksOnce) {
@@ -310,9 +311,8 @@ TEST_F(Rewrite, StopsAtAnOptionThatItDoesNotKnow) {
          {Words{"run", "--new", "--gpus", "all", "image"}, Words{"run", "--new", "x", "--gpus=1"},
           Words{"run", "--gpus", "1", "--new", "x", "--device", "nvidia.com/gpu=all", "image"},
           Words{"--new", "x", "run", "--gpus", "all", "image"}}) {
-        EXPECT_EQ(refusal(words),
-                  "\"--new\" is unknown, so the GPUs asked for behind it cannot be read");
-        EXPECT_EQ(hint, "Write its value with \"=\" (--new=VALUE; =true for a switch).");
+        EXPECT_EQ(refusal(words), "unknown option \"--new\": cannot read the GPU options after it");
+        EXPECT_EQ(hint, "Write its value with \"=\": --new=VALUE, or =true for a switch.");
     }
     EXPECT_TRUE(
         refusal({"run", "-tX", "--gpus", "all", "image"}).starts_with("\"-tX\" is unknown"));

@@ -500,7 +500,7 @@ TEST(NvidiaSmiStream, PassesALineWithoutEndAndGoesOn) {
     stream.take("\nGPU 0: A (UUID: GPU-a)\nGPU 2: A (UUID: GPU-c)\nend", out);
     stream.finish(out);
     EXPECT_EQ(out.substr(endless.size()), "\nGPU 2: A (UUID: GPU-c)\nend");
-    EXPECT_EQ(notes, std::set<std::string>{"a line of over 1 MiB was passed as it is"});
+    EXPECT_EQ(notes, std::set<std::string>{"a line longer than 1 MiB was passed on unchanged"});
 }
 
 TEST(NvidiaSmiStream, PassesEverythingOnceTheServiceHasGone) {

@@ -167,8 +167,7 @@ TEST(NvidiaSmiXml, EndsWithANoteWhereItIsCutOff) {
     EXPECT_EQ(result.text.find("<process_info>"), std::string::npos);
     ASSERT_EQ(result.notes.size(), 1U);
     EXPECT_EQ(result.notes[0],
-              "the report of nvidia-smi is not well-formed XML (it ends too early): the rest of it "
-              "is not shown");
+              "nvidia-smi's report is not well-formed XML (unexpected end): omitted the rest");
 }
 
 TEST(NvidiaSmiXml, DeclaresNoEntities) {
