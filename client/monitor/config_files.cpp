@@ -45,8 +45,8 @@ void requirePlain(const std::filesystem::path& folder) {
         if (!character || !core::isPrintable(*character) ||
             std::u32string_view(U"\"'`\\$%;#").find(*character) != std::u32string_view::npos)
             throw std::runtime_error(
-                "the path of --config-dir cannot stand in the files of Prometheus and Grafana; "
-                "name one without quotes, $ % ; # \\ and control characters");
+                "invalid --config-dir: the files of Prometheus and Grafana cannot contain it; "
+                "expected a path without quotes, $ % ; # \\ and control characters");
     }
 }
 

@@ -61,12 +61,11 @@ void Folder::requireOwn() const {
         failed(path_);
     if (status.st_uid != geteuid())
         throw std::runtime_error(
-            fmt::format("the folder {} belongs to another user; name one of your own with "
-                        "--config-dir",
+            fmt::format("folder {} belongs to another user; choose your own with --config-dir",
                         path_.native()));
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        throw std::runtime_error(fmt::format("others may write to the folder {}; name another one "
-                                             "with --config-dir, or \"chmod go-w\" it",
+        throw std::runtime_error(fmt::format("other users may write to folder {}; choose another "
+                                             "with --config-dir, or run \"chmod go-w\" on it",
                                              path_.native()));
 }
 
@@ -99,7 +98,7 @@ void Folder::write(const char* name, std::string_view text) const {
 
 void Folder::failed(const std::filesystem::path& what) const {
     throw std::runtime_error(
-        fmt::format("{} cannot be written: {}", what.native(), std::strerror(errno)));
+        fmt::format("cannot write {}: {}", what.native(), std::strerror(errno)));
 }
 
 } // namespace genv::monitor

@@ -164,7 +164,7 @@ void HostWatch::askService(Client& client, Sample& sample) {
         sample.leftOut = confine(*sample.state);
         sample.isUp = true;
         hungDelay_ = shortestDelay;
-        tell("the service is there");
+        tell("the service is running");
     } catch (const std::exception& error) { // also for invalid replies
         sample.state.reset();
         // If the bus does not reply either, this throws, because the host has failed.
@@ -237,7 +237,7 @@ HostFailure HostWatch::tooLate() const {
     return {Trouble::TimedOut,
             fmt::format("no answer within {:g} s",
                         std::chrono::duration<double>(settings_.timeout).count()),
-            "\"--timeout\" gives it more time."};
+            "\"--timeout\" sets a longer time."};
 }
 
 void HostWatch::tellOfDriver(const std::optional<HostFailure>& failure) {
@@ -245,7 +245,7 @@ void HostWatch::tellOfDriver(const std::optional<HostFailure>& failure) {
     if (failure) {
         exchange().countFailure(failure::driver);
         if (text != driverTold_ && !settings_.isQuiet)
-            say(fmt::format("its nvidia-smi cannot be asked: {}", text));
+            say(fmt::format("cannot read its nvidia-smi: {}", text));
     }
     driverTold_ = text;
 }

@@ -86,9 +86,9 @@ void leaveRoot() {
     const passwd* nobody = getpwnam("nobody");
     if (nobody == nullptr || setgroups(0, nullptr) < 0 || setgid(nobody->pw_gid) < 0 ||
         setuid(nobody->pw_uid) < 0)
-        throw std::runtime_error(fmt::format("root cannot become the user nobody ({}); start it "
-                                             "as another user",
-                                             std::strerror(errno)));
+        throw std::runtime_error(fmt::format(
+            "cannot switch from root to the user nobody ({}); start genv-monitor as another user",
+            std::strerror(errno)));
 }
 
 // Whether this is the main process of a systemd unit. The reader of its output is then not the user
@@ -158,9 +158,9 @@ std::chrono::milliseconds patienceOf(std::chrono::seconds interval) {
 
 void serveHosts(const Options& options, int stop) {
     if (geteuid() == 0)
-        throw std::runtime_error(
-            "a network service must not run as root, and the user nobody has no key for other "
-            "hosts; start it as a user whose key they accept (in a unit: User=)");
+        throw std::runtime_error("refusing to run as root, because a network service should not, "
+                                 "and the user nobody has no SSH key; start genv-monitor as a user "
+                                 "whose key the hosts accept (in a unit: User=)");
     const auto call = std::chrono::microseconds(options.timeout) * callTenths / 10;
     setenv("SYSTEMD_BUS_TIMEOUT", fmt::format("{}us", call.count()).c_str(), 1);
     Hosts hosts(options.hosts,

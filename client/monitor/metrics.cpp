@@ -152,21 +152,22 @@ void Collector::identities() const {
 }
 
 void Collector::health() const {
-    eachDevice("genv_device_health", "1 where nothing is known to be wrong with the device, else 0",
+    eachDevice("genv_device_health", "1 if no fault of the device is known, else 0",
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    metric.add(std::move(labels), device.health == "ok" ? 1 : 0);
                });
-    eachDevice("genv_device_health_info",
-               "The health as the service says it: ok, stale, lost or "
-               "the driver's last error as xid-N; always 1",
-               [](Metric& metric, Labels labels, const DeviceState& device) {
-                   labels.push_back({"health", core::printable(device.health)});
-                   metric.add(std::move(labels), 1);
-               });
+    eachDevice(
+        "genv_device_health_info",
+        "The health of the device: ok, stale, lost or the driver's last error as xid-N; always 1",
+        [](Metric& metric, Labels labels, const DeviceState& device) {
+            labels.push_back({"health", core::printable(device.health)});
+            metric.add(std::move(labels), 1);
+        });
 }
 
 void Collector::claims() const {
-    eachDevice("genv_device_attached", "1 where an environment holds the device or a share of it",
+    eachDevice("genv_device_attached",
+               "1 if an environment holds the device or a share of it, else 0",
                [](Metric& metric, Labels labels, const DeviceState& device) {
                    metric.add(std::move(labels), device.attachments.empty() ? 0 : 1);
                });
@@ -194,7 +195,7 @@ void Collector::totals() const {
     Metric(all_, "genv_environments_total", "Active environments")
         .add({}, sizeOf(state_.overview.environments));
     Metric(all_, "genv_environments_lingering",
-           "Environments that only processes which still use their devices keep")
+           "Lingering environments: only processes that still use their devices keep them")
         .add({}, static_cast<double>(std::ranges::count_if(
                      state_.overview.environments,
                      [](const Environment& environment) { return environment.lingering; })));
@@ -211,7 +212,7 @@ void Collector::environments() const {
     Metric devices(all_, "genv_environment_attached_devices_total",
                    "Devices that the environment holds");
     Metric lingering(all_, "genv_environment_lingering",
-                     "1 where only processes that still use its devices keep the environment");
+                     "1 if only processes that still use its devices keep the environment, else 0");
     for (const Environment& environment : state_.overview.environments) {
         lingering.add({{"eid", environment.id}}, environment.lingering ? 1 : 0);
         const auto found = processesOf_.find(environment.id);
@@ -275,7 +276,7 @@ void Collector::queue() const {
         longest = std::max(longest, secondsSince(entry.since, now_));
     Metric(all_, "genv_queue_length", "Requests that wait for devices")
         .add({}, sizeOf(state_.queue));
-    Metric(all_, "genv_queue_waiting_seconds", "How long the oldest of these has waited")
+    Metric(all_, "genv_queue_waiting_seconds", "Time that the oldest waiting request has waited")
         .add({}, longest);
 }
 
@@ -307,12 +308,12 @@ withZeros(std::map<std::pair<std::string, std::string>, std::uint64_t> actions) 
 }
 
 void installed(std::vector<MetricFamily>& all, bool isInstalled) {
-    Metric(all, "genv_is_installed", "Whether genv is installed on the machine")
+    Metric(all, "genv_is_installed", "1 if genv is installed on the machine, else 0")
         .add({}, isInstalled ? 1 : 0);
 }
 
 void up(std::vector<MetricFamily>& all, bool isUp) {
-    Metric(all, "genv_up", "1 where the service answered, else 0").add({}, isUp ? 1 : 0);
+    Metric(all, "genv_up", "1 if the service answered, else 0").add({}, isUp ? 1 : 0);
 }
 
 void version(std::vector<MetricFamily>& all) {
@@ -321,7 +322,7 @@ void version(std::vector<MetricFamily>& all) {
 }
 
 void duration(std::vector<MetricFamily>& all, std::chrono::duration<double> took) {
-    Metric(all, "genv_scrape_duration_seconds", "How long the service took for the sample served")
+    Metric(all, "genv_scrape_duration_seconds", "Time that the service took for the sample")
         .add({}, took.count());
 }
 
@@ -344,7 +345,7 @@ void collectActions(std::vector<MetricFamily>& all, const Counters& counters) {
 
 void collectPresence(std::vector<MetricFamily>& all, const Sample* sample) {
     const Machine machine = sample != nullptr ? sample->machine : Machine::Unreached;
-    Metric(all, "genv_host_up", "1 where the host could be asked, else 0")
+    Metric(all, "genv_host_up", "1 if the host answered, else 0")
         .add({}, machine == Machine::Unreached ? 0 : 1);
     if (machine != Machine::Unreached)
         installed(all, machine != Machine::WithoutGenv);
@@ -355,8 +356,7 @@ void collectPresence(std::vector<MetricFamily>& all, const Sample* sample) {
 void collectHostErrors(std::vector<MetricFamily>& all, const Served& served) {
     errors(all, served.counters);
     Metric failures(all, "genv_host_failures_total",
-                    "Times that the host could not be asked, or not for all, since the exporter "
-                    "started",
+                    "Failed attempts to read the host since the exporter started",
                     MetricType::Counter);
     for (const char* reason : failureReasons) {
         const auto found = served.counters.failures.find(reason);
@@ -367,7 +367,7 @@ void collectHostErrors(std::vector<MetricFamily>& all, const Served& served) {
         return;
     duration(all, served.sample->took);
     Metric(all, "genv_host_left_out",
-           "Devices, environments and processes of the host over what one may have here")
+           "Devices, environments and processes of the host above the maximum of one host")
         .add({}, static_cast<double>(served.sample->leftOut));
 }
 

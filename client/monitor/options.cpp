@@ -24,8 +24,8 @@ Number number(const char* option, const std::string& text, Number least, Number 
     const char* end = text.data() + text.size();
     const auto [last, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || last != end || value < least || value > most)
-        throw UsageError(
-            fmt::format("{}: it is a whole number from {} to {}", option, least, most));
+        throw UsageError(fmt::format("invalid {} \"{}\": expected {}-{}", option,
+                                     core::escaped(text), least, most));
     return value;
 }
 
@@ -35,7 +35,9 @@ std::string address(std::string text) {
     std::array<unsigned char, sizeof(in6_addr)> parsed{};
     if (inet_pton(AF_INET, text.c_str(), parsed.data()) != 1 &&
         inet_pton(AF_INET6, text.c_str(), parsed.data()) != 1)
-        throw UsageError("--listen: it is an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+        throw UsageError(fmt::format(
+            "invalid --listen \"{}\": expected an IPv4 or IPv6 address, such as 127.0.0.1 or ::1",
+            core::escaped(text)));
     return text;
 }
 
@@ -59,7 +61,7 @@ std::filesystem::path defaultFolder() {
             home = user->pw_dir;
     }
     if (!home)
-        throw UsageError("you have no home folder; name a folder with --config-dir");
+        throw UsageError("no home folder; choose a folder with --config-dir");
     return *home / ".local/state/genv/metrics";
 }
 
@@ -73,8 +75,7 @@ void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
         const std::string label = host.label();
         for (const remote::Host& other : hosts) {
             if (other.label() == label)
-                throw UsageError(
-                    fmt::format("--host: there are two hosts \"{}\"; name one of them", label));
+                throw UsageError(fmt::format("duplicate host \"{}\" in --host", label));
         }
         hosts.push_back(std::move(host));
     } catch (const remote::InvalidHost& error) {
@@ -82,7 +83,8 @@ void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
     }
     if (hosts.size() > mostHosts)
         throw UsageError(fmt::format(
-            "--host: an exporter takes {} hosts; start another one for the rest", mostHosts));
+            "too many hosts in --host: expected at most {}; start another exporter for the rest",
+            mostHosts));
 }
 
 void define(CLI::App& app, Options& options) {
@@ -156,7 +158,7 @@ Options parseOptions(int count, char** arguments) {
         const std::string extra = app.remaining().front();
         throw UsageError(
             fmt::format("{} \"{}\"; \"genv-monitor --help\" lists its options",
-                        extra.starts_with('-') ? "unknown option" : "it takes no arguments:",
+                        extra.starts_with('-') ? "unknown option" : "unexpected argument",
                         core::escaped(extra)));
     } catch (const CLI::ParseError& error) {
         throw UsageError(

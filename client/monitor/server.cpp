@@ -60,7 +60,7 @@ SocketAddress toSocketAddress(const std::string& address, std::uint16_t port) {
         std::memcpy(&result.storage, &six, sizeof six);
         result.length = sizeof six;
     } else {
-        throw std::runtime_error("cannot listen on what is neither an IPv4 nor an IPv6 address");
+        throw std::runtime_error("invalid listening address: expected an IPv4 or IPv6 address");
     }
     return result;
 }
@@ -98,7 +98,7 @@ MHD_Result answer(void* daemon, MHD_Connection* connection, const char* path, co
         return reply(connection, MHD_HTTP_NOT_FOUND, "The metrics are under /metrics.\n", textType);
     if (std::string_view(method) != MHD_HTTP_METHOD_GET &&
         std::string_view(method) != MHD_HTTP_METHOD_HEAD)
-        return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET.\n", textType);
+        return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is supported.\n", textType);
     try {
         return reply(connection, MHD_HTTP_OK, scrape(), metricsType);
     } catch (const std::exception&) { // such as no memory; no exception may pass through C
@@ -122,10 +122,9 @@ Server::Server(const std::string& address, std::uint16_t port) {
         const int error = errno;
         if (socket_ >= 0)
             close(socket_);
-        throw std::runtime_error(
-            fmt::format("cannot listen on {}: {}; another port or address may do (--port, "
-                        "--listen)",
-                        endpoint(address, port), std::strerror(error)));
+        throw std::runtime_error(fmt::format(
+            "cannot listen on {}: {}; choose another port or address (--port, --listen)",
+            endpoint(address, port), std::strerror(error)));
     }
     port_ = portOf(socket_);
 }
@@ -146,7 +145,7 @@ void Server::start(Scrape scrape) {
         Connections::onConnection, &served_->connections, MHD_OPTION_NOTIFY_COMPLETED,
         Connections::onRequestOver, &served_->connections, MHD_OPTION_END));
     if (!daemon_)
-        throw std::runtime_error("the web server cannot be started");
+        throw std::runtime_error("cannot start the web server");
 }
 
 void Server::Stopped::operator()(MHD_Daemon* daemon) const noexcept {

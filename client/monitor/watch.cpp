@@ -17,7 +17,7 @@ namespace genv::monitor {
 namespace {
 
 constexpr std::chrono::milliseconds betweenConnects{1000};
-constexpr const char* isThere = "the service is there";
+constexpr const char* isThere = "the service is running";
 
 // Returns a descriptor that is readable when one of the two is.
 int eitherOf(int one, int other) {
@@ -125,7 +125,7 @@ void LocalWatch::run() {
             client.listenForEventsOnly();
             serve(client);
         } catch (const Error& error) {
-            tell(fmt::format("the bus cannot be used: {}", error.what()));
+            tell(fmt::format("cannot use the bus: {}", error.what()));
             Sample none;
             none.begun = std::chrono::steady_clock::now();
             exchange().publish(std::move(none));

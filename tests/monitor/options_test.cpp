@@ -49,17 +49,17 @@ TEST(MonitorOptions, CountByTheLastOne) {
 }
 
 TEST(MonitorOptions, AreRefusedWithWhatWouldBeRight) {
-    EXPECT_EQ(refusal({"--port", "x"}), "--port: it is a whole number from 0 to 65535");
-    EXPECT_EQ(refusal({"-p", "65536"}), "--port: it is a whole number from 0 to 65535");
-    EXPECT_EQ(refusal({"-i", "0"}), "--interval: it is a whole number from 1 to 3600");
-    EXPECT_EQ(refusal({"--listen", "here"}),
-              "--listen: it is an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
-    EXPECT_EQ(refusal({"--host", "a", "--host", "a"}),
-              "--host: there are two hosts \"a\"; name one of them");
+    EXPECT_EQ(refusal({"--port", "x"}), "invalid --port \"x\": expected 0-65535");
+    EXPECT_EQ(refusal({"-p", "65536"}), "invalid --port \"65536\": expected 0-65535");
+    EXPECT_EQ(refusal({"-i", "0"}), "invalid --interval \"0\": expected 1-3600");
+    EXPECT_EQ(
+        refusal({"--listen", "here"}),
+        "invalid --listen \"here\": expected an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
+    EXPECT_EQ(refusal({"--host", "a", "--host", "a"}), "duplicate host \"a\" in --host");
     EXPECT_EQ(refusal({"--no-such"}),
               "unknown option \"--no-such\"; \"genv-monitor --help\" lists its options");
     EXPECT_EQ(refusal({"word"}),
-              "it takes no arguments: \"word\"; \"genv-monitor --help\" lists its options");
+              "unexpected argument \"word\"; \"genv-monitor --help\" lists its options");
     EXPECT_EQ(refusal({"--port"}),
               "--port: 1 required PORT missing; \"genv-monitor --help\" lists its options");
     EXPECT_NE(refusal({"--quiet=3"}), "accepted");
