@@ -117,15 +117,15 @@ std::string sayWarning(std::string_view message, std::string_view rule,
 std::string sayHealth(DeviceIndex device, std::string_view health) {
     constexpr std::string_view xid = "xid-";
     if (health == "ok")
-        return fmt::format("GPU {} is well again", device);
+        return fmt::format("GPU {} is healthy again", device);
     if (health == "stale")
-        return fmt::format("GPU {} may not be well: the driver does not answer", device);
+        return fmt::format("GPU {} may be unhealthy: the driver does not answer", device);
     if (health == "lost")
-        return fmt::format("GPU {} is lost: the driver cannot reach it any more", device);
+        return fmt::format("GPU {} is lost: the driver can no longer reach it", device);
     if (health.substr(0, xid.size()) == xid)
-        return fmt::format("GPU {} is not well: the driver reported XID {}", device,
+        return fmt::format("GPU {} is unhealthy: the driver reported XID {}", device,
                            escaped(health.substr(xid.size())));
-    return fmt::format("GPU {} is not well ({})", device, escaped(health));
+    return fmt::format("GPU {} is unhealthy ({})", device, escaped(health));
 }
 
 std::string sayMemory(DeviceIndex device, Bytes used, Bytes share) {
@@ -157,7 +157,7 @@ std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers) {
 }
 
 std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user) {
-    return fmt::format("GPU {} is shared with {} (environment {}) now", device, user,
+    return fmt::format("GPU {} is now shared with {} (environment {})", device, user,
                        escaped(environment));
 }
 

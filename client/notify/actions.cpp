@@ -92,7 +92,8 @@ void requireOwn(Client& client, const std::string& environment) {
                     fmt::format("environment {} has ended", environment));
 }
 
-constexpr const char* noAnswer = "The service did not answer in time; it may be done all the same.";
+constexpr const char* noAnswer =
+    "The service did not answer in time. The change may still take effect.";
 
 Message extend(const Action& action) {
     const std::string title = "The lease could not be extended";
@@ -109,15 +110,15 @@ Message extend(const Action& action) {
                            Waiting().setStopDescriptor(givingUp.descriptor())))
             return failure(title, noAnswer, {});
         const auto expires = client.environment(action.environment).expires;
-        return {
-            {},
-            Urgency::Low,
-            "x-genv.lease.extended",
-            "The lease was extended",
-            {fmt::format("Environment {}: it ends at {} now.", core::escaped(action.environment),
-                         expires ? core::formatLocalTime(*expires) : "no time")},
-            {},
-            {}};
+        return {{},
+                Urgency::Low,
+                "x-genv.lease.extended",
+                "The lease was extended",
+                {fmt::format("Environment {}: the lease now ends at {}.",
+                             core::escaped(action.environment),
+                             expires ? core::formatLocalTime(*expires) : "an unknown time")},
+                {},
+                {}};
     } catch (const Error& error) {
         return failure(title, sentenceOf(error), hintFor(error));
     }

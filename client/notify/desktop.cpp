@@ -127,7 +127,7 @@ void Desktop::onNameRequested(sd_bus_message* reply) {
     if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY) > 0)
         return; // the bus disconnected, which is handled by onDisconnected()
     if (sd_bus_message_is_method_error(reply, nullptr) > 0) {
-        logFailure("the name on the session bus cannot be had", reply);
+        logFailure("cannot own a name on the session bus", reply);
         listener_.ended(EXIT_FAILURE);
         return;
     }
@@ -135,7 +135,7 @@ void Desktop::onNameRequested(sd_bus_message* reply) {
     check(sd_bus_message_read(reply, "u", &result), "a reply of the session bus");
     constexpr std::uint32_t primaryOwner = 1;
     if (result != primaryOwner) {
-        std::fputs("genv-notify: this session has one already\n", stderr);
+        std::fputs("genv-notify: already running in this session\n", stderr);
         listener_.ended(EXIT_SUCCESS);
         return;
     }
@@ -327,7 +327,7 @@ void Desktop::onShown(sd_bus_message* reply, Sending& sending) {
             sd_bus_message_is_method_error(reply, SD_BUS_ERROR_DISCONNECTED) > 0 ||
             sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NO_REPLY) > 0;
         if (!isGone) {
-            logFailure("a notification was refused", reply);
+            logFailure("the notification server refused a message", reply);
             return;
         }
         server_.clear();

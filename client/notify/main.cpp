@@ -130,8 +130,8 @@ int runOnDesktop() {
         desktop->connect();
     } catch (const std::exception& error) {
         std::fprintf(stderr,
-                     "genv-notify: %s\nIt shows notifications in a desktop session; \"genv-notify "
-                     "--terminal\" shows them here.\n",
+                     "genv-notify: %s\nStart it in a desktop session. \"genv-notify --terminal\" "
+                     "prints messages here.\n",
                      core::escaped(error.what(), 256).c_str());
         return EXIT_FAILURE;
     }
@@ -164,7 +164,7 @@ std::optional<int> readOptions(int count, char** arguments, bool& onTerminal) {
     } catch (const CLI::ExtrasError&) {
         const std::string extra = app.remaining().front();
         std::fprintf(stderr, "genv-notify: %s \"%s\"\n",
-                     extra.starts_with('-') ? "unknown option" : "it takes no arguments:",
+                     extra.starts_with('-') ? "unknown option" : "unexpected argument",
                      core::escaped(extra).c_str());
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "genv-notify: %s\n", error.what());

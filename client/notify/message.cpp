@@ -125,9 +125,9 @@ std::string capitalised(std::string text) {
 // on the user.
 std::string adviceOn(std::string_view rule) {
     if (rule == "non-env-processes")
-        return "Run it in an environment: \"genvctl run --gpus 1 -- COMMAND\"";
+        return "Run the program in an environment: \"genvctl run --gpus 1 -- COMMAND\"";
     if (rule == "env-devices")
-        return "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" takes another";
+        return "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" attaches another";
     if (rule == "env-memory")
         return "Use less GPU memory, or take a larger share with --gpu-memory";
     return "\"genvctl limits\" shows your limits";
@@ -149,7 +149,7 @@ Part sayDetached(const Group& group) {
               fmt::format("{} {} {}", core::nameGpus(indices), indices.size() == 1 ? "was" : "were",
                           isLost ? "lost" : "taken away"),
               core::sayChange(indices, false, group.reason, group.actor),
-              whoKnows(group, "\"genv attach\" takes another"),
+              whoKnows(group, "\"genv attach\" attaches another"),
               std::nullopt};
     if (!isLost) {
         part.action = Action{Action::Kind::AttachAgain, group.environment, {}, {}};
@@ -229,7 +229,7 @@ Part sayLingering(const Group& group) {
             "device",
             fmt::format("{} {} still in use", gpus, indices.size() == 1 ? "is" : "are"),
             core::sayLingering(indices, group.pids()),
-            fmt::format("\"genvctl deactivate --id {} --kill\" ends that.",
+            fmt::format("\"genvctl deactivate --id {} --kill\" ends them.",
                         core::escaped(group.environment)),
             std::nullopt};
 }
@@ -248,17 +248,17 @@ Part sayWarned(const Group& group) {
     if (details.number("left") == 0) // the rule takes no action
         return {Urgency::Normal,
                 "x-genv.rule.warning",
-                fmt::format("The rule {} found something", core::escaped(details.text("rule"))),
+                fmt::format("The rule {} found a violation", core::escaped(details.text("rule"))),
                 core::sayWarning(details.text("message"), details.text("rule"), std::nullopt),
                 adviceOn(details.text("rule")) + ".",
                 std::nullopt};
-    return {
-        Urgency::Normal,
-        "x-genv.rule.warning",
-        fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
-        core::sayWarning(details.text("message"), details.text("rule"), group.end()),
-        fmt::format("Nothing happens if that is over by then. {}.", adviceOn(details.text("rule"))),
-        std::nullopt};
+    return {Urgency::Normal,
+            "x-genv.rule.warning",
+            fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
+            core::sayWarning(details.text("message"), details.text("rule"), group.end()),
+            fmt::format("If the violation ends before, the rule does nothing. {}.",
+                        adviceOn(details.text("rule"))),
+            std::nullopt};
 }
 
 Part sayMemory(const Group& group) {
@@ -267,7 +267,7 @@ Part sayMemory(const Group& group) {
     const core::Bytes share{details.number("share")};
     return {Urgency::Normal,
             "x-genv.memory",
-            used > share ? "GPU memory is over its share" : "GPU memory is nearly used up",
+            used > share ? "GPU memory exceeds its share" : "GPU memory is nearly full",
             core::sayMemory(details.device().index, used, share),
             used > share ? "Use less memory: processes above the share may be ended."
                          : "Processes above the share may be ended.",
@@ -282,9 +282,9 @@ Part sayHealth(const Group& group) {
     const bool isOld = health == "stale";
     return {isWell || isOld ? Urgency::Low : Urgency::Critical,
             isWell ? "device" : "device.error",
-            fmt::format("GPU {} {}", index, isWell ? "is well again" : "is not well"),
+            fmt::format("GPU {} {}", index, isWell ? "is healthy again" : "is unhealthy"),
             core::sayHealth(index, health),
-            isWell || isOld ? "" : "Save your work; \"genv attach\" takes another.",
+            isWell || isOld ? "" : "Save your work; \"genv attach\" attaches another.",
             std::nullopt};
 }
 
@@ -293,9 +293,9 @@ Part sayShared(const Group& group) {
     const DeviceIndex index = details.device().index;
     return {Urgency::Low,
             "x-genv.device.shared",
-            fmt::format("GPU {} is shared now", index),
+            fmt::format("GPU {} is now shared", index),
             core::sayShared(index, details.text("by"), group.actor),
-            "\"genv lock COMMAND\" takes turns.",
+            "Take turns with \"genv lock COMMAND\".",
             std::nullopt};
 }
 
@@ -465,7 +465,7 @@ Message compose(const std::string& subject, const std::vector<Heard>& heard, std
         isFirst = false;
     }
     if (missing > 0)
-        message.sentences.push_back(fmt::format("That happened {} times more.", missing));
+        message.sentences.push_back(fmt::format("This happened {} more times.", missing));
     return message;
 }
 

@@ -19,7 +19,7 @@ void ServiceLink::connect() {
     client_.emplace(std::move(client));
     backoff_.succeeded();
     if (std::exchange(isLost_, false))
-        std::fputs("genv-notify: the system bus is there again\n", stderr);
+        std::fputs("genv-notify: connected to the system bus again\n", stderr);
 }
 
 void ServiceLink::connectOrRetry() {
@@ -28,7 +28,7 @@ void ServiceLink::connectOrRetry() {
     } catch (const Error& error) {
         client_.reset();
         if (!std::exchange(isLost_, true))
-            std::fprintf(stderr, "genv-notify: %s; it is tried again\n",
+            std::fprintf(stderr, "genv-notify: %s; trying again\n",
                          core::escaped(error.what(), 512).c_str());
         retry_.start(backoff_.next());
     }
@@ -49,7 +49,7 @@ bool ServiceLink::wait(int descriptor) {
     } catch (const Error& error) {
         client_.reset();
         if (!std::exchange(isLost_, true))
-            std::fprintf(stderr, "genv-notify: the system bus was lost (%s); it is tried again\n",
+            std::fprintf(stderr, "genv-notify: lost the system bus (%s); trying again\n",
                          core::escaped(error.what(), 512).c_str());
         retry_.start(backoff_.next());
     }

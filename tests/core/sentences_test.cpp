@@ -75,11 +75,11 @@ TEST(Sentences, SayWhenSomethingEndsAndHowToProlongIt) {
 }
 
 TEST(Sentences, SayHowADeviceIs) {
-    EXPECT_EQ(core::sayHealth(1, "ok"), "GPU 1 is well again");
-    EXPECT_EQ(core::sayHealth(1, "stale"), "GPU 1 may not be well: the driver does not answer");
-    EXPECT_EQ(core::sayHealth(1, "lost"), "GPU 1 is lost: the driver cannot reach it any more");
-    EXPECT_EQ(core::sayHealth(1, "xid-79"), "GPU 1 is not well: the driver reported XID 79");
-    EXPECT_EQ(core::sayHealth(1, "warm"), "GPU 1 is not well (warm)");
+    EXPECT_EQ(core::sayHealth(1, "ok"), "GPU 1 is healthy again");
+    EXPECT_EQ(core::sayHealth(1, "stale"), "GPU 1 may be unhealthy: the driver does not answer");
+    EXPECT_EQ(core::sayHealth(1, "lost"), "GPU 1 is lost: the driver can no longer reach it");
+    EXPECT_EQ(core::sayHealth(1, "xid-79"), "GPU 1 is unhealthy: the driver reported XID 79");
+    EXPECT_EQ(core::sayHealth(1, "warm"), "GPU 1 is unhealthy (warm)");
 }
 
 TEST(Sentences, SayHowMuchOfAShareIsUsed) {
@@ -89,7 +89,7 @@ TEST(Sentences, SayHowMuchOfAShareIsUsed) {
     EXPECT_EQ(core::sayMemory(0, {1000ULL << 20}, {1ULL << 30}),
               core::formatMebibytes({1000ULL << 20}) +
                   " of the share of 1gi of GPU 0's memory is used");
-    EXPECT_EQ(core::sayShared(0, "20", "bob"), "GPU 0 is shared with bob (environment 20) now");
+    EXPECT_EQ(core::sayShared(0, "20", "bob"), "GPU 0 is now shared with bob (environment 20)");
     EXPECT_EQ(core::sayLingering({0}, {12}),
               "its last shell is gone, and process 12 still uses GPU 0");
 }

@@ -39,7 +39,7 @@ TEST(Message, NamesEverythingThatABurstTookAway) {
     EXPECT_EQ(message.title, "GPUs 0,1,2,3,10 were taken away");
     EXPECT_EQ(message.sentences, Texts{"Environment 58: GPUs 0,1,2,3,10 were taken away by an "
                                        "administrator (root)."});
-    EXPECT_EQ(message.hint, "Ask root why; \"genv attach\" takes another.");
+    EXPECT_EQ(message.hint, "Ask root why; \"genv attach\" attaches another.");
     EXPECT_EQ(message.urgency, Urgency::Normal);
     EXPECT_EQ(message.category, "device.removed");
     ASSERT_EQ(message.actions.size(), 1U);
@@ -121,11 +121,11 @@ TEST(Message, SaysTheOtherKinds) {
     EXPECT_EQ(first(notice("attached", {{"device", "1"}})),
               "Environment 58: GPU 1 was attached by an administrator (root).");
     EXPECT_EQ(first(notice("over-subscribed", {{"device", "1"}, {"by", "60"}})),
-              "Environment 58: GPU 1 is shared with root (environment 60) now.");
+              "Environment 58: GPU 1 is now shared with root (environment 60).");
     EXPECT_EQ(first(notice("device-health", {{"device", "1"}, {"health", "xid-79"}})),
-              "Environment 58: GPU 1 is not well: the driver reported XID 79.");
+              "Environment 58: GPU 1 is unhealthy: the driver reported XID 79.");
     EXPECT_EQ(first(notice("device-health", {{"device", "1"}, {"health", "ok"}})),
-              "Environment 58: GPU 1 is well again.");
+              "Environment 58: GPU 1 is healthy again.");
     EXPECT_EQ(first(detached("1", "idle")),
               "Environment 58: GPU 1 was taken away because it was idle for too long.");
     EXPECT_EQ(first(notice("process-terminated",
@@ -150,9 +150,9 @@ TEST(Message, AdvisesOnTheRuleThatActed) {
             .hint;
     };
     EXPECT_EQ(hint("non-env-processes"),
-              "Run it in an environment: \"genvctl run --gpus 1 -- COMMAND\".");
+              "Run the program in an environment: \"genvctl run --gpus 1 -- COMMAND\".");
     EXPECT_EQ(hint("env-devices"),
-              "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" takes another.");
+              "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" attaches another.");
     EXPECT_EQ(hint("env-memory"), "Use less GPU memory, or take a larger share with --gpu-memory.");
     EXPECT_EQ(hint("max-processes-per-user"), "\"genvctl limits\" shows your limits.");
 }
@@ -190,7 +190,7 @@ TEST(Message, SaysWhatStaysAndHowToEndIt) {
     EXPECT_EQ(message.title, "GPUs 0,1 are still in use");
     EXPECT_EQ(message.sentences.at(0), "Environment 58: its last shell is gone, and processes "
                                        "12, 13 still use GPUs 0,1.");
-    EXPECT_EQ(message.hint, "\"genvctl deactivate --id 58 --kill\" ends that.");
+    EXPECT_EQ(message.hint, "\"genvctl deactivate --id 58 --kill\" ends them.");
 }
 
 TEST(Message, QuotesNothingAsItIs) {
@@ -214,7 +214,7 @@ TEST(Message, KeepsToBounds) {
         (Texts{
             "Environment 58: processes 1, 2, 3, 4, 5, 6, 7, 8 and 56 more on GPU 0 were ended by "
             "the rule max-processes-per-user.",
-            "That happened 936 times more."}));
+            "This happened 936 more times."}));
     const Message summary = summarise(std::vector(20, message), 5);
     EXPECT_EQ(summary.title, "25 messages about your GPUs");
     EXPECT_EQ(summary.sentences.size(), 9U);
@@ -266,12 +266,12 @@ TEST(Terminal, WrapsWordsAndColoursOnlyWhereItMay) {
     const Message message = messageOf({detached("1")});
     const std::string line = terminalText(message, start, {});
     EXPECT_EQ(line.substr(8), " genv: Environment 58: GPU 1 was taken away by an administrator "
-                              "(root). Ask root why; \"genv attach\" takes another.\n");
+                              "(root). Ask root why; \"genv attach\" attaches another.\n");
     const std::string narrow = terminalText(message, start, {40, false});
     EXPECT_EQ(narrow.substr(8), " genv: Environment 58: GPU 1 was\n"
                                 "    taken away by an administrator\n"
                                 "    (root). Ask root why; \"genv attach\"\n"
-                                "    takes another.\n");
+                                "    attaches another.\n");
     const std::string coloured = terminalText(message, start, {0, true});
     EXPECT_EQ(coloured.substr(8, 27), " \x1b[1;33mgenv:\x1b[0m Environme");
 }

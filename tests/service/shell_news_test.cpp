@@ -89,10 +89,10 @@ TEST_F(ShellNewsTest, SayThatADeviceIsNotWellToThoseWhoHoldIt) {
     core::Observation seen = tests::gpus(4);
     seen.devices[1].health = {core::Health::State::Xid, 79};
     ledger.observed(seen);
-    EXPECT_EQ(say("7"), Texts{"GPU 1 is not well: the driver reported XID 79"});
+    EXPECT_EQ(say("7"), Texts{"GPU 1 is unhealthy: the driver reported XID 79"});
     EXPECT_EQ(say("8"), Texts{});
     ledger.observed(tests::gpus(4));
-    EXPECT_EQ(say("7").back(), "GPU 1 is well again");
+    EXPECT_EQ(say("7").back(), "GPU 1 is healthy again");
     events.tell(core::DeviceChanged{2, core::DeviceField::Health});
     EXPECT_EQ(say("8"), Texts{}) << "nobody knew of anything else";
 }
@@ -132,7 +132,7 @@ TEST_F(ShellNewsTest, SayWhoSharesADeviceToThoseWhoHeldItAndAreSomebodyElse) {
     attachIndices("8", {1}, true);
     EXPECT_EQ(say("7"), Texts{}) << "one's own other environment is no news";
     attachIndices("9", {1}, true);
-    EXPECT_EQ(say("7"), Texts{"GPU 1 is shared with user1002 (environment 9) now"});
+    EXPECT_EQ(say("7"), Texts{"GPU 1 is now shared with user1002 (environment 9)"});
     EXPECT_EQ(say("8"), say("7"));
     EXPECT_EQ(say("9"), Texts{});
 }
