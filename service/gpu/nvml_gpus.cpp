@@ -33,7 +33,7 @@ core::GpuSample NvmlGpus::sample() {
         throw core::GpuError(fmt::format("the NVIDIA driver does not work: {}", failure->reason));
     auto& reason = std::get<NvmlNoDriver>(answer).reason;
     if (driverHasWorked_)
-        throw core::GpuError(fmt::format("the NVIDIA driver is gone: {}", reason));
+        throw core::GpuError(fmt::format("the NVIDIA driver was unloaded: {}", reason));
     core::GpuSample sample;
     sample.noDriver = std::move(reason);
     return sample;
@@ -44,13 +44,12 @@ NvmlAnswer NvmlGpus::takeAnswer() {
         replaceEndedHelper();
         auto [sample, answer] = decodeAnswer(ask());
         if (sample != sample_)
-            throw ProtocolError("it is of another sample");
+            throw ProtocolError("it belongs to another sample");
         // cppcheck-suppress returnStdMoveLocal ; nothing moves a structured binding by itself
         return std::move(answer);
     } catch (const ProtocolError& error) {
         endHelper();
-        throw core::GpuError(
-            fmt::format("genv-nvml gave an answer that is none: {}", error.what()));
+        throw core::GpuError(fmt::format("genv-nvml sent an invalid answer: {}", error.what()));
     } catch (const std::runtime_error& error) {
         endHelper();
         throw core::GpuError(fmt::format("genv-nvml {}", error.what()));
@@ -73,7 +72,7 @@ void NvmlGpus::startHelper() {
     hanging_.remove_if(
         [](ChildProcess& child) { return child.reap(std::chrono::milliseconds{0}).has_value(); });
     if (hanging_.size() > mostHanging)
-        throw HelperError(fmt::format("hangs in the kernel, {} times", hanging_.size()));
+        throw HelperError(fmt::format("hangs in the kernel: {} processes", hanging_.size()));
     std::vector<std::string> arguments{fmt::format("--parent={}", ::getpid())};
     arguments.insert(arguments.end(), settings_.arguments.begin(), settings_.arguments.end());
     helper_.emplace(settings_.helper, arguments);

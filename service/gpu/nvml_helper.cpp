@@ -26,7 +26,8 @@ ChildProcess start(const std::filesystem::path& program, const std::vector<std::
                    core::Descriptor& own) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) < 0)
-        throw HelperError(fmt::format("has no socket: {}", std::generic_category().message(errno)));
+        throw HelperError(
+            fmt::format("cannot open a socket: {}", std::generic_category().message(errno)));
     own = core::Descriptor(ends[0]);
     const core::Descriptor other(ends[1]);
     try {
@@ -41,8 +42,9 @@ core::Descriptor connectTo(const std::filesystem::path& socket) {
     try {
         return connectToUnixSocket(socket);
     } catch (const std::system_error& error) {
-        throw HelperError(fmt::format("cannot be reached at {}: {}; is its socket unit started?",
-                                      socket.string(), error.code().message()));
+        throw HelperError(
+            fmt::format("cannot be reached at {}: {}; check that its socket unit runs",
+                        socket.string(), error.code().message()));
     }
 }
 
@@ -83,7 +85,7 @@ void NvmlHelper::send(std::string_view line) {
     const ssize_t sent =
         ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 ? static_cast<std::size_t>(sent) != line.size() : errno != EPIPE)
-        throw HelperError("takes no request");
+        throw HelperError("did not accept the request");
 }
 
 std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
@@ -98,9 +100,9 @@ std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
         const std::string_view part(chunk.data(), static_cast<std::size_t>(got));
         const auto end = part.find('\n');
         if (line.size() + part.size() > longestAnswer)
-            throw HelperError("gave too long an answer");
+            throw HelperError("sent too long an answer");
         if (end != std::string_view::npos && end + 1 != part.size())
-            throw HelperError("said more than it was asked");
+            throw HelperError("sent more than one answer");
         line += part.substr(0, end);
         if (end != std::string_view::npos)
             return line;
@@ -110,7 +112,8 @@ std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
 
 std::string NvmlHelper::sayEnd() {
     if (!process_)
-        return "ended, or was not let in; \"journalctl -u 'genv-nvml*'\" may say why";
+        return "ended, or systemd refused the connection; \"journalctl -u 'genv-nvml*'\" may show "
+               "the reason";
     return process_->reap(exitPatience).value_or("closed its connection");
 }
 

@@ -71,7 +71,7 @@ class Object {
     bool boolean(const char* member) const {
         const json& value = value_.at(member);
         if (!value.is_boolean())
-            throw ProtocolError(fmt::format("\"{}\" is neither true nor false", member));
+            throw ProtocolError(fmt::format("invalid \"{}\": expected true or false", member));
         return value.get<bool>();
     }
 
@@ -91,7 +91,7 @@ class Object {
     std::string pciAddressOrNull(const char* member) const {
         std::string value = textOrNull(member);
         if (!value.empty() && !isPciAddress(value))
-            throw ProtocolError(fmt::format("\"{}\" is no address on the PCI bus", member));
+            throw ProtocolError(fmt::format("invalid \"{}\": expected a PCI address", member));
         return value;
     }
 
@@ -174,7 +174,7 @@ json encode(const NvmlDevice& device) {
 core::DeviceNode decodeNode(const json& value) {
     const auto number = [&](std::size_t place, std::uint32_t max) {
         if (!value[place].is_number_unsigned() || value[place].get<std::uint64_t>() > max)
-            throw ProtocolError("a node has numbers that are out of range");
+            throw ProtocolError("invalid device node: a number is out of range");
         return value[place].get<std::uint32_t>();
     };
     if (!value.is_array() || value.size() != 2)
@@ -234,15 +234,16 @@ NvmlReport decodeReport(const json& answer) {
     for (const json& value : object.list("devices", mostDevices)) {
         report.devices.push_back(decodeDevice(value));
         if (!places.take(report.devices.back().gpu, report.devices.back().mig))
-            throw ProtocolError("a device is where there is another or none");
+            throw ProtocolError("invalid place of a device: expected a GPU of the report, once");
         if (!uuids.insert(report.devices.back().uuid).second)
-            throw ProtocolError("two devices have one UUID");
+            throw ProtocolError("two devices have the same UUID");
     }
     for (const json& value : object.list("failed", mostDevices)) {
         const Object failed(value, {"gpu", "lost"});
         report.failed.push_back({failed.number32("gpu"), failed.boolean("lost")});
         if (!places.take(report.failed.back().gpu, std::nullopt))
-            throw ProtocolError("a GPU that failed is none or not the only one there");
+            throw ProtocolError(
+                "invalid failed GPU: expected a GPU of the report, once and without devices");
     }
     for (const json& value : object.list("uses", mostUses)) {
         const Object use(value, {"pid", "device", "memory", "utilization"});
@@ -250,7 +251,7 @@ NvmlReport decodeReport(const json& answer) {
                                use.uuid("device"), use.bytesOrNull("memory"),
                                use.number32OrNull("utilization", 100)});
         if (report.uses.back().pid == 0 || !uuids.contains(report.uses.back().device))
-            throw ProtocolError("a use is of no process or no device");
+            throw ProtocolError("invalid use: unknown process or device");
     }
     return report;
 }

@@ -189,7 +189,7 @@ void Decisions::addSubordinate(const std::vector<SubordinateUids>& lines) {
         if (known == owners_.end()) {
             if (!owner.uid)
                 complaints_.push_back(fmt::format(
-                    "/etc/subuid: unknown user {}: nobody owns the uids", describe(owner)));
+                    "/etc/subuid: unknown user {}: nobody owns these uids", describe(owner)));
             known = owners_.insert(owners_.end(), std::move(owner));
         }
         subordinate_.emplace_back(line.uids,
@@ -278,15 +278,18 @@ Decisions::Verdict Decisions::decideOn(const UidRange& segment, const Claims& cl
     if (owner == nullptr)
         return {};
     if (claims.own > 0 || segment.first == root)
-        return complain(segment, fmt::format("users' own uids that are subordinate uids of {} too "
-                                             "have their own rights alone",
-                                             whose()));
+        return complain(
+            segment,
+            fmt::format(
+                "uids of users that are also subordinate uids of {} have only their own rights",
+                whose()));
     if (allExempt)
         return exempt;
     if (names.size() > 1)
-        return complain(segment, fmt::format("subordinate uids of {} alike are nobody's", whose()));
+        return complain(segment,
+                        fmt::format("subordinate uids that {} share belong to nobody", whose()));
     if (owner->uid == root)
-        return complain(segment, "subordinate uids of root have no rights of root's");
+        return complain(segment, "subordinate uids of root do not have the rights of root");
     return {owner->uid.has_value(), owner->uid};
 }
 
@@ -314,7 +317,7 @@ std::string readFile(const std::filesystem::path& file, std::vector<std::string>
     if (stream && stream.peek() != std::ifstream::traits_type::eof())
         text << stream.rdbuf();
     if (!stream.is_open() || stream.bad())
-        complaints.push_back(fmt::format("{} cannot be read", file.string()));
+        complaints.push_back(fmt::format("cannot read {}", file.string()));
     return text.str();
 }
 

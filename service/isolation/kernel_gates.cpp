@@ -53,7 +53,7 @@ core::Refusals refusalsOf(const genv_refusal_key& key, const genv_refusal& value
 std::string consequenceOf(int error) {
     switch (error) {
     case EPERM:
-        return "; before Linux 5.19 the service needs CAP_BPF for that, see \"Kernels\" in "
+        return "; before Linux 5.19 the service needs CAP_BPF for this, see \"Kernels\" in "
                "isolation.md";
     case E2BIG: // returned by hash tables
     case ENOSPC:
@@ -100,7 +100,7 @@ std::string KernelGates::reasonWithout(const std::string& missing) const {
     struct stat folder {};
     if (::stat(pins_.c_str(), &folder) != 0 && errno == ENOENT)
         return "genv-isolation.service has not run or failed";
-    return fmt::format("genv-isolation.service failed, or what it made was removed ({})", missing);
+    return fmt::format("genv-isolation.service failed, or its files were removed ({})", missing);
 }
 
 bool KernelGates::hasBpfFileSystem(const std::filesystem::path& folder) {
@@ -115,8 +115,8 @@ std::string KernelGates::refresh() {
     isUnusable_ = false;
     if (::lstat(pins_.c_str(), &folder) == 0 && folder.st_uid != ::geteuid()) {
         maps_.reset();
-        return fmt::format("{} belongs to uid {}, who could give grants there", pins_.string(),
-                           folder.st_uid);
+        return fmt::format("{} belongs to uid {}, and that user could change grants",
+                           pins_.string(), folder.st_uid);
     }
     const auto places = findPins(missing);
     if (!places) {
@@ -163,7 +163,7 @@ void KernelGates::use(const std::string& what, const std::function<void(const Ga
 
 GateMode KernelGates::mode() {
     GateMode mode = GateMode::Refuse;
-    use("cannot tell the mode of the kernel's gate", [&](const GateMapSet& maps) {
+    use("cannot read the mode of the kernel's gate", [&](const GateMapSet& maps) {
         mode = toGateMode(maps.mode.find(GENV_MODE_ENTRY).value_or(GENV_MODE_REFUSE));
     });
     return mode;
@@ -176,7 +176,7 @@ void KernelGates::setMode(GateMode mode) {
 
 bool KernelGates::isSuspended() {
     bool suspended = false;
-    use("cannot tell the mode of the kernel's gate", [&](const GateMapSet& maps) {
+    use("cannot read the mode of the kernel's gate", [&](const GateMapSet& maps) {
         suspended = maps.mode.find(GENV_SUSPENDED_ENTRY).value_or(0) != 0;
     });
     return suspended;

@@ -177,10 +177,10 @@ void Loader::makeFolder() const {
     // In a world-writable BPF file system, another user may have created it.
     struct stat folder {};
     if (::lstat(pins_.c_str(), &folder) != 0)
-        failOn("cannot look at the folder", pins_);
+        failOn("cannot inspect the folder", pins_);
     errno = ENOTDIR;
     if (!S_ISDIR(folder.st_mode))
-        failOn("something else is in the place of the folder", pins_);
+        failOn("not a folder:", pins_);
     errno = EPERM;
     if (folder.st_uid != ::geteuid() || (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         failOn("other users may write to the folder", pins_);

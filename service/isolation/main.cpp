@@ -81,14 +81,14 @@ std::string hintFor(int error) {
     switch (error) {
     case EPERM:
     case EACCES:
-        return "; it takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root has, but not in a "
+        return "; this needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root lacks in a "
                "container";
     case ENOSYS:
         return "; the kernel was built without CONFIG_BPF_SYSCALL";
     case EINVAL:
         return "; the kernel may have been built without CONFIG_CGROUP_BPF, or be older than 5.10";
     case ENOMEM:
-        return "; before Linux 5.11 it also takes a larger RLIMIT_MEMLOCK";
+        return "; before Linux 5.11 this also needs a larger RLIMIT_MEMLOCK";
     default:
         return "";
     }
@@ -98,20 +98,20 @@ std::string hintFor(int error) {
 std::string stateNow(const std::string& pins) {
     service::KernelGates gates(pins);
     if (!gates.absence().empty())
-        return "GPUs are not isolated: every user can open each of them";
+        return "GPUs are not isolated: every user can open every GPU";
     try {
         switch (gates.mode()) {
         case core::GateMode::Open:
             return "GPUs are not isolated: the previous gate is open";
         case core::GateMode::Watch:
-            return "the previous gate stays and only watches";
+            return "the previous gate stays, and only watches";
         case core::GateMode::Refuse:
             break;
         }
     } catch (const core::Error&) {
-        return "the mode of the previous gate cannot be read";
+        return "cannot read the mode of the previous gate";
     }
-    return "the previous gate stays and refuses users without a grant";
+    return "the previous gate stays, and refuses users without a grant";
 }
 
 int fail(const Options& options, const std::string& why, int status = EXIT_FAILURE) {
@@ -123,8 +123,7 @@ int fail(const Options& options, const std::string& why, int status = EXIT_FAILU
 int takeDown(const Options& options, const std::string& reason) {
     const bool wasThere = Loader(options.pins, {}).takeDown();
     if (wasThere)
-        log(core::Severity::Notice,
-            reason + ": the gate was taken away; every user can open each GPU");
+        log(core::Severity::Notice, reason + ": removed the gate; every user can open every GPU");
     return EXIT_SUCCESS;
 }
 
@@ -148,13 +147,13 @@ int putUp(const Options& options, const core::IsolationSettings& settings) {
     const std::string mode = core::toString(settings.mode);
     if (state.isSuspended)
         log(core::Severity::Warning,
-            fmt::format("Isolation={}: the gate stands, but stays open until the next boot or "
-                        "\"genvctl isolation on\", as an administrator asked for",
+            fmt::format("Isolation={}: installed the gate, but an administrator suspended it until "
+                        "the next boot or \"genvctl isolation on\"",
                         mode));
     else
         log(core::Severity::Info,
-            fmt::format("Isolation={}: the gate stands{}, and {}", mode,
-                        state.wasReplaced ? " in the place of the one before" : "",
+            fmt::format("Isolation={}: {} the gate, which {}", mode,
+                        state.wasReplaced ? "replaced" : "installed",
                         watches ? "watches who opens GPUs"
                                 : "refuses GPUs to users who do not hold them"));
     return EXIT_SUCCESS;

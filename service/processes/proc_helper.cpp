@@ -25,7 +25,7 @@ ChildProcess start(const ProcProgram& program, core::Descriptor& own) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) < 0)
         throw ProcHelperError(
-            fmt::format("has no socket: {}", std::generic_category().message(errno)));
+            fmt::format("cannot open a socket: {}", std::generic_category().message(errno)));
     own = core::Descriptor(ends[0]);
     const core::Descriptor other(ends[1]);
     try {
@@ -51,7 +51,7 @@ void ProcHelper::ask(const std::vector<ProcRequest>& requests) {
     const std::string packet = encodeProcRequests(requests);
     // The buffer is empty between requests, so a packet is sent at once or never.
     if (::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        throw ProcHelperError(process_.reap(exitTime).value_or("takes no request"));
+        throw ProcHelperError(process_.reap(exitTime).value_or("did not accept the request"));
 }
 
 std::optional<ProcAnswer> ProcHelper::next(Clock::time_point deadline) {
@@ -61,7 +61,7 @@ std::optional<ProcAnswer> ProcHelper::next(Clock::time_point deadline) {
     try {
         return decodeProcAnswer(*packet);
     } catch (const ProcProtocolError& error) {
-        throw ProcHelperError(fmt::format("gave an answer that is none: {}", error.what()));
+        throw ProcHelperError(fmt::format("sent an invalid answer: {}", error.what()));
     }
 }
 

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds lastRetry{300'000};
 SlurmDeviceFile::SlurmDeviceFile(const std::filesystem::path& runtime, core::Slurm& slurm,
                                  core::Scheduler& scheduler, core::Log& log)
     : slurm_(slurm), scheduler_(scheduler), log_(log),
-      folder_(runtime / "slurm", log, "jobs get no environment until it can be written"),
+      folder_(runtime / "slurm", log, "jobs get no environment until genvd can write it"),
       retryDelay_(firstRetry) {
     std::error_code none;
     usesFolder_ = std::filesystem::exists(runtime / "slurm", none);
@@ -71,11 +71,11 @@ void SlurmDeviceFile::ask() {
             return;
         }
         if (!std::exchange(trouble_, {}).empty())
-            log_.info("Slurm has said which GPUs it has here");
+            log_.info("Slurm has listed its GPUs of this node");
         listed_ = std::get<std::vector<core::SlurmDevice>>(answer);
         if (listed_->empty())
-            log_.warning("Slurm has no GPU with a device file here, though Devices= in [Slurm] "
-                         "gives it some: gres.conf names none");
+            log_.warning("Devices= in [Slurm] assigns GPUs to Slurm, but gres.conf names no device "
+                         "file of this node");
         join();
     });
 }
@@ -83,7 +83,7 @@ void SlurmDeviceFile::ask() {
 void SlurmDeviceFile::onFailure(const core::SlurmFailure& failure) {
     // Log each problem once, not at each retry.
     if (trouble_ != failure.reason)
-        log_.warning("Slurm does not say which GPUs it has here: {}", failure.reason);
+        log_.warning("Slurm does not list its GPUs of this node: {}", failure.reason);
     trouble_ = failure.reason;
     retry_ = scheduler_.after(retryDelay_, [this] { ask(); });
     retryDelay_ = std::min(2 * retryDelay_, lastRetry);
@@ -108,8 +108,8 @@ void SlurmDeviceFile::logUnknown(const SlurmDeviceTable& before) const {
     if (std::ranges::equal(before.unknown, table_.unknown, isSame))
         return;
     for (const core::SlurmDevice& device : table_.unknown)
-        log_.warning("no single GPU has the device node {}:{}, which is Slurm's GPU {}: jobs with "
-                     "it get no environment",
+        log_.warning("cannot find the GPU with the device node {}:{}, Slurm's GPU {}: jobs with "
+                     "this GPU get no environment",
                      device.node.major, device.node.minor, device.number);
 }
 

@@ -38,14 +38,14 @@ std::string readRequest() {
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            throw SlurmProtocolError("the request has no end");
+            throw SlurmProtocolError("the request is incomplete");
         if (next == '\n')
             return line;
         line += next;
         if (line.size() >= maxSlurmRequest)
             throw SlurmProtocolError("the request is too long");
     }
-    throw SlurmProtocolError("no request came");
+    throw SlurmProtocolError("no request received");
 }
 
 void writeAnswer(std::string_view text) {
@@ -85,7 +85,7 @@ SlurmAnswer answerTo(const SlurmRequest& request, const SlurmProgramBounds& boun
         return carryOutSlurmRequest(request, folders, environmentOfPrograms(), bounds);
     } catch (const core::Error& error) {
         const std::string text =
-            fmt::format("genv-slurm cannot use the configuration: {}", error.what());
+            fmt::format("genv-slurm cannot read its configuration: {}", error.what());
         return core::SlurmFailure{text.substr(0, maxSlurmReason)};
     }
 }

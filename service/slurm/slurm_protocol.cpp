@@ -59,7 +59,7 @@ core::SlurmDevice deviceIn(const Json& value) {
     requireMembers(value, {"number", "node"});
     const Json& node = value.at("node");
     if (!node.is_array() || node.size() != 2)
-        throw SlurmProtocolError("a node is not two numbers");
+        throw SlurmProtocolError("invalid device node: expected two numbers");
     return {
         static_cast<std::uint32_t>(numberIn(value.at("number"), 0, maxSlurmDevices - 1, "number")),
         {static_cast<std::uint32_t>(numberIn(node[0], 0, maxNodeMajor, "major number")),
@@ -73,17 +73,17 @@ std::vector<core::SlurmDevice> devicesIn(const Json& list) {
     for (const Json& value : list) {
         devices.push_back(deviceIn(value));
         if (devices.back().number + 1 != devices.size())
-            throw SlurmProtocolError("the devices are not numbered from 0");
+            throw SlurmProtocolError("invalid numbers of devices: expected 0, 1 and so on");
     }
     return devices;
 }
 
 core::SlurmFailure failureIn(const Json& value) {
     if (!value.is_string())
-        throw SlurmProtocolError("the reason is not a text");
+        throw SlurmProtocolError("invalid reason: expected text");
     std::string reason = value.get<std::string>();
     if (reason.empty() || reason.size() > maxSlurmReason || core::printable(reason) != reason)
-        throw SlurmProtocolError("the reason is empty, too long or not printable");
+        throw SlurmProtocolError("invalid reason: empty, too long or not printable");
     return {std::move(reason)};
 }
 
@@ -156,7 +156,7 @@ SlurmAnswer decodeSlurmAnswer(std::string_view line) {
     }
     requireMembers(answer, {"done"});
     if (answer.at("done") != Json(true))
-        throw SlurmProtocolError("\"done\" is not true");
+        throw SlurmProtocolError("invalid \"done\": expected true");
     return SlurmDone{};
 }
 

@@ -19,7 +19,7 @@ namespace genv::service {
 
 namespace {
 
-constexpr const char* unexpected = "genv-slurm answered another question than the one asked";
+constexpr const char* unexpected = "genv-slurm answered another request";
 
 std::string sentRequest(const SlurmRequest& request) {
     return encodeSlurmRequest(request) + '\n';
@@ -61,20 +61,20 @@ class SlurmSocket::Exchange {
         }
         received_.append(chunk.data(), static_cast<std::size_t>(got));
         if (received_.size() > maxSlurmAnswer)
-            finish(core::SlurmFailure{"genv-slurm gave too long an answer"});
+            finish(core::SlurmFailure{"genv-slurm sent too long an answer"});
     }
 
     [[nodiscard]] SlurmAnswer answerAtEnd() const {
         if (received_.empty())
-            return core::SlurmFailure{"genv-slurm ended, or was not let in; \"journalctl -u "
-                                      "'genv-slurm*'\" may say why"};
+            return core::SlurmFailure{"genv-slurm ended, or systemd refused the connection; "
+                                      "\"journalctl -u 'genv-slurm*'\" may show the reason"};
         try {
             if (received_.find('\n') != received_.size() - 1)
-                throw SlurmProtocolError("it is not one line");
+                throw SlurmProtocolError("expected one line");
             return decodeSlurmAnswer(std::string_view(received_).substr(0, received_.size() - 1));
         } catch (const SlurmProtocolError& error) {
             return core::SlurmFailure{
-                fmt::format("genv-slurm gave an invalid answer: {}", error.what())};
+                fmt::format("genv-slurm sent an invalid answer: {}", error.what())};
         }
     }
 
@@ -135,7 +135,7 @@ SlurmSocket::Answer SlurmSocket::withDone(Done done) {
 
 void SlurmSocket::ask(SlurmRequest request, Answer answer) {
     if (waiting_.size() >= settings_.maxWaiting) {
-        answerLater(std::move(answer), {"too many requests to Slurm are waiting already"});
+        answerLater(std::move(answer), {"too many requests to Slurm are waiting"});
         return;
     }
     waiting_.push_back({request, std::move(answer)});
@@ -159,10 +159,11 @@ void SlurmSocket::beginNext() {
                                                 std::move(finished));
         } catch (const std::system_error& error) {
             exchanges_.erase(place);
-            answerLater(std::move(next.answer),
-                        {fmt::format("genv-slurm cannot be reached at {}: {}; is its socket unit "
-                                     "started?",
-                                     settings_.socket.string(), error.code().message())});
+            answerLater(
+                std::move(next.answer),
+                {fmt::format(
+                    "genv-slurm cannot be reached at {}: {}; check that its socket unit runs",
+                    settings_.socket.string(), error.code().message())});
         }
     }
 }

@@ -56,9 +56,9 @@ std::string_view causeIn(std::string_view output) {
 std::string listingFailure(const SlurmProgramResult& result) {
     const std::string_view cause = causeIn(result.output);
     if (cause.empty())
-        return fmt::format("slurmd -G exited with status {} and did not say why; it may want "
-                           "slurmd to run first",
-                           result.status);
+        return fmt::format(
+            "slurmd -G exited with status {} without a reason; it may need a running slurmd",
+            result.status);
     return fmt::format("slurmd -G failed: {}", cause);
 }
 
@@ -138,12 +138,12 @@ SlurmCommand slurmCommand(const SlurmRequest& request, const SlurmFolders& folde
 std::variant<core::DeviceNode, core::SlurmFailure> lookUpNode(const std::string& file) {
     struct stat found {};
     if (::stat(file.c_str(), &found) != 0)
-        return core::SlurmFailure{fmt::format("{}, which gres.conf names, cannot be looked up: {}",
+        return core::SlurmFailure{fmt::format("cannot look up the device file {} of gres.conf: {}",
                                               core::escaped(file),
                                               std::generic_category().message(errno))};
     if (!S_ISCHR(found.st_mode))
         return core::SlurmFailure{
-            fmt::format("{}, which gres.conf names, is not a device", core::escaped(file))};
+            fmt::format("{} in gres.conf is not a device file", core::escaped(file))};
     return core::DeviceNode{gnu_dev_major(found.st_rdev), gnu_dev_minor(found.st_rdev)};
 }
 
@@ -157,16 +157,16 @@ std::optional<core::SlurmFailure> objectionTo(const SlurmSetEnd& request,
         return std::get<core::SlurmFailure>(judgeChange("scontrol", result));
     const auto text = fieldIn(result.output, " EndTime=");
     if (text == "Unknown")
-        return core::SlurmFailure{"it has no end that Slurm knows of"};
+        return core::SlurmFailure{"Slurm does not know when it ends"};
     std::int64_t seconds = 0;
     const char* last = text ? text->data() + text->size() : nullptr;
     if (!text || text->empty() || std::from_chars(text->data(), last, seconds).ptr != last)
-        return core::SlurmFailure{"scontrol gave an answer without the time at which it ends"};
+        return core::SlurmFailure{"scontrol did not print its end"};
     const core::WallTime end{std::chrono::seconds{seconds}};
     if (end < request.end)
         return std::nullopt;
     return core::SlurmFailure{
-        fmt::format("it ends later already ({})", core::formatLocalTime(end))};
+        fmt::format("it already ends later ({})", core::formatLocalTime(end))};
 }
 
 SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,

@@ -363,7 +363,7 @@ TEST_F(DriverBehindASocket, WithoutItsSocketKeepsItsDevicesAndIsSaidOnce) {
     const std::string log = service.log();
     const std::string line =
         "genvd: the GPU driver does not answer: genv-nvml cannot be reached at " + socket +
-        ": No such file or directory; is its socket unit started?";
+        ": No such file or directory; check that its socket unit runs";
     EXPECT_NE(log.find(line), std::string::npos) << log;
     EXPECT_EQ(log.find(line), log.rfind(line)) << "once";
     EXPECT_EQ(devicesOf(id), "0,1");

@@ -345,7 +345,7 @@ class Isolation(Isolated):
         self.assertEqual(self.described()["wanted"], "user")
         self.assertIn("no BPF file system is mounted", self.described()["trouble"])
         self.assertIn("isolation: no BPF file system is mounted", self.log_since(since, "genvd.service"))
-        self.assertIn("GPUs are not isolated: every user can open each of them", self.log_since(since, LOADER))
+        self.assertIn("GPUs are not isolated: every user can open every GPU", self.log_since(since, LOADER))
         # The administrator's next step.
         self.machine.must(MOUNT_PINS)
         self.restart_loader()

@@ -332,7 +332,7 @@ class Driver(SandboxTest):
         self.await_health("ok", "ok")
         self.become(nvmlDeviceGetName="crash")
         self.await_health("stale", "stale")
-        self.assertIn("genv-nvml ended, or was not let in", self.log())
+        self.assertIn("genv-nvml ended, or systemd refused the connection", self.log())
         self.become()
         self.await_health("ok", "ok")
         self.assertEqual(len(self.helpers()), 1)
@@ -341,7 +341,7 @@ class Driver(SandboxTest):
         self.await_health("ok", "ok")
         self.machine.must(["systemctl", "stop", "genv-nvml.socket", *self.helpers()])
         self.await_health("stale", "stale")
-        line = "genv-nvml cannot be reached at /run/genv-nvml/socket: No such file or directory; is its socket unit started?"
+        line = "genv-nvml cannot be reached at /run/genv-nvml/socket: No such file or directory; check that its socket unit runs"
         self.machine.must(["busctl", "call", *MANAGER, "dev.genv.Manager", "ListEnvironments"])
         self.assertEqual(self.log().count(line), 1)
         self.machine.must(["systemctl", "start", "genv-nvml.socket"])

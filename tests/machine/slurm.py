@@ -92,7 +92,7 @@ class SlurmDevices(SandboxTest):
     def test_a_sandbox_that_is_too_narrow_is_told_and_asked_again(self):
         self.drop_in("genv-slurm@.service", "[Service]\nSystemCallFilter=~setgroups setgroups32\n")
         self.machine.must(["systemctl", "restart", "genvd"])
-        await_that("the reason", lambda: "Slurm does not say which GPUs it has here: slurmd -G failed: slurmd: fatal: Failed to "
+        await_that("the reason", lambda: "Slurm does not list its GPUs of this node: slurmd -G failed: slurmd: fatal: Failed to "
                    "drop supplementary groups, setgroups: Operation not permitted" in self.log())
         self.assertIsNone(self.written())
         self.machine.write("/etc/systemd/system/genv-slurm@.service.d/sandbox-test.conf", "")

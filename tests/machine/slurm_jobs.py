@@ -55,7 +55,7 @@ class Node(SlurmTest):
         self.machine.must(["rm", DEVICES])
         self.machine.must(["systemctl", "start", "genvd"])
         # The options that "slurmd -G" needs differ between versions.
-        await_that("an answer", lambda: "Slurm does not say which GPUs it has here" in self.log()
+        await_that("an answer", lambda: "Slurm does not list its GPUs of this node" in self.log()
                    or self.machine.run(["test", "-e", DEVICES]).status == 0)
         if self.machine.run(["test", "-e", DEVICES]).status != 0:
             self.assertIn("genvd has not learnt from Slurm which GPUs it has here", self.doctor())

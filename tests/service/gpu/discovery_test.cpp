@@ -79,8 +79,8 @@ TEST_F(Discovery, ADriverThatWorkedAndIsUnloadedIsAnErrorNotAMachineWithoutGpus)
     service::NvmlGpus gpus(settings());
     gpus.sample();
     removeDriver();
-    EXPECT_EQ(errorOf(gpus), "the NVIDIA driver is gone: Driver Not Loaded (NVML error 9)");
-    EXPECT_EQ(errorOf(gpus), "the NVIDIA driver is gone: Driver Not Loaded (NVML error 9)");
+    EXPECT_EQ(errorOf(gpus), "the NVIDIA driver was unloaded: Driver Not Loaded (NVML error 9)");
+    EXPECT_EQ(errorOf(gpus), "the NVIDIA driver was unloaded: Driver Not Loaded (NVML error 9)");
     become({{"devices", {gpu(0)}}});
     EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});
 }

@@ -77,7 +77,7 @@ TEST_F(Helper, OneThatDripsIsKilledAtTheDeadlineToo) {
     service::NvmlGpus gpus(dripping);
     const std::string error = errorOf(gpus);
     EXPECT_TRUE(error == "genv-nvml did not answer in time" ||
-                error == "genv-nvml gave too long an answer")
+                error == "genv-nvml sent too long an answer")
         << error;
 }
 
@@ -122,16 +122,16 @@ TEST_F(Helper, OneThatExitsAtOnceIsStartedOncePerSample) {
 }
 
 TEST_F(Helper, AnswersThatAreNoneAreErrors) {
-    EXPECT_EQ(errorAfter("echo nonsense"), "genv-nvml gave an answer that is none: not JSON");
+    EXPECT_EQ(errorAfter("echo nonsense"), "genv-nvml sent an invalid answer: not JSON");
     EXPECT_EQ(errorAfter("echo '{\"sample\":2,\"no_driver\":\"x\"}'"),
-              "genv-nvml gave an answer that is none: it is of another sample");
+              "genv-nvml sent an invalid answer: it belongs to another sample");
     EXPECT_EQ(errorAfter("printf '{\"sample\":1,'"), "genv-nvml exited with status 0");
-    EXPECT_EQ(errorAfter("printf '{}\\n{}\\n'"), "genv-nvml said more than it was asked");
+    EXPECT_EQ(errorAfter("printf '{}\\n{}\\n'"), "genv-nvml sent more than one answer");
     EXPECT_EQ(errorAfter("exec <&- >&-; exec sleep 1000"), "genv-nvml closed its connection");
 }
 
 TEST_F(Helper, AnAnswerWithoutEndIsCutOff) {
-    EXPECT_EQ(errorAfter("exec yes | tr -d '\\n'"), "genv-nvml gave too long an answer");
+    EXPECT_EQ(errorAfter("exec yes | tr -d '\\n'"), "genv-nvml sent too long an answer");
 }
 
 TEST_F(Helper, NoDescriptorAndNoProcessIsLeftOfAnyFailure) {
@@ -224,7 +224,7 @@ TEST_F(Helper, ThoseThatCannotBeKilledAreKeptAndNoMoreThanThreeAreMade) {
     become(well);
     const auto before = children();
     EXPECT_EQ(before.size(), 6U); // three helpers, three tracers
-    EXPECT_EQ(errorOf(gpus), "genv-nvml hangs in the kernel, 3 times");
+    EXPECT_EQ(errorOf(gpus), "genv-nvml hangs in the kernel: 3 processes");
     EXPECT_EQ(children(), before);
     tracers.clear();
     EXPECT_EQ(uuidsOf(gpus.sample()), Strings{gpuUuid(0)});

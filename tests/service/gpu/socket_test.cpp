@@ -137,8 +137,8 @@ class HelperSocket : public NvmlTest {
     const json well{{"devices", {gpu(0)}}};
     const json hanging{{"devices", {gpu(0)}}, {"faults", {{"nvmlDeviceGetName", "hang"}}}};
     const json crashing{{"devices", {gpu(0)}}, {"faults", {{"nvmlDeviceGetName", "crash"}}}};
-    const std::string gone = "genv-nvml ended, or was not let in; \"journalctl -u 'genv-nvml*'\" "
-                             "may say why";
+    const std::string gone = "genv-nvml ended, or systemd refused the connection; \"journalctl -u "
+                             "'genv-nvml*'\" may show the reason";
 };
 
 TEST_F(HelperSocket, OneConnectionServesManySamplesAndItsEndEndsTheHelper) {
@@ -188,11 +188,11 @@ TEST_F(HelperSocket, OneThatEndsBetweenSamplesIsReplacedUnnoticed) {
 TEST_F(HelperSocket, WithoutOneItSaysSoAndTriesAgain) {
     std::optional<service::NvmlGpus> gpus(client());
     EXPECT_EQ(errorOf(*gpus), fmt::format("genv-nvml cannot be reached at {}: No such file or "
-                                          "directory; is its socket unit started?",
+                                          "directory; check that its socket unit runs",
                                           path().string()));
     { SocketUnit stopped(path(), arguments()); }
     EXPECT_EQ(errorOf(*gpus), fmt::format("genv-nvml cannot be reached at {}: Connection refused; "
-                                          "is its socket unit started?",
+                                          "check that its socket unit runs",
                                           path().string()));
     fs::remove(path());
     SocketUnit unit(path(), arguments());
@@ -237,7 +237,7 @@ TEST_F(HelperSocket, WhereNobodyAcceptsItDoesNotWait) {
     while (::connect(others.back().get(), socketAddress, sizeof address) == 0);
     service::NvmlGpus gpus(client());
     EXPECT_EQ(errorOf(gpus), fmt::format("genv-nvml cannot be reached at {}: Resource temporarily "
-                                         "unavailable; is its socket unit started?",
+                                         "unavailable; check that its socket unit runs",
                                          path().string()));
 }
 
@@ -245,7 +245,7 @@ TEST_F(HelperSocket, APathThatIsTooLongIsAnError) {
     service::NvmlSettings settings = client();
     settings.socket = "/" + std::string(200, 'x');
     service::NvmlGpus gpus(settings);
-    EXPECT_TRUE(errorOf(gpus).ends_with("File name too long; is its socket unit started?"));
+    EXPECT_TRUE(errorOf(gpus).ends_with("File name too long; check that its socket unit runs"));
 }
 
 // Two services on one machine, such as one under test beside the main one.

@@ -125,7 +125,7 @@ TEST(Identities, AnUnknownNameExemptsNobody) {
 TEST(Identities, AnUnknownOwnerOwnsNothing) {
     const Made made("mallory:100000:65536\n", exempting({}));
     EXPECT_EQ(made.blocks, Made("", exempting({})).blocks);
-    EXPECT_EQ(made.complaint(), "/etc/subuid: unknown user \"mallory\": nobody owns the uids");
+    EXPECT_EQ(made.complaint(), "/etc/subuid: unknown user \"mallory\": nobody owns these uids");
 }
 
 TEST(Identities, WhatTwoUsersCanBecomeIsNobodys) {
@@ -135,8 +135,8 @@ TEST(Identities, WhatTwoUsersCanBecomeIsNobodys) {
     EXPECT_EQ(made.whose(100999), "itself");
     EXPECT_EQ(made.whose(101000), "1002");
     EXPECT_EQ(made.complaint(),
-              "/etc/subuid: subordinate uids of alice [1001] and bob [1002] alike "
-              "are nobody's (100500-100999)");
+              "/etc/subuid: subordinate uids that alice [1001] and bob [1002] share "
+              "belong to nobody (100500-100999)");
     EXPECT_EQ(Made("alice:100000:1000\nmallory:100500:1\n", exempting({})).whose(100500), "itself")
         << "also where one of both is unknown yet";
     const Made same("alice:100000:1000\n1001:100500:1000\n", exempting({}));
@@ -152,8 +152,8 @@ TEST(Identities, AUsersOwnUidStaysTheirs) {
     EXPECT_EQ(made.complaints,
               (std::vector<std::string>{
                   "/etc/subuid: subordinate uids of alice [1001] are not exempt (61184-65519)",
-                  "/etc/subuid: users' own uids that are subordinate uids of alice [1001] too have "
-                  "their own rights alone (0-61183, 65520-65535)"}));
+                  "/etc/subuid: uids of users that are also subordinate uids of alice [1001] have "
+                  "only their own rights (0-61183, 65520-65535)"}));
     const Made large("alice:100000:300000\n", exempting({}), "",
                      "carla:x:200000:200000::/:/bin/sh\nbroken\n+::::::\n");
     EXPECT_EQ(large.whose(200000), "itself");
@@ -184,8 +184,9 @@ TEST(Identities, ContainersOfExemptUsersAreExempt) {
 TEST(Identities, ContainersOfRootsHaveNoRightsOfRoots) {
     const Made made("root:1000000:65536\n", exempting({}));
     EXPECT_EQ(made.whose(1000000), "itself");
-    EXPECT_EQ(made.complaint(), "/etc/subuid: subordinate uids of root have no rights of root's "
-                                "(1000000-1065535)");
+    EXPECT_EQ(made.complaint(),
+              "/etc/subuid: subordinate uids of root do not have the rights of root "
+              "(1000000-1065535)");
 }
 
 TEST(Identities, ABrokenLineHasNoEffectAndTheOthersHave) {
@@ -261,12 +262,12 @@ TEST(IdentityFiles, AreReadWithTheUsersOfTheMachine) {
     const Identities read = files.read(exempting({"root"}, true));
     ASSERT_EQ(read.complaints.size(), 1U);
     EXPECT_EQ(read.complaints[0],
-              "/etc/subuid: unknown user \"no-such-user-here\": nobody owns the uids");
+              "/etc/subuid: unknown user \"no-such-user-here\": nobody owns these uids");
     EXPECT_EQ(std::ranges::count(read.blocks, IdentityBlock{100000, 32, std::nullopt}), 1)
         << "of daemon, a system user";
     std::filesystem::create_directory(etc.path() / "passwd");
     EXPECT_EQ(files.read(exempting({"root"}, true)).complaints.front(),
-              (etc.path() / "passwd").string() + " cannot be read");
+              "cannot read " + (etc.path() / "passwd").string());
 }
 
 } // namespace

@@ -144,7 +144,7 @@ TEST_F(KernelGatesTest, SaysWhyThereIsNoGate) {
     putUp();
     EXPECT_EQ(gates_->absence(), "");
     std::filesystem::remove(machine_->pins() / linkPin);
-    EXPECT_EQ(gates_->absence(), "genv-isolation.service failed, or what it made was removed (" +
+    EXPECT_EQ(gates_->absence(), "genv-isolation.service failed, or its files were removed (" +
                                      pins + "/link: No such file or directory)");
 }
 

@@ -271,17 +271,22 @@ constexpr const char* withoutSystemCall = GENV_TEST_WITHOUT_BPF " system-call";
 
 TEST_F(LoaderProgram, DoesWhatTheConfigurationSays) {
     configure("[Isolation]\nIsolation=user\n");
-    EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=user: the gate stands, and refuses GPUs to "
-                             "users who do not hold them\n"));
+    EXPECT_EQ(run(),
+              Said(0, "genv-isolation: Isolation=user: installed the gate, which refuses GPUs to "
+                      "users who do not hold them\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
     configure("[Isolation]\nIsolation=watch\n");
-    EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=watch: the gate stands in the place of the "
-                             "one before, and watches who opens GPUs\n"));
+    EXPECT_EQ(
+        run(),
+        Said(0,
+             "genv-isolation: Isolation=watch: replaced the gate, which watches who opens GPUs\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
     EXPECT_EQ(gates_->refusals().size(), 1U);
     configure("[Isolation]\nIsolation=none\n");
-    EXPECT_EQ(run(), Said(0, "genv-isolation: Isolation=none: the gate was taken away; every user "
-                             "can open each GPU\n"));
+    EXPECT_EQ(
+        run(),
+        Said(0,
+             "genv-isolation: Isolation=none: removed the gate; every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
     EXPECT_EQ(run(), Said(0, ""));
 }
@@ -291,11 +296,15 @@ TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {
     const std::string file = (machine_->folder() / "etc" / "genvd.conf").string();
     const std::string error = "genv-isolation: " + file +
                               ":2: Isolation: invalid mode \"yes\": expected none, watch or user\n";
-    EXPECT_EQ(run(), Said(78, error + "genv-isolation: GPUs are not isolated: every user can open "
-                                      "each of them\n"));
+    EXPECT_EQ(
+        run(),
+        Said(78, error + "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
     loader().putUp(plan());
-    EXPECT_EQ(run(), Said(78, error + "genv-isolation: the previous gate stays and refuses users "
-                                      "without a grant\n"));
+    EXPECT_EQ(
+        run(),
+        Said(78,
+             error +
+                 "genv-isolation: the previous gate stays, and refuses users without a grant\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
 
@@ -303,10 +312,10 @@ TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
     configure("[Isolation]\nIsolation=user\n");
     const auto [status, said] = run(withoutCapabilities);
     EXPECT_EQ(status, 1);
-    EXPECT_EQ(said, "genv-isolation: cannot make the map genv_majors: Operation not permitted; it "
-                    "takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root has, but not in a "
-                    "container\ngenv-isolation: GPUs are not isolated: every user can open each of "
-                    "them\n");
+    EXPECT_EQ(said,
+              "genv-isolation: cannot make the map genv_majors: Operation not permitted; this "
+              "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root lacks in a "
+              "container\ngenv-isolation: GPUs are not isolated: every user can open every GPU\n");
     loader().putUp(plan());
     const auto [again, saidThen] = run(withoutCapabilities);
     EXPECT_EQ(again, 1);
@@ -319,7 +328,7 @@ TEST_F(LoaderProgram, FailsOnAKernelWithoutTheProgramType) {
     EXPECT_EQ(run(withoutProgramType),
               Said(1, "genv-isolation: cannot load the program: Invalid argument; the kernel may "
                       "have been built without CONFIG_CGROUP_BPF, or be older than 5.10\n"
-                      "genv-isolation: GPUs are not isolated: every user can open each of them\n"));
+                      "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
     EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
 }
@@ -331,7 +340,7 @@ TEST_F(LoaderProgram, FailsOnAKernelWithoutBpf) {
         Said(1, "genv-isolation: cannot open " + (machine_->pins() / "majors").string() +
                     ": Function not implemented; the kernel was built without "
                     "CONFIG_BPF_SYSCALL\n"
-                    "genv-isolation: GPUs are not isolated: every user can open each of them\n"));
+                    "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
 }
 
@@ -342,7 +351,7 @@ TEST_F(LoaderProgram, ChangesNothingIfTheProgramDoesNotLoad) {
     configure("[Isolation]\nIsolation=user\nIsolationExempt=root\n");
     const auto [status, said] = run(withoutProgramType);
     EXPECT_EQ(status, 1);
-    EXPECT_NE(said.find("genv-isolation: the previous gate stays and only watches\n"),
+    EXPECT_NE(said.find("genv-isolation: the previous gate stays, and only watches\n"),
               std::string::npos)
         << said;
     EXPECT_EQ(gates_->mode(), GateMode::Watch);
@@ -359,11 +368,11 @@ TEST_F(LoaderProgram, ChangesNothingIfTheProgramDoesNotLoad) {
 TEST_F(LoaderProgram, SaysThatThereIsNoBpfFileSystem) {
     configure("[Isolation]\nIsolation=user\n");
     const std::string parent = (machine_->folder() / "nodes").string();
-    EXPECT_EQ(run("", "", parent + "/genv"),
-              Said(1, "genv-isolation: no BPF file system on " + parent +
-                          ": mount one (mount -t bpf bpf " + parent +
-                          ")\ngenv-isolation: GPUs are not isolated: every user can open each of "
-                          "them\n"));
+    EXPECT_EQ(
+        run("", "", parent + "/genv"),
+        Said(1, "genv-isolation: no BPF file system on " + parent +
+                    ": mount one (mount -t bpf bpf " + parent +
+                    ")\ngenv-isolation: GPUs are not isolated: every user can open every GPU\n"));
 }
 
 TEST_F(LoaderProgram, SaysThatThereIsNoSuchControlGroup) {
@@ -392,16 +401,16 @@ TEST_F(LoaderProgram, SaysThatTheGateStaysOpenThatAPersonOpened) {
     gates_->setMode(GateMode::Open);
     const auto [status, said] = run();
     EXPECT_EQ(status, 0);
-    EXPECT_NE(said.find("stays open until the next boot"), std::string::npos) << said;
+    EXPECT_NE(said.find("suspended it until the next boot"), std::string::npos) << said;
 }
 
 TEST_F(LoaderProgram, TakesTheGateAwayWhateverTheConfigurationSays) {
     configure("[Isolation]\nIsolation=yes\n");
     EXPECT_EQ(run("", "--remove"), Said(0, ""));
     loader().putUp(plan());
-    EXPECT_EQ(run(withoutCapabilities, "--remove"),
-              Said(0, "genv-isolation: --remove: the gate was taken away; every user can open each "
-                      "GPU\n"));
+    EXPECT_EQ(
+        run(withoutCapabilities, "--remove"),
+        Said(0, "genv-isolation: --remove: removed the gate; every user can open every GPU\n"));
     EXPECT_FALSE(std::filesystem::exists(machine_->pins()));
 }
 

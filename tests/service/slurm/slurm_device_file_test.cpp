@@ -123,9 +123,9 @@ TEST_F(SlurmDeviceFileTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
     scheduler.pass(100ms);
     slurm.list(twoAndThree);
     EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
-    EXPECT_EQ(log.lines, (std::vector<std::string>{"Slurm does not say which GPUs it has here: "
+    EXPECT_EQ(log.lines, (std::vector<std::string>{"Slurm does not list its GPUs of this node: "
                                                    "slurmd did not answer in 10 s",
-                                                   "Slurm has said which GPUs it has here"}));
+                                                   "Slurm has listed its GPUs of this node"}));
 }
 
 TEST_F(SlurmDeviceFileTest, StayWhenSlurmDoesNotAnswerAnyMore) {

@@ -160,26 +160,25 @@ TEST_F(SlurmSocketTest, PassesOnWhatTheHelperSays) {
 }
 
 TEST_F(SlurmSocketTest, DoesNotBelieveOtherAnswers) {
-    EXPECT_EQ(answerTo("{\"devices\":[]}\n"),
-              "genv-slurm answered another question than the one asked");
+    EXPECT_EQ(answerTo("{\"devices\":[]}\n"), "genv-slurm answered another request");
 }
 
 TEST_F(SlurmSocketTest, NamesAnAnswerThatIsNone) {
-    EXPECT_EQ(answerTo("nonsense\n"), "genv-slurm gave an invalid answer: not JSON");
+    EXPECT_EQ(answerTo("nonsense\n"), "genv-slurm sent an invalid answer: not JSON");
 }
 
 TEST_F(SlurmSocketTest, TakesNoAnswerWithoutItsEnd) {
-    EXPECT_EQ(answerTo("{\"done\":true}"), "genv-slurm gave an invalid answer: it is not one line");
+    EXPECT_EQ(answerTo("{\"done\":true}"), "genv-slurm sent an invalid answer: expected one line");
 }
 
 TEST_F(SlurmSocketTest, TakesNoSecondAnswer) {
     EXPECT_EQ(answerTo("{\"done\":true}\n{\"done\":true}\n"),
-              "genv-slurm gave an invalid answer: it is not one line");
+              "genv-slurm sent an invalid answer: expected one line");
 }
 
 TEST_F(SlurmSocketTest, NamesAHelperThatEndsWithoutAnAnswer) {
-    EXPECT_EQ(answerTo(""), "genv-slurm ended, or was not let in; \"journalctl -u 'genv-slurm*'\" "
-                            "may say why");
+    EXPECT_EQ(answerTo(""), "genv-slurm ended, or systemd refused the connection; \"journalctl -u "
+                            "'genv-slurm*'\" may show the reason");
 }
 
 TEST_F(SlurmSocketTest, LeavesOneThatHangs) {
@@ -189,7 +188,7 @@ TEST_F(SlurmSocketTest, LeavesOneThatHangs) {
 }
 
 TEST_F(SlurmSocketTest, LeavesOneThatDoesNotEnd) {
-    EXPECT_EQ(answerTo(std::string(maxSlurmAnswer + 1, ' ')), "genv-slurm gave too long an answer");
+    EXPECT_EQ(answerTo(std::string(maxSlurmAnswer + 1, ' ')), "genv-slurm sent too long an answer");
 }
 
 TEST_F(SlurmSocketTest, SaysWhereNobodyAnswers) {
@@ -198,7 +197,7 @@ TEST_F(SlurmSocketTest, SaysWhereNobodyAnswers) {
     EXPECT_TRUE(answers.empty());
     loop.run();
     EXPECT_EQ(answers, Texts{fmt::format("genv-slurm cannot be reached at {}: No such file or "
-                                         "directory; is its socket unit started?",
+                                         "directory; check that its socket unit runs",
                                          path().string())});
 }
 
@@ -209,8 +208,7 @@ TEST_F(SlurmSocketTest, AsksAFewAtATimeAndRefusesAFlood) {
         slurm.cancel(job, note());
     loop.run();
     std::ranges::sort(answers);
-    EXPECT_EQ(answers,
-              (Texts{"done", "done", "done", "too many requests to Slurm are waiting already"}));
+    EXPECT_EQ(answers, (Texts{"done", "done", "done", "too many requests to Slurm are waiting"}));
     EXPECT_EQ(helper.end().size(), 3U);
 }
 

@@ -45,11 +45,10 @@ TEST(SlurmTools, SetNoEndThatIsNotLater) {
         return found ? found->reason : "none";
     };
     EXPECT_EQ(objection(" EndTime=1795574157"), "none");
-    EXPECT_TRUE(objection(" EndTime=1795574158").starts_with("it ends later already ("));
-    EXPECT_EQ(objection(" EndTime=Unknown"), "it has no end that Slurm knows of");
+    EXPECT_TRUE(objection(" EndTime=1795574158").starts_with("it already ends later ("));
+    EXPECT_EQ(objection(" EndTime=Unknown"), "Slurm does not know when it ends");
     for (const std::string end : {"", " EndTime=", " EndTime=2026-11-25T03:15:12", " EndTime=-"})
-        EXPECT_EQ(objection(end), "scontrol gave an answer without the time at which it ends")
-            << end;
+        EXPECT_EQ(objection(end), "scontrol did not print its end") << end;
     EXPECT_EQ(objectionTo(SlurmSetEnd{999, newEnd},
                           {1, "slurm_load_jobs error: Invalid job id specified\n"})
                   ->reason,
@@ -124,18 +123,17 @@ TEST(SlurmTools, SayWhyDevicesAreNotListed) {
     const std::string noLog = "(null): _log_init: Unable to open logfile "
                               "`/var/log/slurm/slurmd.log': Read-only file system\n";
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {1, noLog}),
-              "slurmd -G exited with status 1 and did not say why; it may want slurmd to run "
-              "first");
+              "slurmd -G exited with status 1 without a reason; it may need a running slurmd");
     EXPECT_EQ(
         reasonOf(SlurmListDevices{}, {1, noLog + "slurmd: error: slurmd initialization failed\n"}),
         "slurmd -G failed: slurmd: error: slurmd initialization failed");
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {1, "slurmd: error: no munge\n" + noLog}),
               "slurmd -G failed: slurmd: error: no munge");
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=1 File=/nowhere/nvidia0\n"}),
-              "/nowhere/nvidia0, which gres.conf names, cannot be looked up: No such file or "
+              "cannot look up the device file /nowhere/nvidia0 of gres.conf: No such file or "
               "directory");
     EXPECT_EQ(reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=1 File=/etc/passwd\n"}),
-              "/etc/passwd, which gres.conf names, is not a device");
+              "/etc/passwd in gres.conf is not a device file");
     EXPECT_EQ(
         reasonOf(SlurmListDevices{}, {0, "Gres Name=gpu Count=? File=/x\n"}),
         "slurmd -G printed \"Gres Name=gpu Count=? File=/x\", which genv does not understand");
