@@ -234,7 +234,7 @@ NvmlReport decodeReport(const json& answer) {
     for (const json& value : object.list("devices", mostDevices)) {
         report.devices.push_back(decodeDevice(value));
         if (!places.take(report.devices.back().gpu, report.devices.back().mig))
-            throw ProtocolError("invalid place of a device: expected a GPU of the report, once");
+            throw ProtocolError("invalid device: unknown GPU, or listed twice");
         if (!uuids.insert(report.devices.back().uuid).second)
             throw ProtocolError("two devices have the same UUID");
     }
@@ -242,8 +242,7 @@ NvmlReport decodeReport(const json& answer) {
         const Object failed(value, {"gpu", "lost"});
         report.failed.push_back({failed.number32("gpu"), failed.boolean("lost")});
         if (!places.take(report.failed.back().gpu, std::nullopt))
-            throw ProtocolError(
-                "invalid failed GPU: expected a GPU of the report, once and without devices");
+            throw ProtocolError("invalid failed GPU: unknown, or listed twice");
     }
     for (const json& value : object.list("uses", mostUses)) {
         const Object use(value, {"pid", "device", "memory", "utilization"});

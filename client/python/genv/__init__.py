@@ -135,4 +135,4 @@ def snapshot() -> Snapshot:
     try:
         return _snapshot_from(text)
     except ValueError as error:
-        raise Failed(f"the service's snapshot cannot be read: {error}") from error
+        raise Failed(f"invalid snapshot of the service: {error}") from error

@@ -71,7 +71,7 @@ def current(connection: Connection, eid: str) -> EnvironmentState:
     if environment.uid != uid:
         raise NotActive(
             f"Not running in an active environment: environment {eid} belongs to uid {environment.uid}, not to uid {uid}; "
-            f'"genvctl devices attach --eid {eid}" acts on it all the same'
+            f'to act on it, name it: "genvctl devices attach --eid {eid}"'
         )
     return environment
 
@@ -168,7 +168,7 @@ class Activation:
     def __call__(self, function: Function) -> Function:
         """Wraps a function so that each call gets its own environment."""
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError("a generator leaves and comes back; use genv.sdk.activate() as a context manager in it")
+            raise TypeError("cannot decorate a generator; use genv.sdk.activate() as a context manager in it")
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -324,5 +324,5 @@ class Activation:
                 service.leave(connection, eid)
         except Error as error:
             warnings.warn(
-                f"Environment {eid} could not be left and ends with this process: {error}", RuntimeWarning, stacklevel=4
+                f"Cannot leave environment {eid}, which ends with this process: {error}", RuntimeWarning, stacklevel=4
             )

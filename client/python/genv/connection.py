@@ -160,14 +160,14 @@ class Connection:
         try:
             self._socket.sendall(data)
         except OSError as error:
-            raise ServiceUnavailable(f"the system bus has left: {error}", NO_REPLY) from error
+            raise ServiceUnavailable(f"lost the system bus: {error}", NO_REPLY) from error
         return self._reply(method, Deadline(patience), patience)
 
     def _reply(self, method: contract.Method, deadline: Deadline, patience: Optional[float]) -> wire.Body:
         while True:
             message = self._receive(deadline)
             if message is None:
-                raise ServiceUnavailable(f"{method.member} was not answered within {patience} seconds", NO_REPLY)
+                raise ServiceUnavailable(f"no reply to {method.member} within {patience} seconds", NO_REPLY)
             if message.is_signal:
                 self._signals.append(message)
                 continue
@@ -180,7 +180,7 @@ class Connection:
                 raise error_for(message.error_name, text)
             if message.signature != method.gives:
                 self._close_descriptors(list(message.descriptors))
-                raise error_for("", f"the answer to {method.member} has the type {message.signature!r}")
+                raise error_for("", f"invalid reply to {method.member}: type {message.signature!r}")
             return message.body
 
     # -- signals
@@ -212,7 +212,7 @@ class Connection:
                     return None
             return self._decoded()
         except OSError as error:
-            raise ServiceUnavailable(f"the system bus has left: {error}", NO_REPLY) from error
+            raise ServiceUnavailable(f"lost the system bus: {error}", NO_REPLY) from error
 
     # Returns the size of the incoming message, as far as it is known.
     def _size(self) -> int:
@@ -220,7 +220,7 @@ class Connection:
             return wire.PREFIX_BYTES
         size = wire.size_of(bytes(self._buffer[: wire.PREFIX_BYTES]))
         if not wire.PREFIX_BYTES <= size <= wire.MOST_BYTES:
-            raise OSError(f"a message of {size} bytes came")
+            raise OSError(f"invalid message of {size} bytes")
         return size
 
     def _decoded(self) -> wire.Message:
@@ -230,7 +230,7 @@ class Connection:
             message = wire.decode(data, descriptors)
         except Exception as error:
             self._close_descriptors(descriptors)
-            raise OSError(f"a message came that cannot be read: {error!r}") from error
+            raise OSError(f"invalid message: {error!r}") from error
         if message.is_signal:
             self._close_descriptors(descriptors)
         return message
@@ -249,7 +249,7 @@ class Connection:
                 usable = memoryview(raw)[: len(raw) - len(raw) % _DESCRIPTOR_BYTES]
                 self._descriptors.extend(usable.cast("i"))
         if flags & socket.MSG_CTRUNC:
-            raise OSError("not every descriptor of a message could be taken")
+            raise OSError("a message has too many descriptors")
         if not data:
             raise ConnectionResetError("the bus closed the connection")
         self._buffer += data

@@ -65,7 +65,7 @@ class NotAttached(Error):
 
 
 class NoSuchWait(Error):
-    """There is no request with this ticket in the queue, or not any more."""
+    """No request in the queue has this ticket."""
 
 
 class Busy(Error):
@@ -85,7 +85,7 @@ class InvalidArgs(Error, ValueError):
 
 
 class LimitsExceeded(Error):
-    """A limit of the service itself for each user is exceeded."""
+    """The user exceeded a limit that the service itself sets for each user."""
 
 
 class NotSupported(Error):

@@ -72,15 +72,17 @@ def isolation() -> Isolation:
             raise
     for name, signature in _SIGNATURES.items():
         if name not in values or values[name][0] != signature:
-            raise Failed(f"the service's answer lacks {name}")
+            raise Failed(f"invalid reply of the service: no {name}")
     known: Dict[str, Any] = {name: values[name][1] for name in _SIGNATURES}
     known["trouble"] = known["trouble"] or None
     return Isolation(**known)
 
 
 def refused_opens(everybody: bool = False) -> List[RefusedOpen]:
-    """Returns the opens that the kernel refused to this user, latest first. Those of all users need an
-    administrator's consent."""
+    """Returns the opens that the kernel refused to this user, latest first.
+
+    With `everybody`, returns those of all users, which needs an administrator's consent.
+    """
     options = {"all": service.variant("b", True, "everybody")} if everybody else {}
     with Connection() as connection:
         (rows,) = service.change(connection, contract.MANAGER_PATH, contract.LIST_REFUSED_OPENS, options)

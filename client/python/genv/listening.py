@@ -163,7 +163,7 @@ class Events:
         Raises ServiceUnavailable if the bus itself disconnects. The end of the service is an event.
         """
         if os.getpid() != self._process:
-            raise Error("events cannot be heard in a forked process; call genv.events() there")
+            raise Error("cannot receive events in a forked process; call genv.events() there")
         with self._iterating:
             while not self._ready:
                 if self._closed:

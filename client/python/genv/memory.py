@@ -34,9 +34,9 @@ def parse(text: str) -> int:
         )
     amount = int(found.group(1)) * _UNITS[(found.group(2) or "b").lower()]
     if amount > _MOST:
-        raise InvalidArgs(f"{text!r} is more memory than can be counted")
+        raise InvalidArgs(f"invalid amount of memory {text!r}: too large")
     if amount == 0:
-        raise InvalidArgs("an amount of memory must be at least one byte")
+        raise InvalidArgs(f"invalid amount of memory {text!r}: expected at least one byte")
     return amount
 
 

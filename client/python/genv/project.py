@@ -78,7 +78,7 @@ def _read(path: str) -> Optional[str]:
     try:
         return raw.decode().strip(" \t\r\n") or None
     except UnicodeDecodeError as error:
-        raise Error(f"{path} cannot be read: it is not UTF-8") from error
+        raise Error(f"{path} cannot be read: not UTF-8") from error
 
 
 # Writes a temporary file and renames it. A reader sees either the old or the new value, and a link is not followed.

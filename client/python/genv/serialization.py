@@ -17,7 +17,7 @@ Fields = Dict[str, Any]
 
 
 def _refuse(key: str, value: object) -> NoReturn:
-    raise ValueError(f"{key!r} cannot be a {type(value).__name__}")
+    raise ValueError(f"invalid {key!r}: unexpected type {type(value).__name__}")
 
 
 def _take(fields: Fields, key: str, kind: Type[Any]) -> Any:

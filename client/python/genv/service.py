@@ -78,13 +78,13 @@ def variant(signature: str, value: Any, what: str) -> Variant:
     """Returns the value of an option. Raises InvalidArgs, with the name of the option, if a number does not fit."""
     if signature in _LARGEST:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidArgs(f"{what} must be a whole number, not {value!r}")
+            raise InvalidArgs(f"invalid {what} {value!r}: expected a whole number")
         if not 0 <= value <= _LARGEST[signature]:
-            raise InvalidArgs(f"{what} cannot be {value}")
+            raise InvalidArgs(f"invalid {what} {value}: expected 0 to {_LARGEST[signature]}")
     if signature == "s" and not isinstance(value, str):
-        raise InvalidArgs(f"{what} must be a text, not {value!r}")
+        raise InvalidArgs(f"invalid {what} {value!r}: expected text")
     if signature == "s" and not _is_sendable(value):
-        raise InvalidArgs(f"{what} cannot be {value!r}")
+        raise InvalidArgs(f"invalid {what} {value!r}: expected text in UTF-8 without zero bytes")
     return signature, value
 
 
@@ -147,7 +147,7 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
     known: Dict[str, Any] = {}
     for name, signature in contract.ENVIRONMENT_PROPERTIES.items():
         if name not in values or values[name][0] != signature:
-            raise Failed(f"the service's answer lacks the property {name}")
+            raise Failed(f"invalid reply of the service: no property {name}")
         known[name] = values[name][1]
     return EnvironmentState(
         known["Id"],

@@ -82,8 +82,7 @@ def _time(microseconds: int) -> datetime:
 def readings(since: Optional[datetime] = None) -> List[Reading]:
     """Returns the readings of the last hour, oldest first, or only those later than `since`.
 
-    The service has them from samples that it takes anyway, at most one every ten seconds. An earlier version of the
-    service has none.
+    The service keeps at most one reading every ten seconds. An earlier version of the service returns none.
     """
     after = 0 if since is None else max(0, round(since.timestamp() * 1e6))
     rows: List[Any] = []
@@ -115,7 +114,7 @@ def describe_processes() -> List[ProcessDescription]:
 def _description(process: Dict[str, Any]) -> ProcessDescription:
     for name, signature in _SIGNATURES.items():
         if name not in process or process[name][0] != signature:
-            raise Failed(f"the service's answer lacks {name}")
+            raise Failed(f"invalid reply of the service: no {name}")
     values = {name: process[name][1] for name in _SIGNATURES}
     started = _known("t", values["started"])
     return ProcessDescription(

@@ -31,7 +31,7 @@ def seconds(span: Span, what: str) -> int:
     """Returns a time span in whole seconds, rounded up. Raises InvalidArgs for any other value."""
     value = span.total_seconds() if isinstance(span, timedelta) else span
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise InvalidArgs(f"{what} must be a time span in seconds, not {span!r}")
+        raise InvalidArgs(f"invalid {what} {span!r}: expected a time span in seconds")
     return math.ceil(value)
 
 

@@ -132,7 +132,7 @@ class TestEvents:
                 os.waitpid(child, 0)
                 with genv.sdk.activate(eid="after"):
                     say(events.next(timeout=30).eid)
-        """) == ["Error: events cannot be heard in a forked process", "after"]
+        """) == ["Error: cannot receive events in a forked process", "after"]
 
     def test_the_address_of_the_bus_is_the_systems(self, world):
         assert os.environ["DBUS_SYSTEM_BUS_ADDRESS"]

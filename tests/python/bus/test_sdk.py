@@ -88,7 +88,7 @@ class TestActivation:
                 genv.sdk.activate()(generator)
             except TypeError as error:
                 say(error)
-        """) == ["[0] False", "a generator leaves and comes back; use genv.sdk.activate() as a context manager in it"]
+        """) == ["[0] False", "cannot decorate a generator; use genv.sdk.activate() as a context manager in it"]
 
     def test_an_environment_that_ended_meanwhile_is_left_in_peace(self, world):
         alice = world.program("alice", """
@@ -170,7 +170,7 @@ class TestActivation:
         alice.tell()
         status, out, err = alice.finish()
         assert (status, out) == (0, "False None\n")
-        assert "could not be left and ends with this process" in err
+        assert "Cannot leave environment" in err and "which ends with this process" in err
 
 
 class TestInsideAnActivatedShell:

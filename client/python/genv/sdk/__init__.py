@@ -8,8 +8,8 @@
         ...
 
 A process that was started in an activated shell, or by a process as above, is in that environment, and all functions of
-this module work on it. Outside an environment, and in another user's, every function except active(), eid(), home() and
-lock() raises NotActive, a RuntimeError. They raise NoSuchEnvironment if the environment has ended, and
+this module work on it. Outside an environment, and in an environment of another user, every function except
+active(), eid(), home() and lock() raises NotActive, a RuntimeError. They raise NoSuchEnvironment if the environment has ended, and
 ServiceUnavailable without the service. All other failures are a genv.Error.
 
 Devices are named by their indices. After each change, CUDA_VISIBLE_DEVICES of this process contains the attached
@@ -85,9 +85,9 @@ def activate(
     allow_over_subscription: may also attach GPUs that others hold.
     wait: if GPUs are attached, waits in the queue until they are free, for at most `timeout` seconds.
     lifetime: the number of seconds after which the environment ends.
-    within: the id of the parent environment. The new environment takes only GPUs of its parent, each of which one child
-        at a time may hold, and ends with it. `eid()` is the environment of the process itself, "slurm-JOBID" that of a
-        Slurm job.
+    within: the id of the parent environment. The new environment attaches only GPUs of its parent, and ends with it.
+        Only one child at a time may hold each GPU. Pass `eid()` for the environment of the process itself, or
+        "slurm-JOBID" for that of a Slurm job.
 
     While the environment is active, GENV_PYTHON, GENV_ENVIRONMENT_ID, GENV_ENVIRONMENT_CREATED, GENV_ENVIRONMENT_NAME,
     GENV_GPU_MEMORY, GENV_GPUS, GENV_STATUS_FILE, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are set. Afterwards, each
