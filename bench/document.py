@@ -52,7 +52,7 @@ def promises(figures, targets):
         relation = f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""
         must = target.short.replace("<=", "≤") + ("" if target.met_by(figure) else " **missed**")
         cells.append([f"{figure.part}: {figure.name}, {told(figure.under)}", value(figure), relation, must, target.limit])
-    return markdown(["figure", "median", "measured", "must be", "what it runs into"], cells)
+    return markdown(["figure", "median", "measured", "target", "limited by"], cells)
 
 
 def by_size(figures, part, units, title):
@@ -107,7 +107,7 @@ def generated(whole, figures, targets, plots):
             ", ".join(f"{name} {version}" for name, version in machine["versions"].items()) + "."]
     if machine["quick"]:
         text += ["", "A quick run, with few rounds: the figures are rough."]
-    text += ["", "## What is promised", "", *promises(figures, targets)]
+    text += ["", "## Targets", "", *promises(figures, targets)]
     for part, title in PARTS.items():
         if any(figure.part == part for figure in figures):
             text += ["", f"## {title}", "", *section(figures, part)]
@@ -121,5 +121,5 @@ def replaced(page, text):
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError("the page has not the marks between which the figures stand")
+        raise ValueError("the page lacks the marks around the figures")
     return f"{before}{BEGIN}\n{text}{END}{after}"

@@ -46,10 +46,10 @@ def read_figure(line):
         under = tuple(sorted(dict(whole.pop("with", {})).items()))
         reference, ratio = whole.pop("reference", None), whole.pop("ratio", None)
     except (ValueError, TypeError, KeyError) as error:
-        raise Invalid(f"this is no figure: {line}") from error
+        raise Invalid(f"invalid figure: {line}") from error
     numbers = [known["median"], *(number for _, number in under), *([ratio] if reference is not None else [])]
     if known["unit"] not in UNITS or not all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers):
-        raise Invalid(f"this is no figure: {line}")
+        raise Invalid(f"invalid figure: {line}")
     return Figure(**known, under=under, reference=reference, ratio=ratio, others=tuple(whole.items()))
 
 
@@ -59,7 +59,7 @@ def read_figures(lines):
     seen = set()
     for figure in figures:
         if figure.key in seen:
-            raise Invalid(f"{figure.part}: {figure.name} with {told(figure.under)} was told twice")
+            raise Invalid(f"{figure.part}: {figure.name} with {told(figure.under)} was reported twice")
         seen.add(figure.key)
     return figures
 
@@ -105,8 +105,8 @@ class Target:
         """Returns a sentence for each figure that misses the target. A missing figure also misses the target."""
         concerned = [figure for figure in figures if self.concerns(figure)]
         if not concerned:
-            return [f"{self.title}: was not measured"]
-        return [f"{self.title}: {shown(figure, self)}, and it must be {self.holds}"
+            return [f"{self.title}: not measured"]
+        return [f"{self.title}: {shown(figure, self)}, expected {self.holds}"
                 for figure in concerned if not self.met_by(figure)]
 
     def met_by(self, figure):
@@ -134,15 +134,15 @@ def shown(figure, target):
 def read_target(line):
     cells = [cell.strip() for cell in line.split("|")]
     if len(cells) != 5 or ": " not in cells[0]:
-        raise Invalid(f"this is no target: {line}")
+        raise Invalid(f"invalid target: {line}")
     part, _, name = cells[0].partition(": ")
     most, slack = MOST.match(cells[2]), re.match(r"^(\d+) %$", cells[3])
     if not slack or not most or (most["unit"] or "1") not in UNITS:
-        raise Invalid(f"this is no target: {line}")
+        raise Invalid(f"invalid target: {line}")
     try:
         under = tuple(sorted((what, float(number)) for what, number in (pair.split("=") for pair in cells[1].split())))
     except ValueError as error:
-        raise Invalid(f"this is no target: {line}") from error
+        raise Invalid(f"invalid target: {line}") from error
     return Target(part, name, under, cells[2], int(slack[1]) / 100, cells[4])
 
 
@@ -189,7 +189,7 @@ def cut(text, width):
 
 def table(figures, targets):
     """Returns a table for a terminal, by part and size. No line is longer than WIDTH."""
-    lines = [row("", "median", "of", "ratio", "must be")]
+    lines = [row("", "median", "reference", "ratio", "target")]
     groups = {}
     for figure in figures:
         groups.setdefault((figure.part, figure.under), []).append(figure)

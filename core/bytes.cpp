@@ -54,9 +54,10 @@ Bytes parseBytes(std::string_view text) {
              "such as 4g or 512mi",
              escaped(text));
     if (errc == std::errc::result_out_of_range || number > largestAmount / unit->size)
-        fail(ErrorCode::InvalidArgs, "\"{}\" is more memory than can be counted", escaped(text));
+        fail(ErrorCode::InvalidArgs, "invalid amount of memory \"{}\": too large", escaped(text));
     if (number == 0)
-        fail(ErrorCode::InvalidArgs, "an amount of memory must be at least one byte");
+        fail(ErrorCode::InvalidArgs, "invalid amount of memory \"{}\": expected at least one byte",
+             escaped(text));
     return {number * unit->size};
 }
 

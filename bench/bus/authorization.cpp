@@ -42,7 +42,7 @@ Operation question(tests::Client& root, const tests::Client& client, policy::Act
         if (result >= 0)
             result = sd_bus_message_close_container(call.get());
         if (result < 0 || sd_bus_message_append(call.get(), "us", 0U, "") < 0)
-            throw std::runtime_error("a question to polkit cannot be made");
+            throw std::runtime_error("cannot create a question to polkit");
         return call;
     };
     return {"CheckAuthorization", {{&root, message}}};

@@ -61,7 +61,7 @@ Crowd::Crowd() {
     orders_ = core::Descriptor(orders[1]);
     reports_ = core::Descriptor(reports[0]);
     if (leader_ < 0)
-        throw std::runtime_error("a process could not be started");
+        throw std::runtime_error("cannot start a process");
 }
 
 Crowd::~Crowd() {
@@ -74,11 +74,11 @@ Crowd::~Crowd() {
 
 void Crowd::add(std::size_t count) {
     if (::write(orders_.get(), &count, sizeof(count)) != sizeof(count))
-        throw std::runtime_error("processes could not be started");
+        throw std::runtime_error("cannot start the processes");
     for (; count > 0; --count) {
         core::Pid pid = 0;
         if (::read(reports_.get(), &pid, sizeof(pid)) != sizeof(pid))
-            throw std::runtime_error("no further process could be started");
+            throw std::runtime_error("cannot start another process");
         children_.push_back(pid);
     }
 }

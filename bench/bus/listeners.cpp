@@ -78,7 +78,7 @@ class Listeners {
             const int count =
                 ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 10'000);
             if (count <= 0)
-                throw std::runtime_error("a signal did not reach everybody");
+                throw std::runtime_error("a signal did not reach every listener");
             for (int i = 0; i < count; ++i) {
                 auto* bus = static_cast<sd_bus*>(events.at(static_cast<std::size_t>(i)).data.ptr);
                 while (sd_bus_process(bus, nullptr) > 0) {
@@ -91,7 +91,7 @@ class Listeners {
     void sendBare() {
         if (sd_bus_emit_signal(scene_.root().bus(), tests::managerPath, tests::managerInterface,
                                "Attached", "su", "bench", 0U) < 0)
-            throw std::runtime_error("a signal cannot be sent");
+            throw std::runtime_error("cannot send a signal");
     }
     void sendAttach() {
         pending_ =

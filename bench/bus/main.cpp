@@ -41,13 +41,13 @@ int main(int argc, char** argv) {
         names.emplace_back(part.name);
     CLI::App app{
         "Measures genvd over the bus of tests/private_bus/private-bus; prints JSON lines."};
-    app.add_option("--genvd", plan.genvd, "The service's program")
+    app.add_option("--genvd", plan.genvd, "Measure this program")
         ->required()
         ->check(CLI::ExistingFile);
-    auto* calls = app.add_option("--calls", plan.calls, "How often each call is made (default 500)")
+    auto* calls = app.add_option("--calls", plan.calls, "Make each call N times [default: 500]")
                       ->check(CLI::PositiveNumber);
-    app.add_flag("--quick", plan.quick, "Small sizes and few calls");
-    app.add_option("--part", wanted, "Only these parts")->check(CLI::IsMember(names));
+    app.add_flag("--quick", plan.quick, "Use small sizes and few calls");
+    app.add_option("--part", wanted, "Measure only these parts")->check(CLI::IsMember(names));
     CLI11_PARSE(app, argc, argv);
     if (plan.quick && calls->empty())
         plan.calls = 50;

@@ -23,7 +23,7 @@ void expect(const Operation& operation, bool isLast, const char* error, const ch
     if (expected != (error != nullptr ? error : ""))
         throw std::runtime_error(operation.name + ": " +
                                  (error != nullptr ? std::string(error) + ": " + text
-                                                   : "was answered, and should not have been"));
+                                                   : "succeeded, although it should fail"));
 }
 
 class Run {

@@ -64,7 +64,7 @@ class Starts {
             client.property(tests::managerPath, tests::managerInterface, "EnvironmentCount");
         const auto took = toName + (Clock::now() - began);
         if (count != std::to_string(scene_.environments()))
-            throw std::runtime_error("after a start there are " + count + " environments");
+            throw std::runtime_error("a start restored " + count + " environments");
         return took;
     }
 

@@ -22,7 +22,7 @@ void measureRefusal(benchmark::State& state, const Machine& machine) {
     for ([[maybe_unused]] auto _ : state) {
         try {
             core::place(request, machine.ledger.devices(), nullptr);
-            state.SkipWithError("what others hold was given");
+            state.SkipWithError("placement chose devices that others hold");
         } catch (const core::Error& error) {
             benchmark::DoNotOptimize(error.what());
         }

@@ -38,7 +38,7 @@ void measureRules(benchmark::State& state, const Machine& machine, bool strict) 
         const auto found = core::evaluate(situation, rules);
         benchmark::DoNotOptimize(found.data());
         if (found.empty() == strict)
-            state.SkipWithError("the rules do not find what they should");
+            state.SkipWithError("the rules did not find the expected violations");
     }
 }
 

@@ -79,7 +79,7 @@ def judge(report):
         print(f"{name:40} {figures}")
     weak = sorted((name, figures) for name, figures in files.items() if name.split("/")[0] in HELD and not figures.enough)
     if weak:
-        print(f"\nfiles of {', '.join(HELD)} that are not over {LIMIT:.0f} % by themselves:")
+        print(f"\nfiles of {', '.join(HELD)} below the limit of {LIMIT:.0f} %:")
         for name, figures in weak:
             print(f"{name:40} {figures}")
     # A room without any measured line was not tested, which is a failure.

@@ -60,7 +60,7 @@ needApt() {
     *' arch '*) packages=$(requirementsOf 4) ;;
     *) packages="what Debian calls $(requirementsOf 2), and Fedora $(requirementsOf 3)" ;;
     esac
-    die "${name:-this system} has no apt, with which ./dev installs packages on $supported: to build genv with cmake, install $packages"
+    die "${name:-this system} has no apt, which ./dev uses on $supported to install packages; to build genv with cmake, install $packages"
 }
 
 isInstalled() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
@@ -137,21 +137,21 @@ keepCockpitOff() {
 # keepOff PACKAGE...: stops and disables the services that these packages start on installation.
 keepOff() {
     if [[ " $* " == *" dbus-broker "* ]] && ! keepSystemBus; then
-        printf 'dev: note: dbus-broker may have become the system bus of the next boot\n' >&2
+        printf 'dev: note: dbus-broker may be the system bus from the next boot on\n' >&2
     fi
     if [[ " $* " == *" prometheus "* ]] && ! keepServiceOff prometheus; then
-        printf 'dev: note: Prometheus may be running, and start at the next boot\n' >&2
+        printf 'dev: note: Prometheus may be running, now and after the next boot\n' >&2
     fi
     if [[ " $* " == *" openssh-server "* ]] && ! keepServiceOff ssh; then
-        printf 'dev: note: an SSH server may be running, and start at the next boot\n' >&2
+        printf 'dev: note: an SSH server may be running, now and after the next boot\n' >&2
     fi
     if [[ " $* " == *" cockpit-ws "* ]] && ! keepCockpitOff; then
-        printf 'dev: note: Cockpit may be listening, and at the next boot\n' >&2
+        printf 'dev: note: Cockpit may be listening, now and after the next boot\n' >&2
     fi
     local slurm
     for slurm in slurmctld slurmd munge; do
         if [[ " $* " == *" $slurm "* ]] && ! keepServiceOff "$slurm"; then
-            printf 'dev: note: %s may be running, and start at the next boot\n' "$slurm" >&2
+            printf 'dev: note: %s may be running, now and after the next boot\n' "$slurm" >&2
         fi
     done
 }
@@ -180,7 +180,7 @@ ensure() {
     ((${#missing[@]})) || return 0
     # The lists may be missing, or contain versions that the mirror no longer has.
     if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then
-        ((EUID == 0)) || die "apt has no lists of packages yet, and these are missing: ${missing[*]%%|*}
+        ((EUID == 0)) || die "apt has no lists of packages yet, and these packages are missing: ${missing[*]%%|*}
 Run: sudo $tree/dev deps $*"
         apt-get update -q
         updated=1
@@ -212,7 +212,7 @@ deps() {
     local group
     for group in "$@"; do
         [[ -n ${packages[$group]-} ]] ||
-            die "there is no group '$group': build, test, slurm, on, bench, coverage, fuzz, lint, package" 2
+            die "unknown group \"$group\": expected build, test, slurm, on, bench, coverage, fuzz, lint or package" 2
     done
     ensure "$@"
 }

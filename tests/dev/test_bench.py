@@ -80,7 +80,7 @@ class Targets(unittest.TestCase):
 
     def test_a_miss_is_named_with_what_was_measured(self):
         self.assertEqual(self.misses(target(under="devices=8"), line(under={"devices": 8}, reference="Peer.Ping", ratio=2)),
-                         ["bus: ListDevices with devices=8: 2.00 of Peer.Ping with devices=8, and it must be ratio <= 1.5"])
+                         ["bus: ListDevices with devices=8: 2.00 of Peer.Ping with devices=8, expected ratio <= 1.5"])
 
     def test_a_value_is_compared_across_units(self):
         one = target(holds="<= 150 ms", slack="0 %")

@@ -217,7 +217,7 @@ TEST(ClusterConfiguration, AMistakeIsNamedWithItsLine) {
         {"[Limits]", "genv.conf, line 1: unknown section \"[Limits]\""},
         {"[Client]\nColour=red", "genv.conf, line 2: unknown key \"Colour\""},
         {"[Client]\nShardMemory=0",
-         "genv.conf, line 2: an amount of memory must be at least one byte"},
+         "genv.conf, line 2: invalid amount of memory \"0\": expected at least one byte"},
     };
     for (const auto& [text, what] : mistakes) {
         try {

@@ -8,9 +8,9 @@
         ...
 
 A process that was started in an activated shell, or by a process as above, is in that environment, and all functions of
-this module work on it. Outside an environment, and in an environment of another user, every function except
-active(), eid(), home() and lock() raises NotActive, a RuntimeError. They raise NoSuchEnvironment if the environment has ended, and
-ServiceUnavailable without the service. All other failures are a genv.Error.
+this module work on it. Every function except active(), eid(), home() and lock() raises NotActive, a RuntimeError,
+outside an environment and in an environment of another user. They raise NoSuchEnvironment if the environment has ended,
+and ServiceUnavailable without the service. All other failures are a genv.Error.
 
 Devices are named by their indices. After each change, CUDA_VISIBLE_DEVICES of this process contains the attached
 devices. CUDA reads the variable once, at its first use: attach devices before that.
