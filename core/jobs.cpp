@@ -78,8 +78,8 @@ void Jobs::start(SlurmJobId job, const Seen& seen, const UserInfo& owner) {
         if (devices.size() == environment->attachments.size())
             return;
     } else {
-        log_.notice("Slurm job {} of uid {} uses GPUs of Slurm's and no prolog told of it; its "
-                    "environment begins now",
+        log_.notice("Slurm job {} of uid {} uses GPUs of Slurm without a prolog; its environment "
+                    "begins now",
                     job, seen.owner);
     }
     NewJob wanted{job, seen.owner, owner.name, {devices.begin(), devices.end()}};

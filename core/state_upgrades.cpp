@@ -25,7 +25,7 @@ void upgradeDocument(nlohmann::json& document, std::span<const StateUpgrade> ste
             document["version"] = from + 1;
         }
     } catch (const nlohmann::json::exception&) { // its text may quote the document
-        throw StateError(fmt::format("it is not a document of version {}", version));
+        throw StateError(fmt::format("not a document of version {}", version));
     }
 }
 

@@ -120,7 +120,7 @@ void Intake::takeOfStranger(Held held) {
     if (isNew && !isKnown && !ask(stranger, name)) {
         strangers_.erase(found);
         held.call.refuse(contract::error::accessDenied,
-                         "the bus cannot be asked for the sender of this call");
+                         "cannot ask the bus for the sender of this call");
         return;
     }
     if (callsOfStrangers_ >= caps::callsOfStrangers ||
@@ -240,8 +240,8 @@ void Intake::tellOfFlood(core::Uid uid) {
     const core::BootTime now = clock_.bootNow();
     std::erase_if(toldOf_, [&](const auto& entry) { return entry.second + floodNews < now; });
     if (toldOf_.emplace(uid, now).second)
-        log_.notice("uid {} calls faster than it can be served; what is too much is refused, and "
-                    "others are served in turn",
+        log_.notice("uid {} makes more calls than genvd can serve; refusing the excess, and "
+                    "serving other users in turn",
                     uid);
 }
 

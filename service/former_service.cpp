@@ -52,7 +52,7 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
         });
     if (!hasOwner(connection, name))
         return;
-    log.notice("another service owns {} on the bus; waiting until it has left", name);
+    log.notice("another service owns {} on the bus; waiting until it has ended", name);
     const auto until = Clock::now() + patience;
     for (;;) {
         // Process pending messages first, because some may have been read together with the reply.

@@ -34,7 +34,7 @@ void IdentityUpdates::take(const isolation::Identities& identities) {
     }
     if (!identities.isComplete) {
         failed(
-            "the user database does not answer, so the table of subordinate uids stays as it is");
+            "the user database does not answer, so the table of subordinate uids stays unchanged");
         return;
     }
     try {

@@ -191,7 +191,7 @@ void Service::becomeReady() {
     try {
         dbus::compat::requestName(*calls_->connection, dbus::contract::busName);
     } catch (const sdbus::Error& error) {
-        log_.error("the name {} cannot be had on the bus: {}", dbus::contract::busName,
+        log_.error("cannot own the name {} on the bus: {}", dbus::contract::busName,
                    core::escaped(error.what()));
         loop_.quit(EXIT_FAILURE);
         return;

@@ -89,9 +89,8 @@ void UserDirectory::answerWithoutDatabase(core::Uid uid) {
         return; // the deadline has already answered
     if (const core::BootTime now = clock_.bootNow(); now >= nextWarning_) {
         nextWarning_ = now + keptFor;
-        log_.warning("the user database does not answer (asked about uid {}): what it said last "
-                     "holds, and of users it said nothing about requests are held to the strictest "
-                     "limits",
+        log_.warning("the user database does not answer (asked about uid {}): its last answers "
+                     "hold, and the strictest limits apply to requests of users without an answer",
                      uid);
     }
     answerAll(newest({uid, std::to_string(uid), {}, true}));

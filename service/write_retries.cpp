@@ -41,7 +41,7 @@ WriteRetries::~WriteRetries() {
 // Logs a problem when it starts, not at each retry.
 void WriteRetries::logOnce(const std::string& why) {
     if (!std::exchange(hasLogged_, true))
-        log_.error("{}; it is tried again every second", why);
+        log_.error("{}; trying again every second", why);
 }
 
 void WriteRetries::retryLater() {

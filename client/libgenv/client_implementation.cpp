@@ -60,7 +60,8 @@ void Client::Implementation::listenForEvents(client::OwnerNames names) {
 
 bool Client::Implementation::serviceIsThere() {
     if (!events_)
-        throw Error(contract::error::failed, "no events were asked for");
+        throw Error(contract::error::failed,
+                    "not listening for events: call listenForEvents() first");
     return connection_.call(Patience::Usual, [&] {
         connection_.handleArrived();
         return events_->serviceIsThere();
@@ -89,7 +90,8 @@ bool Client::Implementation::serviceIsInstalled() {
 
 std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
     if (!events_)
-        throw Error(contract::error::failed, "no events were asked for");
+        throw Error(contract::error::failed,
+                    "not listening for events: call listenForEvents() first");
     return connection_.call(Patience::Usual, [&] { return events_->next(stopDescriptor); });
 }
 
@@ -112,7 +114,8 @@ std::vector<Notice> Client::Implementation::takeNotices() {
 
 std::optional<Notice> Client::Implementation::nextNotice(int stopDescriptor) {
     if (!noticeSubscription_)
-        throw Error(contract::error::failed, "no notices were asked for");
+        throw Error(contract::error::failed,
+                    "not listening for notices: call listenForNotices() first");
     return connection_.call(Patience::Usual, [&]() -> std::optional<Notice> {
         for (;;) {
             connection_.handleArrived();
@@ -144,7 +147,7 @@ Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
 std::optional<std::vector<EnforcementAction>>
 Client::Implementation::nextEnforcement(int stopDescriptor) {
     if (!repeatedEnforcement_)
-        throw Error(contract::error::failed, "no repeated enforcement was asked for");
+        throw Error(contract::error::failed, "no repeated enforcement is running");
     return connection_.call(Patience::Usual,
                             [&]() -> std::optional<std::vector<EnforcementAction>> {
                                 const auto actions = repeatedEnforcement_->next(stopDescriptor);

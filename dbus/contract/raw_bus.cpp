@@ -368,7 +368,7 @@ Slot Bus::askFor(const std::string& connection, std::chrono::microseconds timeou
                                               "GetConnectionCredentials");
     });
     Writer(question.get()).write(connection);
-    return add("the bus cannot be asked for a connection", std::move(told),
+    return add("cannot ask the bus for a connection", std::move(told),
                [&](sd_bus_slot** slot, void* data) {
                    return sd_bus_call_async(bus_, slot, question.get(), onCredentials, data,
                                             static_cast<std::uint64_t>(timeout.count()));

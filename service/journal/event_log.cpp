@@ -230,9 +230,9 @@ void EventLog::on(const core::ProcessTerminated& event) {
 
 void EventLog::on(const core::RuleWarning& event) {
     Record record(kindOf("rule-warning"), Severity::Notice,
-                  event.left.count() > 0 ? fmt::format("{}; in {} something is done about it",
-                                                       event.message, describe(event.left))
-                                         : event.message);
+                  event.left.count() > 0
+                      ? fmt::format("{}; the rule acts in {}", event.message, describe(event.left))
+                      : event.message);
     record.add(field::rule, event.rule);
     if (event.environment)
         addEnvironment(record, *event.environment);
@@ -272,9 +272,9 @@ void EventLog::on(const core::DeviceAdded& event) {
 void EventLog::on(const core::DeviceRemoved& event) {
     if (!knowsDevices_)
         leftAtStart_.insert(event.facts.uuid);
-    Record record(kindOf("device-removed"), Severity::Notice,
-                  fmt::format("{} is there no more: {}", describe(event.facts),
-                              core::escaped(event.facts.model)));
+    Record record(
+        kindOf("device-removed"), Severity::Notice,
+        fmt::format("{} is gone: {}", describe(event.facts), core::escaped(event.facts.model)));
     journal::addDevice(record, event.facts);
     records_.push(std::move(record), std::nullopt, std::nullopt);
 }

@@ -55,8 +55,8 @@ Journal open(const Source& source) {
     checked(sd_journal_seek_head(raw));
     if (checked(sd_journal_next(raw)) == 0)
         core::fail(core::ErrorCode::NotSupported,
-                   "there is no journal on this machine that genvd can read, so there is no "
-                   "history; \"Storage=\" in journald.conf(5) says where it is kept");
+                   "genvd can read no journal on this machine, so there is no history; see "
+                   "\"Storage=\" in journald.conf(5)");
     checked(sd_journal_set_data_threshold(raw, longestField));
     return journal;
 }

@@ -23,7 +23,7 @@ class ShellFolder {
 
     /// `consequence` is the end of the warning about a file that could not be written.
     ShellFolder(std::filesystem::path path, core::Log& log,
-                std::string consequence = "shells are told of changes later");
+                std::string consequence = "shells learn of changes later");
 
     /// Creates the folder if necessary. Returns its files by name; from then on, these are the
     /// desired contents. Returns nothing if the folder cannot be opened yet. Its files are then

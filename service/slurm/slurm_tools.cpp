@@ -166,7 +166,7 @@ std::optional<core::SlurmFailure> objectionTo(const SlurmSetEnd& request,
     if (end < request.end)
         return std::nullopt;
     return core::SlurmFailure{
-        fmt::format("it already ends later ({})", core::formatLocalTime(end))};
+        fmt::format("its end is already later ({})", core::formatLocalTime(end))};
 }
 
 SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,

@@ -336,7 +336,7 @@ TEST_F(Enforcement, TheServiceWarnsTheOwnerAndThenActsByItself) {
     ASSERT_TRUE(asRoot->manager("Reload").ok());
     asBob->processUntil([&] { return warnings > 0; }, "the warning");
     EXPECT_FALSE(outside.hasEnded());
-    service.waitForLog("is not running in a GPU environment; in 1h something is done about it");
+    service.waitForLog("is not running in a GPU environment; the rule acts in 1h");
     configure("[Enforcement]\nInterval=1s\nNonEnvProcesses=yes\nGrace=0\n");
     ASSERT_TRUE(asRoot->manager("Reload").ok());
     EXPECT_EQ(outside.wait(), SIGTERM);

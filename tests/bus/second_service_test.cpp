@@ -23,7 +23,7 @@ TEST_F(SecondService, BeginsOnceTheFirstHasLeftTheBus) {
     waitUntil([&] { return sd_bus_request_name(asRoot->bus(), "dev.genv.Manager", 0) > 0; },
               "the name");
     service.launch();
-    service.waitForLog("waiting until it has left");
+    service.waitForLog("waiting until it has ended");
     ASSERT_GE(sd_bus_release_name(asRoot->bus(), "dev.genv.Manager"), 0);
     waitUntil([&] { return devicesOf(id) == "0"; }, "the service with what it had");
 }

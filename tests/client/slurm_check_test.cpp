@@ -103,8 +103,7 @@ TEST_F(SlurmCheck, NamesAHookThatIsNotConfigured) {
 
 TEST_F(SlurmCheck, NamesAHookThatIsNotThere) {
     remove("usr/libexec/genv/slurm/task-prolog");
-    expect(Problem,
-           "TaskProlog= in slurm.conf names a file that is not there, which fails each job");
+    expect(Problem, "TaskProlog= in slurm.conf names a missing file, which fails each job");
 }
 
 TEST_F(SlurmCheck, NamesAHookOfAnotherKind) {
@@ -117,7 +116,7 @@ TEST_F(SlurmCheck, NamesAHookOfAnotherKind) {
 
 TEST_F(SlurmCheck, NamesAPatternWithoutAFile) {
     change("Prolog=/usr/libexec/genv/slurm/prolog", "Prolog=/etc/slurm/prolog.d/*");
-    expect(Problem, "Prolog= in slurm.conf names a file that is not there, which fails each job");
+    expect(Problem, "Prolog= in slurm.conf names a missing file, which fails each job");
 }
 
 TEST_F(SlurmCheck, LooksAtAllScriptsOfAPattern) {

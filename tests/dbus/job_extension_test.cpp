@@ -94,7 +94,7 @@ TEST_F(JobExtensions, AskSlurmAlsoWhereNoPrologToldTheEnd) {
     const auto reply = call(0);
     reply.guarded([&] { dbus::extendJob(context, reply, ledger.get("slurm-13"), change); });
     EXPECT_EQ(slurm.asked.size(), 1U);
-    slurm.answer(core::SlurmFailure{"it already ends later"});
+    slurm.answer(core::SlurmFailure{"its end is already later"});
     EXPECT_EQ(refusal(), ErrorCode::SlurmFailed);
     EXPECT_EQ(ledger.get("slurm-13").jobEnd(), std::nullopt);
 }

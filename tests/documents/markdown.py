@@ -16,23 +16,31 @@ def pages(folder):
 
 
 class Page:
-    """A document. `lines` holds (number, text) of each line outside fenced blocks and generated parts."""
+    """A document. `lines` holds (number, text) of each line outside fenced blocks and generated parts, `blocks` that of
+    each line in fenced blocks."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        self.lines, self.headings = [], []
+        self.lines, self.blocks, self.headings = [], [], []
         fence = generated = False
         for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
             if re.match(r"\s*```", line):
                 fence = not fence
                 continue
             if fence:
+                self.blocks.append((number, line))
                 continue
             if heading := re.fullmatch(r"#+ (.*)", line):
                 self.headings.append(heading[1])
             generated = (generated or BEGIN_GENERATED in line) and END_GENERATED not in line
             if not generated:
                 self.lines.append((number, line))
+
+    def comments(self):
+        """Yields (number, text) of each comment in a fenced block: after two spaces, or a line of its own."""
+        for number, line in self.blocks:
+            if comment := re.search(r"(?:^\s*|\s{2})(?:#|//) (.+)$", line):
+                yield number, comment[1]
 
     def links(self):
         """Yields (number, target) of each link and image."""

@@ -41,7 +41,24 @@ PHRASES = {
     r"\bis (?:polkit|the journal|the administrator)'s (?:business|matter)\b": "polkit decides",
     r"\bto be had\b": "available",
     r"\bwhat is (?:attached|given|wanted|held|kept|left out)\b": "a noun",
+    r"\ball the same\b": "still",
+    r"\bh[oe]lds? up\b": "blocks, delays",
+    r"\b(?:fails?|ends?|refuses?|stops?|succeeds?) where\b(?! it is\b)": "if",
+    r"\bgo(?:es)? around\b": "bypasses",
+    r"\bin the place of\b": "in place of",
+    r"\bmend(?:s|ed|ing)?\b": "fix",
+    r"(?<!where it )(?<!who )\b(?:is|are) (?:not )?there\b": "exists, runs",
+    r"\bthere no more\b|\bno more there\b": "gone",
+    r"\bfor good\b": "permanently",
+    r"\bin vain\b": "without success",
+    r"\bcannot (?:stand|be had)\b": "cannot own, cannot contain",
+    r"\b(?:is|are|was|were) told\b(?! to\b)": "learns",
+    r"\bnot let in\b": "refused",
+    r"\b(?:is|are) tried again\b": "trying again",
+    r"\b\w+ of (?:Slurm|genv|root|docker|podman|polkit|systemd)'s(?=[.,;:]|$| (?:and|in|on|or|that)\b)": "of Slurm",
 }
+# Longer sentences must be split. One idea is enough for a sentence.
+LONGEST = 33
 BEFORE_CLAUSE = "of|for|from|by|to|with|than|beside|without|on|in|at|about|around|behind|after|before|between|under|over"
 CLAUSES = {
     r"(?:(?<=^)|(?<=[.:;] ))(?:Who|Whom|Whose|Whoever|What|Whatever|Whichever)\b[^.?!]*(?:[.!:]|$)(?!\?)":
@@ -67,8 +84,25 @@ def explained(abbreviation, text):
     return re.search(rf"\b{abbreviation}s?(?: \w+)?\)?,? \((?!\d)[^)]+\)|\({abbreviation}s?\)|{abbreviation}s?(?:,| is) (?:the |NVIDIA's |an? )", text)
 
 
+def sentences(text):
+    """Yields the sentences of a paragraph."""
+    flat = re.sub(r"\s+", " ", prose(text)).strip()
+    yield from re.split(r"(?<=[^.\s][.?!])[\"')]*\s+(?=\S)", flat)
+
+
+def words_of(sentence):
+    return re.findall(r"[\w'/=.<>@:-]*\w[\w'/=.<>@:-]*", sentence)
+
+
 def faults_of(page, root):
     name, found = page.path.relative_to(root), []
+    for number, comment in page.comments():
+        found += [f'{name}:{number}: "{match[0]}": write {instead or "it otherwise"}'
+                  for pattern, instead in PHRASES.items() for match in re.finditer(pattern, comment, re.I)]
+    for number, text in page.paragraphs():
+        if not text.lstrip().startswith(("|", "#", "<", "!")):
+            found += [f"{name}:{number}: a sentence of {len(words_of(sentence))} words: {sentence[:60]}..."
+                      for sentence in sentences(text) if len(words_of(sentence)) > LONGEST]
     whole = re.sub(r"\s+", " ", "\n".join(prose(text) for _, text in page.paragraphs()))
     seen = set()
     for number, text in page.paragraphs():

@@ -135,7 +135,7 @@ constexpr std::array optionRows{
     OptionRow{"", "--no-cleanup", {Use::Nothing}},
     OptionRow{"",
               "--reset",
-              {Use::Refused, "it would end everybody's jobs",
+              {Use::Refused, "it would end the jobs of all users",
                "\"scancel\" ends the jobs that you name."}},
 };
 

@@ -186,7 +186,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
     const std::string id = joins ? join(context, *arguments.id, shell.pid)
                                  : start(context, arguments, shell.pid, parent);
     if (joins && (arguments.configuration.isGiven() || arguments.devices.isGiven()))
-        warn(fmt::format("Environment {} exists already and stays as it is", id),
+        warn(fmt::format("Environment {} exists already and stays unchanged", id),
              "\"genv attach\" attaches GPUs to it, \"genv config\" configures it.");
 
     // Read the status line first, so that the shell treats every later change as new.

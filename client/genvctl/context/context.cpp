@@ -92,7 +92,7 @@ Failure Context::failureOf(const Error& error) {
         remote::hasOldGenv(session_->host(), {patience, nullptr}))
         failure = {remote::Trouble::NoService, "it has genv 1, which has no service to ask",
                    fmt::format("\"genvctl remote -H {0} devices\" and \"remote -H {0} envs\" show "
-                               "what it says; \"ssh {0} genv\" runs it there.",
+                               "its GPUs and environments; \"ssh {0} genv\" runs genv 1 there.",
                                session_->host().name)};
     return failure.trouble() == remote::Trouble::Failed ? toFailure(error)
                                                         : hostFailed(session_->host(), failure);
@@ -101,7 +101,7 @@ Failure Context::failureOf(const Error& error) {
 void Context::requireThisMachine() const {
     if (options.host)
         throw Failure(ExitStatus::Usage, "This shell's environment is not on another machine",
-                      "Name one that is there with --id, or leave -H out.");
+                      "Name an environment of that machine with --id, or omit -H.");
 }
 
 std::optional<client::NamedEnvironment> Context::namedEnvironment() const {
@@ -127,14 +127,13 @@ void Context::requireOwn(const std::string& id) {
     if (found.standing == client::Standing::Anothers) {
         const std::uint32_t uid = client().uid();
         const passwd* caller = getpwuid(uid);
-        throw Failure(
-            ExitStatus::NotInEnvironment,
-            fmt::format("environment {} belongs to {} ({}), not to {} ({})", id,
-                        shown(found.environment->user), found.environment->uid,
-                        caller != nullptr ? shown(caller->pw_name) : "you", uid),
-            fmt::format("To act on it all the same, name it: \"genvctl devices attach --eid {0}\", "
-                        "\"genvctl extend --id {0}\".",
-                        id));
+        throw Failure(ExitStatus::NotInEnvironment,
+                      fmt::format("environment {} belongs to {} ({}), not to {} ({})", id,
+                                  shown(found.environment->user), found.environment->uid,
+                                  caller != nullptr ? shown(caller->pw_name) : "you", uid),
+                      fmt::format("To act on it, name it: \"genvctl devices attach --eid {0}\", "
+                                  "\"genvctl extend --id {0}\".",
+                                  id));
     }
     if (ctl::namedEnvironment()->created.empty())
         missingStamp_ = stampVariable(*found.environment);

@@ -106,7 +106,7 @@ Finding checkPolkit(const Places& /*places*/) {
     } catch (const CallFailed& error) {
         return {Problem,
                 error.isLate() ? "polkit does not answer within 2 s"
-                               : fmt::format("polkit cannot be asked: {}", error.what()),
+                               : fmt::format("cannot ask polkit: {}", error.what()),
                 "As root: \"journalctl -u polkit\" may say why; then systemctl restart polkit"};
     }
     return {Problem,

@@ -178,11 +178,10 @@ void judgeHook(const HookFacts& hook, Troubles& troubles) {
     case HookState::RunsGenv:
         return;
     case HookState::NotThere:
-        troubles.add(Problem,
-                     fmt::format("{}= in slurm.conf names a file that is not there, which fails "
-                                 "each job",
-                                 hook.key),
-                     fmt::format("Set {}={} in slurm.conf.", hook.key, hook.script));
+        troubles.add(
+            Problem,
+            fmt::format("{}= in slurm.conf names a missing file, which fails each job", hook.key),
+            fmt::format("Set {}={} in slurm.conf.", hook.key, hook.script));
         return;
     case HookState::Unset:
         troubles.add(Problem, fmt::format("slurm.conf has no {}=", hook.key),
@@ -252,9 +251,7 @@ Finding judgeSlurm(const SlurmFacts& facts) {
     if (!isUsed && !facts.hasGpus)
         return {Ok, "Slurm schedules no GPUs", ""};
     if (!facts.isConfigured)
-        return {Problem,
-                "genvd.conf gives GPUs to Slurm, and there is no slurm.conf that this user "
-                "may read",
+        return {Problem, "genvd.conf assigns GPUs to Slurm, but this user can read no slurm.conf",
                 "Run it again as root, or remove Devices= in [Slurm] of genvd.conf."};
     Troubles troubles;
     if (!facts.hasGpus)

@@ -106,8 +106,7 @@ TurnText lockText(Client& client, const std::string& environment) {
                 locked[holder].push_back(device);
         }
         if (locked.empty())
-            return fmt::format("waiting for GPU {}, which others asked for first",
-                               joined(attached, ","));
+            return fmt::format("waiting for GPU {} behind earlier requests", joined(attached, ","));
         std::map<std::string, std::string> users;
         for (const EnvironmentEntry& entry : client.environments())
             users.emplace(entry.id, entry.user);
@@ -165,7 +164,7 @@ std::chrono::milliseconds TurnDisplay::waited() const {
 }
 
 Failure timedOut(std::chrono::seconds timeout) {
-    return {ExitStatus::NoDevice, fmt::format("Waited {} in vain", core::formatDuration(timeout)),
+    return {ExitStatus::NoDevice, fmt::format("Timed out after {}", core::formatDuration(timeout)),
             "\"genvctl queue\" shows the waiting requests; \"--wait\" alone waits as long as the "
             "service allows."};
 }

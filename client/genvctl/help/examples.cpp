@@ -98,7 +98,7 @@ constexpr std::array examples{
             "genvctl events --json=short"},
     Example{"genvctl history", "Show your events of the last two days",
             "genvctl history --since -2d"},
-    Example{"genvctl history", "Show everybody's ended environments today",
+    Example{"genvctl history", "Show the environments of all users that ended today",
             "genvctl history --all --since today --kind environment-ended"},
     Example{"genvctl history", "Show the last 20 events of GPU 3",
             "genvctl history --device 3 --lines 20"},

@@ -137,7 +137,7 @@ FarRefusal FarHold::ended() {
     if (status == remote::sshFailed || status > 128)
         return {remote::sshFailure(host_, {}, *ssh_, ssh_->messages()), false};
     if (status == noSuchCommand)
-        return {HostFailure(Trouble::NoService, "there is no command genvctl",
+        return {HostFailure(Trouble::NoService, "cannot find the command genvctl",
                             "Install genv there, where a command over ssh finds it."),
                 false};
     std::string said = complaintIn(ssh_->messages());

@@ -138,8 +138,8 @@ void FleetCycles::leaveOutSameMachines(Answers& answers) {
         if (same[i]) {
             const std::string first = hosts_[answers.which[*same[i]]].label();
             tell(unread_, answers.which[i],
-                 {Trouble::Failed, "it is the same machine as " + first,
-                  "It is left out. Name each machine once."});
+                 {Trouble::Failed, "same machine as " + first,
+                  "Skipping this name. Name each machine once."});
             continue;
         }
         each.which.push_back(answers.which[i]);

@@ -54,10 +54,9 @@ std::optional<int> answerShellOfGenv1(const std::vector<std::string>& words) {
         status = ExitStatus::Usage;
         complain("this shell was set up by genv 1, and is cleaned up now", whatToDo);
     } else if (old) {
-        warn(
-            fmt::format("this shell has left environment {} of genv 1, which holds no GPU any more",
-                        old->id),
-            whatToDo);
+        warn(fmt::format("this shell left environment {} of genv 1, which no longer holds GPUs",
+                         old->id),
+             whatToDo);
     } else {
         status = ExitStatus::NotInEnvironment;
         complain("Not running in an active environment", whatToDo);

@@ -66,7 +66,7 @@ Variable nvmlFilterVariable() {
                       "Build genv with -DGENV_WITH_SHIMS=ON, or leave --nvml-filter out.");
     const std::string filter = shimsFolder() + "/libgenv-nvml-filter.so";
     if (access(filter.c_str(), R_OK) != 0)
-        throw Failure(ExitStatus::Failed, fmt::format("The NVML filter is not there: {}", filter),
+        throw Failure(ExitStatus::Failed, fmt::format("The NVML filter is missing: {}", filter),
                       "Install genv completely, or leave --nvml-filter out.");
     std::string value = filter;
     const char* before = std::getenv("LD_AUDIT");

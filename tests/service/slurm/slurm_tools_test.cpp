@@ -45,7 +45,7 @@ TEST(SlurmTools, SetNoEndThatIsNotLater) {
         return found ? found->reason : "none";
     };
     EXPECT_EQ(objection(" EndTime=1795574157"), "none");
-    EXPECT_TRUE(objection(" EndTime=1795574158").starts_with("it already ends later ("));
+    EXPECT_TRUE(objection(" EndTime=1795574158").starts_with("its end is already later ("));
     EXPECT_EQ(objection(" EndTime=Unknown"), "Slurm does not know when it ends");
     for (const std::string end : {"", " EndTime=", " EndTime=2026-11-25T03:15:12", " EndTime=-"})
         EXPECT_EQ(objection(end), "scontrol did not print its end") << end;
