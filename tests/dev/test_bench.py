@@ -93,7 +93,7 @@ class Targets(unittest.TestCase):
         for lines in ((), (line("ListOthers", reference="Peer.Ping", ratio=1),),
                       (line(part="core", reference="Peer.Ping", ratio=1, under={"environments": 10000}),),
                       (line(under={"environments": 100}, reference="Peer.Ping", ratio=1),)):
-            self.assertEqual(self.misses(one, *lines), ["bus: ListDevices with environments=10000: was not measured"])
+            self.assertEqual(self.misses(one, *lines), ["bus: ListDevices with environments=10000: not measured"])
 
     def test_a_figure_without_a_ratio_misses_one(self):
         self.assertEqual(len(self.misses(target(), line())), 1)
