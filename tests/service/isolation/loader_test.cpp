@@ -319,7 +319,7 @@ TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
     loader().putUp(plan());
     const auto [again, saidThen] = run(withoutCapabilities);
     EXPECT_EQ(again, 1);
-    EXPECT_NE(saidThen.find("the previous gate stays and refuses"), std::string::npos) << saidThen;
+    EXPECT_NE(saidThen.find("the previous gate stays, and refuses"), std::string::npos) << saidThen;
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
 

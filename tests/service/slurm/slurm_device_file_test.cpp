@@ -100,8 +100,8 @@ TEST_F(SlurmDeviceFileTest, FollowTheDriver) {
     devices->observed(gpus(3));
     EXPECT_EQ(text(), "0 GPU-2\n");
     EXPECT_EQ(log.lines,
-              std::vector<std::string>{"no single GPU has the device node 195:3, which is Slurm's "
-                                       "GPU 1: jobs with it get no environment"});
+              std::vector<std::string>{"cannot find the GPU with the device node 195:3, Slurm's "
+                                       "GPU 1: jobs with this GPU get no environment"});
     devices->observed(gpus(3)); // logged once
     EXPECT_EQ(log.lines.size(), 1U);
     devices->observed(gpus(4));
@@ -157,7 +157,7 @@ TEST_F(SlurmDeviceFileTest, AreNoneWhereGresConfNamesNone) {
     slurm.list(std::vector<core::SlurmDevice>{});
     EXPECT_EQ(text(), "");
     ASSERT_EQ(log.lines.size(), 1U);
-    EXPECT_NE(log.lines[0].find("gres.conf names none"), std::string::npos);
+    EXPECT_NE(log.lines[0].find("gres.conf names no device file"), std::string::npos);
 }
 
 TEST_F(SlurmDeviceFileTest, MayGoBeforeSlurmAnswers) {
