@@ -95,6 +95,13 @@ export function gpuList(indices) {
     return indices.length === 0 ? "–" : format(indices.length === 1 ? _("GPU $0") : _("GPUs $0"), indices.join(", "));
 }
 
+const ISOLATION = /** @type {Record<string, () => string>} */ ({
+    none: () => _("no isolation"), watch: () => _("isolation counts attempts"), user: () => _("isolated by the kernel"),
+});
+
+/** @param {string} mode */
+export const isolationOf = mode => ISOLATION[mode]?.() ?? mode;
+
 /** Returns the name chosen by the user, or the id.
  * @param {{name: string, id: string}} environment */
 export const nameOf = environment => environment.name || environment.id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The whole page, or the sentence that replaces it.
-import {gpus} from "../format.js";
+import {gpus, isolationOf} from "../format.js";
 import {_, format, plural} from "../i18n.js";
 import {totals} from "../model.js";
 import {h} from "../vdom.js";
@@ -13,16 +13,12 @@ import {events, usage} from "./past.js";
 /** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isOldPage: boolean, isAdministrator: boolean,
  *   limits: import("./limits.js").Limits | null, everybody: Map<string, import("./limits.js").Limits>}} Context */
 
-const ISOLATION = /** @type {Record<string, () => string>} */ ({
-    none: () => _("no isolation"), watch: () => _("isolation counts attempts"), user: () => _("isolated by the kernel"),
-});
-
 /** @param {Context} context */
 function heading({machine}) {
     const {gpus: count, free, outside, waiting} = totals(machine);
     const parts = [gpus(count), format(_("$0 free"), free), outside > 0 && format(_("$0 in use outside genv"), outside),
         waiting > 0 && plural("$0 request waits", "$0 requests wait", waiting),
-        ISOLATION[machine.isolation]?.() ?? machine.isolation, machine.driver && format(_("driver $0"), machine.driver)];
+        isolationOf(machine.isolation), machine.driver && format(_("driver $0"), machine.driver)];
     return h("header", {key: "heading", class: "heading"}, h("h1", {}, _("GPUs")), h("p", {}, parts.filter(Boolean).join(" · ")));
 }
 

@@ -3,6 +3,7 @@
 import {clock, gpuTime, number, weekday} from "../format.js";
 import {DAYS} from "../history.js";
 import {_} from "../i18n.js";
+import {sentence} from "../sentences.js";
 import {holdsNow, hoursByDay, midnights, niceTop, withOthers} from "../usage.js";
 import {h} from "../vdom.js";
 import {section} from "./parts.js";
@@ -77,8 +78,9 @@ export function usage({history, machine, now, uid}) {
 /** @param {Context} context */
 export function events({history, now}) {
     const title = history.everybody ? _("Recent events") : _("My recent events");
-    const rows = history.events.map(event => h("li", {key: event.cursor},
-        h("time", {datetime: new Date(event.time / 1000).toISOString()}, clock(event.time / 1000, now)), h("span", {}, event.message, event.name && h("small", {}, ` (${event.name})`))));
+    // The tooltip is the service's own sentence, which has ids and the text of an error.
+    const rows = history.events.map(event => h("li", {key: event.cursor, title: event.message},
+        h("time", {datetime: new Date(event.time / 1000).toISOString()}, clock(event.time / 1000, now)), h("span", {}, sentence(event))));
     const list = h("ol", {key: "events", class: "events", role: "list", tabindex: 0, "aria-label": title}, ...rows);
     const none = history.isRead && h("p", {key: "none", class: "nothing"}, _("No events in the last day."));
     return section("events", title, [], [trouble(history), rows.length > 0 ? list : none], "wide");

@@ -3,12 +3,20 @@
 import fs from "node:fs";
 import path from "node:path";
 import {fileURLToPath} from "node:url";
+import vm from "node:vm";
 
 export const PAGE = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../client/cockpit");
 
 /** Returns the modules of the page. */
 export const sources = () => fs.readdirSync(PAGE, {recursive: true, withFileTypes: false})
     .filter(name => /\.js$/.test(name) && !/^po\./.test(name)).map(name => path.join(PAGE, name));
+
+/** Returns the table of a file of translations. */
+export function table(name) {
+    let found;
+    vm.runInNewContext(fs.readFileSync(path.join(PAGE, name), "utf8"), {cockpit: {locale: data => found = data}});
+    return found;
+}
 
 const variant = (t, v) => ({t, v});
 const typed = (types, values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, variant(types[name] ?? "s", value)]));

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import vm from "node:vm";
-import {PAGE, sources} from "./support.js";
+import {PAGE, sources, table} from "./support.js";
 
 const STRINGS = String.raw`((?:"(?:[^"\\]|\\.)*"\s*\+?\s*)+)`;
 
@@ -20,12 +20,6 @@ function textsOfThePage() {
             plurals.set(vm.runInNewContext(one), vm.runInNewContext(many));
     }
     return {texts, plurals};
-}
-
-function table(name) {
-    let found;
-    vm.runInNewContext(fs.readFileSync(path.join(PAGE, name), "utf8"), {cockpit: {locale: data => found = data}});
-    return found;
 }
 
 test("German has every text of the page and no other", () => {
