@@ -9,6 +9,7 @@ import {attachedOf, models} from "./model.js";
 import {startCommand, waitCommand} from "./starting.js";
 import {DEVICE, ENVIRONMENT, MANAGER, PATH} from "./store.js";
 import {variants} from "./values.js";
+import {reloadPage} from "./version.js";
 import {h} from "./vdom.js";
 
 /** @typedef {import("./model.js").Environment} Environment */
@@ -246,6 +247,10 @@ export class Actions {
             action: _("Remove"), danger: true,
             submit: cancel,
         });
+    }
+
+    reloadPage() {
+        reloadPage(this.bus.cockpit);
     }
 
     startService() {

@@ -35,7 +35,6 @@ class Page {
         this.people = new People(cockpit, this.bus, user.id);
         this.keeping = new Keeping(cockpit, user);
         this.actions = new Actions(this.bus, this.keeping, () => this.machine());
-        this.version = "";
         this.isDrawn = false;
         this.soon = 0;
         this.bus.permission.addEventListener("changed", () => this.#onPermission());
@@ -58,9 +57,6 @@ class Page {
     }
 
     async #onReady() {
-        // After an upgrade, the service may have another version than this page.
-        const version = this.live.store.manager.Version;
-        this.version ||= version;
         await this.bus.readRights();
         this.#onPermission();
     }
@@ -118,7 +114,6 @@ class Page {
     #draw() {
         render(document.getElementById("page"), page({
             machine: this.machine(), now: Date.now(), uid: this.uid, phase: this.live.phase, problem: this.live.problem,
-            isOldPage: this.version !== "" && this.live.store.manager.Version !== this.version,
             isAdministrator: this.#isAdministrator(),
             mayDetach: this.bus.mayDo(MANAGE), mayTerminate: this.bus.mayDo(TERMINATE),
             actions: this.actions, history: this.history, limits: this.people.mine, everybody: this.people.everybody,

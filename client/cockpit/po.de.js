@@ -79,6 +79,7 @@ cockpit.locale({
     "GPUs to add": [null, "Weitere GPUs"],
     "Give them back after": [null, "Zurückgeben nach"],
     "Idle time of a GPU": [null, "Leerlauf einer GPU"],
+    "If this message stays, upgrade the package cockpit-genv.": [null, "Wenn diese Meldung bleibt, aktualisieren Sie das Paket cockpit-genv."],
     "In use": [null, "Belegt"],
     "In use by $0, outside genv": [null, "Von $0 außerhalb von genv belegt"],
     "In use outside genv": [null, "Außerhalb von genv belegt"],
@@ -187,7 +188,8 @@ cockpit.locale({
         [null, "genv findet keine GPU auf diesem Rechner. Den Grund zeigt „genvctl doctor“."],
     "genv is not running": [null, "genv läuft nicht"],
     "genv sends SIGTERM, and SIGKILL if the process does not end.": [null, "genv sendet SIGTERM, und SIGKILL, wenn der Prozess nicht endet."],
-    "genv was upgraded while this page was open.": [null, "genv wurde aktualisiert, während diese Seite offen war."],
+    "genv was upgraded to version $0. This page has version $1.":
+        [null, "genv wurde auf Version $0 aktualisiert. Diese Seite hat Version $1."],
     "genvd is running.": [null, "genvd läuft."],
     "has the lock": [null, "hat die Sperre"],
     "isolated by the kernel": [null, "vom Kernel abgeschottet"],

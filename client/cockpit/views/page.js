@@ -4,13 +4,14 @@ import {gpus, isolationOf} from "../format.js";
 import {_, format, plural} from "../i18n.js";
 import {totals} from "../model.js";
 import {h} from "../vdom.js";
+import {VERSION, isOlder} from "../version.js";
 import {cards} from "./cards.js";
 import {environments, queue} from "./environments.js";
 import {everybody, mine} from "./limits.js";
 import {button} from "./parts.js";
 import {events, usage} from "./past.js";
 
-/** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isOldPage: boolean, isAdministrator: boolean,
+/** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isAdministrator: boolean,
  *   limits: import("./limits.js").Limits | null, everybody: Map<string, import("./limits.js").Limits>}} Context */
 
 /** @param {Context} context */
@@ -42,8 +43,11 @@ export function page(context) {
         return [phaseView(context)];
     return [
         heading(context),
-        context.isOldPage && h("p", {key: "old", class: "alert", role: "status"}, _("genv was upgraded while this page was open."), " ",
-            button(_("Reload"), () => globalThis.location.reload(), _("Reload"))),
+        // After an upgrade, a page that was open or that the browser has kept is older than the service.
+        isOlder(VERSION, context.machine.version) && h("p", {key: "old", class: "alert", role: "status"},
+            format(_("genv was upgraded to version $0. This page has version $1."), context.machine.version, VERSION), " ",
+            button(_("Reload"), () => context.actions.reloadPage(), _("Reload")), " ",
+            h("small", {}, _("If this message stays, upgrade the package cockpit-genv."))),
         cards(context),
         h("div", {key: "panels", class: "panels"},
             environments(context), queue(context), usage(context), mine(context.limits), events(context),

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The descriptions that views return, without a browser.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import test from "node:test";
 import {machineOf} from "../../../client/cockpit/model.js";
 import {Store} from "../../../client/cockpit/store.js";
 import {page} from "../../../client/cockpit/views/page.js";
-import {device, environment} from "./support.js";
+import {VERSION, isOlder} from "../../../client/cockpit/version.js";
+import {PAGE, device, environment} from "./support.js";
 
 const CAROL = 1003;
 const NOW = 10_000_000;
@@ -15,7 +18,7 @@ function context(objects, values = {}) {
     store.load(Object.fromEntries(objects));
     return {
         machine: machineOf({store, processes: values.processes ?? [], queue: values.queue ?? [], history: new Map(), uid: CAROL}),
-        now: NOW, uid: CAROL, phase: "ready", problem: "", isOldPage: false, isAdministrator: false, mayDetach: false, mayTerminate: false,
+        now: NOW, uid: CAROL, phase: "ready", problem: "", isAdministrator: false, mayDetach: false, mayTerminate: false,
         actions: {}, history: {events: [], holds: [], everybody: false, problem: "", isRead: true}, limits: null, everybody: new Map(), ...values,
     };
 }
@@ -45,9 +48,27 @@ test("each phase has a sentence, and a service that does not run a way to start 
     assert.deepEqual(buttons(context([], {phase: "no-service"})), ["Start it"]);
 });
 
-test("an upgraded service asks for a new page", () => {
-    assert.match(text(context([device(0)], {isOldPage: true})), /genv was upgraded/);
-    assert.doesNotMatch(text(context([device(0)])), /genv was upgraded/);
+test("a service that is later than this page asks for a reload", () => {
+    const with_ = version => {
+        const values = context([device(0)]);
+        values.machine.version = version;
+        return values;
+    };
+    assert.match(text(with_("99.0.0")), /genv was upgraded to version 99\.0\.0\. This page has version/);
+    assert.ok(buttons(with_("99.0.0")).includes("Reload"));
+    for (const version of [VERSION, "1.9.9", ""]) // an earlier service is served
+        assert.doesNotMatch(text(with_(version)), /genv was upgraded/);
+});
+
+test("versions are compared by their numbers", () => {
+    for (const [one, other, older] of [["2.0.0", "2.0.1", true], ["2.9.0", "2.10.0", true], ["2.0", "2.0.0", false], ["2.0", "2.0.1", true],
+        ["3.0.0", "2.9.9", false], ["2.0.0", "2.0.0", false], ["2.0.0", "", false]])
+        assert.equal(isOlder(one, other), older, `${one} ${other}`);
+});
+
+test("the page has the version of genv", () => {
+    const project = fs.readFileSync(path.join(PAGE, "../../CMakeLists.txt"), "utf8");
+    assert.equal(VERSION, /^project\(genv\s+VERSION\s+([0-9.]+)/m.exec(project)[1]);
 });
 
 test("a driver that fails is said at its GPU", () => {
